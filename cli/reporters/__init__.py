@@ -1,0 +1,1 @@
+"""One file for each output form: takes rows and a stream, renders them."""

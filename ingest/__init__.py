@@ -1,0 +1,1 @@
+"""From a trace file to the causal graph, in columns."""

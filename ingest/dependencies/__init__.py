@@ -1,0 +1,1 @@
+"""One pure function for each kind of dependency: tables in, edge table out."""

@@ -1,0 +1,43 @@
+"""What was odd, dropped, repaired or missing in the input, with counts: stated before any number."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Level = Literal["info", "warning", "error"]
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of oddity in one file; `message` names the place of the first case."""
+
+    code: str
+    level: Level
+    count: int
+    message: str
+    file: str
+
+
+class Integrity:
+    """Collects the findings of one file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._findings: dict[str, Finding] = {}
+
+    def add(self, code: str, level: Level, count: int, message: str) -> None:
+        """Record `count` cases of `code`; nothing when there is none. A code that is there adds up."""
+        if count <= 0:
+            return
+        before = self._findings.get(code)
+        if before is not None:
+            count, message = before.count + count, before.message
+        self._findings[code] = Finding(code, level, int(count), message, self.file)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(sorted(self._findings.values(), key=lambda f: (_ORDER[f.level], f.code)))
+
+    def rows(self) -> list[dict[str, object]]:
+        """The findings as plain rows, errors first: code, level, count, message, file."""
+        return [asdict(finding) for finding in self]

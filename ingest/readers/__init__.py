@@ -1,0 +1,1 @@
+"""Trace formats: each reader returns the same `TraceFile`."""

@@ -1,0 +1,66 @@
+"""A trace file in columns: what every reader returns and the causal model starts from."""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+EVENT_SCHEMA = pa.schema(
+    [
+        pa.field("source_index", pa.int64(), nullable=False),  # 0-based position in traceEvents
+        pa.field("name", _TEXT, nullable=False),
+        pa.field("category", _TEXT, nullable=False),  # today's spelling: Kernel -> kernel; "" when absent
+        pa.field("pid", _TEXT, nullable=False),  # numbers and strings alike, as text
+        pa.field("tid", _TEXT, nullable=False),
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64(), nullable=False),  # start + duration, >= start
+        pa.field("correlation", pa.int64()),
+        pa.field("device", pa.int64()),
+        pa.field("stream", pa.int64()),  # of GPU and cuda_sync rows; 4294967295 is read as -1 (all streams)
+        pa.field("sequence_number", pa.int64()),
+        pa.field("forward_thread", pa.int64()),  # "Fwd thread id": 0 in the forward pass, > 0 in the backward
+        pa.field("wait_on_stream", pa.int64()),  # of cuda_sync rows
+        pa.field("wait_on_record", pa.int64()),  # correlation of the cudaEventRecord call that is waited for
+        pa.field("bytes", pa.int64()),
+        pa.field("elements", pa.int64()),
+        pa.field("shapes", _TEXT),  # "Input Dims" as compact JSON text
+        pa.field("collective", _TEXT),
+        pa.field("group", _TEXT),
+        pa.field("dtype", _TEXT),
+    ]
+)
+"""Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file."""
+
+FLOW_SCHEMA = pa.schema(
+    [
+        pa.field("kind", _TEXT, nullable=False),  # cat of the flow: ac2g, fwdbwd, async
+        pa.field("id", _TEXT, nullable=False),
+        pa.field("is_start", pa.bool_(), nullable=False),  # ph s; else f or t
+        pa.field("pid", _TEXT, nullable=False),
+        pa.field("tid", _TEXT, nullable=False),
+        pa.field("ts_ns", pa.int64(), nullable=False),
+    ]
+)
+"""Flow events, used where a rule says so; they are no nodes."""
+
+GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+"""Categories of GPU activities: the rows that become segments of a stream."""
+NOT_IN_LANES = ("gpu_user_annotation", "cuda_sync", "cuda_profiler_range")
+"""Categories of events that are no work of their own: they get no segments."""
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """One file, one rank. Times are integer ns, exactly as written."""
+
+    path: str
+    sha256: str
+    rank: int
+    events: pa.Table
+    flows: pa.Table
+    thread_names: dict[tuple[str, str], str] = field(default_factory=dict)  # by (pid, tid)
+    process_names: dict[str, str] = field(default_factory=dict)  # by pid
+    devices: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept

@@ -1,0 +1,1 @@
+"""Cypher modules, each with one function that returns a DataFrame."""

@@ -1,0 +1,1 @@
+"""The lowest room: graph schema, workspace, server, connection and loading."""

@@ -1,0 +1,257 @@
+"""The graph schema: labels, relationship types, properties and units, in this one place.
+
+DDL, loaders, docs and the checks of Cypher modules derive from here. All times are integer nanoseconds on
+the clock of the file's `ts`, all shares are 0..1.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+SCHEMA_VERSION = 1
+
+PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of a node or relationship; `unit` is empty for plain numbers and text."""
+
+    name: str
+    type: PropertyType
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class NodeLabel:
+    """A label with the properties its nodes may carry."""
+
+    label: str
+    description: str
+    properties: tuple[Property, ...]
+
+
+@dataclass(frozen=True)
+class RelationshipType:
+    """A relationship type, the labels it joins and its properties."""
+
+    type: str
+    start: str
+    end: str
+    description: str
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index over `properties` of `label`; `unique` makes it a constraint."""
+
+    label: str
+    properties: tuple[str, ...]
+    unique: bool = False
+
+
+def _text(name: str, description: str) -> Property:
+    return Property(name, "STRING", description)
+
+
+def _number(name: str, description: str, unit: str = "") -> Property:
+    return Property(name, "INTEGER", description, unit)
+
+
+def _time(name: str, description: str) -> Property:
+    return _number(name, description, "ns")
+
+
+RUN_KEY = _text("run", "name of the run this node belongs to")
+RANK = _number("rank", "rank of the process in the job, 0 when the file does not say")
+LANE = _number("lane", "lane id, unique within the run")
+_START = _time("start_ns", "start")
+_END = _time("end_ns", "end")
+_NAME = _text("name", "name of the event, or of the gap")
+_CATEGORY = _text("category", "Kineto category in today's spelling, or `gap`")
+_SOURCE_INDEX = _number("source_index", "0-based position in the file's traceEvents list")
+
+RUN = NodeLabel(
+    "Run",
+    "One job as ingested.",
+    (
+        _text("name", "name of the run, unique"),
+        _text("state", "`loading` until everything is stored, then `ready`"),
+        _text("created", "when it was ingested, ISO 8601, UTC"),
+        _number("ranks", "number of ranks"),
+        _time("window_start_ns", "start of the window that the critical path tiles"),
+        _time("window_end_ns", "end of that window"),
+        _text("cross_thread", "policy for cross-thread dependencies chosen at ingest"),
+        _text("tool_version", "version of tracegraph that wrote the run"),
+        _number("schema_version", "version of this schema"),
+        _number("events", "number of events"),
+        _number("nodes", "number of nodes, counted in the columns"),
+        _text("nodes_by_label", "JSON object: nodes for each label, counted in the columns"),
+        _text("relationships", "JSON object: relationships for each type, counted in the columns"),
+        _text("integrity", "JSON list of findings about the input: code, level, count, message, file"),
+        _text("timings", "JSON object: seconds for each stage of the ingest"),
+    ),
+)
+TRACE = NodeLabel(
+    "Trace",
+    "One file, one rank.",
+    (
+        RUN_KEY,
+        RANK,
+        _text("file", "path of the file as ingested"),
+        _text("sha256", "SHA-256 of the file's bytes"),
+        _number("clock_offset_ns", "added to GPU rows so that no effect precedes its cause", "ns"),
+        _text("devices", "JSON list of device names"),
+        _text("versions", "JSON object: versions that the file states"),
+    ),
+)
+LANE_NODE = NodeLabel(
+    "Lane",
+    "A CPU thread or a GPU stream.",
+    (
+        RUN_KEY,
+        LANE,
+        RANK,
+        _text("kind", "`thread` or `stream`"),
+        _text("name", "readable name"),
+        _text("pid", "process id as written in the file"),
+        _text("tid", "thread id as written in the file"),
+        _number("device", "GPU index of a stream"),
+        _number("stream", "stream id of a stream"),
+        Property("matters", "BOOLEAN", "whether the path may end here: steps, operators or GPU work run on it"),
+    ),
+)
+STEP = NodeLabel(
+    "Step",
+    "A ProfilerStep.",
+    (
+        RUN_KEY,
+        _number("number", "the number in ProfilerStep#N"),
+        RANK,
+        _START,
+        _END,
+        _time("window_end_ns", "later of the annotation's end and the end of the GPU work launched in it"),
+    ),
+)
+EVENT = NodeLabel(
+    "Event",
+    "One duration entry of the trace, as the file states it.",
+    (
+        RUN_KEY,
+        RANK,
+        LANE,
+        _SOURCE_INDEX,
+        _NAME,
+        _CATEGORY,
+        _START,
+        _END,
+        _time("duration_ns", "duration as the file states it"),
+        _time("self_ns", "time in which no child event is open"),
+        _number("step", "number of the ProfilerStep it runs in; GPU work: in which it was launched"),
+        _number("correlation", "id that joins a call with its GPU work"),
+        _number("sequence_number", "autograd sequence number"),
+        _text("shapes", "input shapes as written"),
+        _number("bytes", "bytes copied or set", "B"),
+        _text("collective", "name of the collective"),
+        _text("group", "name of the process group"),
+        _number("elements", "input elements of the collective"),
+        _text("dtype", "element type of the collective"),
+    ),
+)
+SEGMENT = NodeLabel(
+    "Segment",
+    "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "
+    "carries this label itself.",
+    (
+        RUN_KEY,
+        RANK,
+        LANE,
+        _START,
+        _END,
+        _time("work_ns", "own work; 0 while waiting"),
+        _text("kind", "`work`, `wait` or `gap`"),
+        _time("slack_ns", "by how much it may end later without lengthening the window"),
+        _time("margin_ns", "how much later its binding cause comes than the second-best one"),
+        _number("chain", "id of its chain, unique within the run"),
+        Property("on_critical_path", "BOOLEAN", "whether it is on the path of the whole window"),
+        _NAME,
+        _CATEGORY,
+        _SOURCE_INDEX,
+    ),
+)
+CHAIN = NodeLabel(
+    "Chain",
+    "A maximal run of segments of one lane, each bound by the one before.",
+    (RUN_KEY, _number("chain", "chain id, unique within the run"), LANE, RANK, _START, _END),
+)
+
+CATEGORY_LABELS = {
+    "cpu_op": "CpuOp",
+    "cuda_runtime": "Runtime",
+    "cuda_driver": "Driver",
+    "kernel": "Kernel",
+    "gpu_memcpy": "Memcpy",
+    "gpu_memset": "Memset",
+    "user_annotation": "Annotation",
+    "gpu_user_annotation": "GpuAnnotation",
+    "python_function": "PythonFunction",
+    "cuda_sync": "Sync",
+    "overhead": "Overhead",
+}
+"""Second label of an event by its category; every other category is `OTHER_LABEL`."""
+OTHER_LABEL = "Other"
+
+NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN)
+
+EVIDENCE = ("recorded", "inferred")
+_EDGE = (
+    _text("mechanism", "the rule that made the edge"),
+    _text("evidence", "`recorded`: from ids or order in the file; `inferred`: by a timing rule"),
+    Property("confidence", "FLOAT", "how sure the rule is, 0..1"),
+    _time("lag_ns", "what a replay adds to the cause's completion"),
+    _time("gap_ns", "observed between the cause's completion and the effect's start"),
+)
+_BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
+
+DEPENDENCIES = {
+    "SEQUENTIAL": "The effect comes after the cause on the same thread or stream.",
+    "INVOCATION": "The call on the CPU launches the GPU activity.",
+    "SYNCHRONIZATION": "The effect waits for the GPU activity to end.",
+    "CROSS_THREAD": "One thread hands over to another.",
+}
+"""The four dependency kinds, cause to effect."""
+
+RELATIONSHIPS = (
+    *(
+        RelationshipType(name, "Segment", "Segment", text, (*_EDGE, _BINDING))
+        for name, text in DEPENDENCIES.items()
+    ),
+    RelationshipType("LAUNCHED", "Event", "Event", "The call launched this GPU activity."),
+    RelationshipType("CHILD_OF", "Event", "Event", "Call tree: the start node runs inside the end node."),
+    RelationshipType("PART_OF", "Segment", "Event", "The event that a piece belongs to."),
+    RelationshipType(
+        "LEADS_TO",
+        "Chain",
+        "Chain",
+        "Binding cause of a chain's first segment; the path leaves the cause chain at `at_ns`.",
+        (
+            _time("at_ns", "completion of the cause"),
+            _text("dependency", "kind of the binding edge"),
+            *_EDGE,
+        ),
+    ),
+    RelationshipType("OF_RUN", "Trace", "Run", "The run that the file belongs to."),
+    RelationshipType("OF_TRACE", "Lane", "Trace", "The file that the lane belongs to."),
+)
+
+INDEXES = (
+    Index("Run", ("name",), unique=True),
+    Index("Event", ("run", "source_index")),
+    Index("Event", ("run", "name")),
+    Index("Segment", ("run", "chain")),
+    Index("Chain", ("run", "chain")),
+    Index("Trace", ("run",)),
+    Index("Lane", ("run",)),
+    Index("Step", ("run",)),
+)
