@@ -1,0 +1,54 @@
+"""The managed server's neo4j.conf."""
+
+from dataclasses import dataclass
+
+from tracegraph.store.java import page_cache_mib
+
+HOST = "127.0.0.1"
+USERNAME = "neo4j"
+DATABASE = "neo4j"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The two ports the managed server listens on, on the loopback address."""
+
+    bolt: int
+    http: int
+
+    @property
+    def uri(self) -> str:
+        """Bolt address for a driver."""
+        return f"bolt://{HOST}:{self.bolt}"
+
+    @property
+    def browser(self) -> str:
+        """Address of Neo4j Browser."""
+        return f"http://{HOST}:{self.http}/browser/"
+
+
+def configuration(ports: Ports) -> str:
+    """Text of neo4j.conf for a server that only this machine reaches and that reaches nothing itself."""
+    settings = {
+        "server.default_listen_address": HOST,
+        "server.bolt.listen_address": f"{HOST}:{ports.bolt}",
+        "server.bolt.advertised_address": f"{HOST}:{ports.bolt}",
+        "server.bolt.tls_level": "DISABLED",
+        "server.http.listen_address": f"{HOST}:{ports.http}",
+        "server.http.advertised_address": f"{HOST}:{ports.http}",
+        "server.https.enabled": "false",
+        "dbms.security.auth_enabled": "true",
+        # A READ session still runs LOAD CSV: these two refuse files and every address.
+        "dbms.security.allow_csv_import_from_file_urls": "false",
+        "internal.dbms.cypher_ip_blocklist": "0.0.0.0/0,::/0",
+        "dbms.usage_report.enabled": "false",
+        "client.allow_telemetry": "false",
+        "db.logs.query.enabled": "OFF",
+        # Everything stored can be loaded again from the workspace: no long transaction log is needed.
+        "db.tx_log.preallocate": "false",
+        "db.tx_log.rotation.retention_policy": "keep_none",
+        "server.memory.pagecache.size": f"{page_cache_mib()}m",
+        # Else a stop waits up to 10 s for idle Bolt threads; committed data are safe without.
+        "internal.server.bolt.thread_pool_shutdown_wait_time": "0s",
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

@@ -1,0 +1,147 @@
+"""A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import neo4j
+import pandas as pd
+from neo4j import exceptions
+
+from tracegraph.store.errors import StoreError
+from tracegraph.store.failures import translated
+
+_FETCH_ROWS = 20_000
+_OLDEST_MAJOR = 5
+_CONNECT_LIMIT_S = 15.0
+
+Parameters = Mapping[str, object] | None
+
+
+@dataclass(frozen=True)
+class ConnectionSettings:
+    """Where the database is. `uri` None means the workspace's managed server; `database` None the default."""
+
+    uri: str | None = None
+    username: str = "neo4j"
+    password: str = field(default="", repr=False)
+    database: str | None = None
+
+
+class Database:
+    """An open connection to one database of a Neo4j server."""
+
+    def __init__(self, driver: neo4j.Driver, settings: ConnectionSettings) -> None:
+        self.driver = driver
+        self.settings = settings
+
+    def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
+        """Run a query in a session that refuses every write.
+
+        Returns its columns in the query's order, also when there are no rows. Whole numbers stay exact:
+        int64, or nullable Int64 where some are null.
+
+        Raises:
+            InputError: the query is wrong or writes.
+            StoreError: the server cannot be reached or failed.
+        """
+        return self._run(query, parameters, neo4j.READ_ACCESS)
+
+    def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
+        """Run a query that may write, in a transaction of its own or in those it opens itself."""
+        return self._run(query, parameters, neo4j.WRITE_ACCESS)
+
+    def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
+        """The plan of a query that is not run: nested `operatorType`, `args`, `identifiers`, `children`."""
+        with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
+            plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
+        return dict(plan or {})
+
+    def session(self, access: str = neo4j.WRITE_ACCESS) -> neo4j.Session:
+        """A driver session on the chosen database, for what does not fit a table."""
+        return self.driver.session(
+            database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.driver.close()
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _uri(self) -> str:
+        return str(self.settings.uri)
+
+    def _run(self, query: str, parameters: Parameters, access: str) -> pd.DataFrame:
+        with translated(self._uri), self.session(access) as session:
+            result = session.run(query, dict(parameters or {}))
+            return _frame(list(result.keys()), result.values())
+
+
+def connect(settings: ConnectionSettings) -> Database:
+    """Connect to the server that the settings name and check that it answers.
+
+    Raises:
+        InputError: the address is none.
+        StoreError: no server there, the login is refused, no such database, or it is older than Neo4j 5.
+    """
+    uri = str(settings.uri)
+    with translated(uri):
+        driver = neo4j.GraphDatabase.driver(
+            uri,
+            auth=(settings.username, settings.password),
+            connection_timeout=_CONNECT_LIMIT_S,
+            max_transaction_retry_time=_CONNECT_LIMIT_S,
+            notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+            warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,
+        )
+        try:
+            agent = driver.get_server_info().agent
+            with driver.session(database=settings.database) as session:
+                session.run("RETURN 1").consume()
+        except BaseException:
+            driver.close()
+            raise
+    if _major(agent) < _OLDEST_MAJOR:
+        driver.close()
+        raise StoreError(f"the server at {uri} is {agent}; tracegraph needs Neo4j {_OLDEST_MAJOR} or newer")
+    return Database(driver, settings)
+
+
+def answers(settings: ConnectionSettings) -> bool:
+    """Whether the server takes queries yet; a refused login is raised as StoreError."""
+    try:
+        connect(settings).close()
+    except StoreError as error:
+        if isinstance(error.__cause__, exceptions.AuthError):
+            raise
+        return False
+    return True
+
+
+def _major(agent: str) -> int:
+    number = agent.rpartition("/")[2].lstrip("v").split(".", 1)[0]
+    return int(number) if number.isdecimal() else 0
+
+
+def _frame(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    for name in columns:
+        kinds = set(map(type, frame[name]))
+        # pandas makes floats of whole numbers beside nulls, which rounds nanoseconds.
+        if kinds == {int, type(None)}:
+            frame[name] = frame[name].astype("Int64")
+        elif kinds == {bool, type(None)}:
+            frame[name] = frame[name].astype("boolean")
+        elif kinds == {float, type(None)}:
+            frame[name] = frame[name].astype("float64")
+        else:
+            frame[name] = frame[name].infer_objects()
+    return frame

@@ -1,0 +1,63 @@
+"""The driver's errors as errors that a user can act on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from neo4j import exceptions
+
+from tracegraph.store.errors import InputError, StoreError
+
+_WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
+_USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")
+_NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
+
+
+@contextmanager
+def translated(uri: str) -> Iterator[None]:
+    """Turn what the driver raises inside the block into InputError or StoreError.
+
+    Raises:
+        InputError: the query, a parameter or the address is wrong.
+        StoreError: the server cannot be reached, refuses the login or failed.
+    """
+    try:
+        yield
+    except exceptions.Neo4jError as error:
+        raise _server_error(error, uri) from error
+    except (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError) as error:
+        raise StoreError(
+            f"the Neo4j server at {uri} cannot be reached: {_line(error)}",
+            "check that it runs and the address, or leave --uri out to use the managed server",
+        ) from error
+    except (exceptions.ConfigurationError, ValueError) as error:
+        raise InputError(
+            f"{uri!r} is not the address of a Neo4j server: {_line(error)}",
+            "give one like bolt://localhost:7687",
+        ) from error
+    except exceptions.DriverError as error:
+        raise StoreError(
+            f"the connection to {uri} failed: {_line(error)}", "run the command again"
+        ) from error
+
+
+def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreError:
+    code, message = error.code or "", error.message or str(error)
+    if isinstance(error, exceptions.AuthError):
+        return StoreError(
+            f"the Neo4j server at {uri} refuses the login: {_line(message)}",
+            "check NEO4J_USERNAME and NEO4J_PASSWORD, or --username and --password",
+        )
+    if code in _WRITE_REFUSED:
+        return InputError("the query writes, and only reading is allowed here", "add --write if it shall")
+    if code.startswith(_USERS_FAULT):
+        return InputError(f"the server refuses the query: {message.strip()}", "correct the query")
+    if code == _NO_DATABASE:
+        return StoreError(
+            f"the server at {uri} has no such database: {_line(message)}",
+            "check NEO4J_DATABASE or --database",
+        )
+    return StoreError(f"the server at {uri} failed: {_line(message)} ({code})", "run the command again")
+
+
+def _line(error: object) -> str:
+    return " ".join(str(error).split())

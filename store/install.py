@@ -1,0 +1,141 @@
+"""Neo4j's jars: fetched once for each user, checked against the hashes this package ships."""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+import platformdirs
+
+from tracegraph.store.errors import StoreError
+from tracegraph.store.locks import lock
+from tracegraph.store.progress import Progress
+
+NEO4J_VERSION = "5.26.30"
+COORDINATES = (
+    f"org.neo4j:neo4j:{NEO4J_VERSION}",
+    f"org.neo4j.app:neo4j-server:{NEO4J_VERSION}",
+    f"org.neo4j:neo4j-import-tool:{NEO4J_VERSION}",
+    "org.neo4j.client:neo4j-browser:5.24.0",
+)
+"""What jars.sha256 is resolved from: `jgo.resolve("+".join(COORDINATES))` gives the same files."""
+_DOWNLOADS_AT_ONCE = 8
+_STAGE = f"fetching Neo4j {NEO4J_VERSION}"
+
+
+@cache
+def pinned_jars() -> dict[str, str]:
+    """SHA-256 of each jar by its path in a Maven repository, in the order of the class path."""
+    text = resources.files("tracegraph.store").joinpath("jars.sha256").read_text()
+    return {path: digest for digest, path in (line.split() for line in text.splitlines())}
+
+
+def jar_folder() -> Path:
+    """Where the jars of this version are, or will be: one folder a user, shared by all workspaces."""
+    pins = hashlib.sha256(repr(sorted(pinned_jars().items())).encode()).hexdigest()[:8]
+    return Path(platformdirs.user_cache_dir("tracegraph")) / f"neo4j-{NEO4J_VERSION}-{pins}"
+
+
+def is_installed() -> bool:
+    """Whether the jars are there; the folder appears only after each was checked."""
+    return jar_folder().is_dir()
+
+
+def damaged_jars() -> list[str]:
+    """Paths of installed jars that are missing or differ from their hash."""
+    folder = jar_folder()
+    return [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
+
+
+def class_path() -> str:
+    """The jars as a Java class path."""
+    folder = jar_folder()
+    return os.pathsep.join(str(folder / path) for path in pinned_jars())
+
+
+def install(progress: Progress) -> None:
+    """Fetch and check the jars that are not there yet; does nothing when they are installed.
+
+    Safe to run twice at once and to be killed: jars arrive in a folder of their own, which gets its final
+    name when all are complete; a later call goes on with what is there.
+
+    Raises:
+        StoreError: no network, a folder that cannot be written, or a jar with other content.
+    """
+    folder = jar_folder()
+    if folder.is_dir():
+        return
+    with lock(folder.with_suffix(".lock")):
+        if folder.is_dir():
+            return
+        partial = folder.with_suffix(".partial")
+        try:
+            partial.mkdir(exist_ok=True)
+            _fetch_missing(partial, progress)
+            partial.rename(folder)
+        except OSError as error:
+            raise StoreError(
+                f"cannot install Neo4j into {folder}: {_first_line(error)}",
+                "check the network and the free space there, then run the command again",
+            ) from error
+
+
+def _fetch_missing(folder: Path, progress: Progress) -> None:
+    missing = [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
+    total = len(pinned_jars())
+    progress(_STAGE, total - len(missing), total)
+    for done, _ in enumerate(_download_all(folder, missing), start=total - len(missing) + 1):
+        progress(_STAGE, done, total)
+
+
+def _download_all(folder: Path, paths: list[str]) -> Iterable[str]:
+    with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
+        jobs = [pool.submit(_download, folder, path) for path in paths]
+        try:
+            for job in as_completed(jobs):
+                yield job.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _download(folder: Path, path: str) -> str:
+    # jgo takes half a second to import and is needed only here, once in the life of an installation.
+    from jgo.maven import MavenContext  # noqa: PLC0415
+
+    jar = PurePosixPath(path)
+    group, name, version = ".".join(jar.parts[:-3]), jar.parts[-3], jar.parts[-2]
+    classifier = jar.stem.removeprefix(f"{name}-{version}").removeprefix("-")
+    target = folder / path
+    target.unlink(missing_ok=True)
+    artifact = MavenContext(repo_cache=folder).project(group, name).at_version(version).artifact(classifier)
+    try:
+        artifact.resolve()
+    except RuntimeError as error:
+        raise StoreError(
+            f"{name} {version} is not to be had: {_first_line(error)}", "try again later"
+        ) from error
+    if _sha256(target) != pinned_jars()[path]:
+        target.unlink()
+        raise StoreError(
+            f"{target.name} was downloaded with content that differs from the recorded SHA-256",
+            "run the command again; if it stays so, something between here and the repository changes files",
+        )
+    return path
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as handle:
+            digest = hashlib.sha256()
+            while chunk := handle.read(1 << 20):
+                digest.update(chunk)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0]

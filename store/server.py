@@ -1,0 +1,217 @@
+"""The managed server: one Neo4j process for a workspace, found again by its state file."""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import time
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from tracegraph.store import install, java
+from tracegraph.store.config import DATABASE, HOST, USERNAME, Ports, configuration
+from tracegraph.store.connection import ConnectionSettings, answers
+from tracegraph.store.errors import StoreError
+from tracegraph.store.progress import Progress
+from tracegraph.store.workspace import Workspace
+
+_START_LIMIT_S = 120.0
+_STOP_GRACE_S = 15.0
+_POLL_S = 0.05
+_ATTEMPTS = 3
+_PORT_TAKEN = "Address already in use"
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """What server.json says of a running server; `created` (Unix time, s) tells a reused pid."""
+
+    pid: int
+    created: float
+    bolt: int
+    http: int
+    keep: bool  # started by `tracegraph db start`: stays when commands end
+
+    @property
+    def ports(self) -> Ports:
+        """The ports it listens on."""
+        return Ports(self.bolt, self.http)
+
+
+def running(workspace: Workspace) -> ServerState | None:
+    """The workspace's server when its process is alive, whatever the state file claims."""
+    try:
+        state = ServerState(**json.loads(workspace.server_file.read_text()))
+        process = psutil.Process(state.pid)
+        same = abs(process.create_time() - state.created) < 1 and _is_alive(process, workspace)
+    except (OSError, ValueError, TypeError, psutil.Error):
+        return None
+    return state if same else None
+
+
+def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> ServerState:
+    """Return the running server of the workspace, starting it when there is none.
+
+    The caller holds `workspace.server_lock`. Ready means that Bolt answers.
+
+    Raises:
+        StoreError: Neo4j cannot be installed, or the server does not come up; with the end of its log.
+    """
+    state = running(workspace)
+    if state is None:
+        install.install(progress)
+        _end_stray_servers(workspace)
+        state = _start_on_free_ports(workspace, progress)
+    else:
+        _wait_until_ready(workspace, state, progress)
+    if keep and not state.keep:
+        state = ServerState(state.pid, state.created, state.bolt, state.http, keep=True)
+        _write_state(workspace, state)
+    return state
+
+
+def stop(workspace: Workspace) -> bool:
+    """Stop the workspace's server; returns whether one ran. The caller holds `workspace.server_lock`."""
+    state = running(workspace)
+    if state is not None:
+        _end(psutil.Process(state.pid))
+    workspace.server_file.unlink(missing_ok=True)
+    return state is not None
+
+
+def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
+    """How to connect to the managed server."""
+    return ConnectionSettings(
+        state.ports.uri, USERNAME, workspace.password_file.read_text().strip(), DATABASE
+    )
+
+
+def prepare_home(workspace: Workspace, home: Path) -> None:
+    """Make a fresh server home with the workspace's password; `home` must not have run yet."""
+    (home / "conf").mkdir(parents=True, exist_ok=True)
+    (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0)))
+    if not workspace.password_file.exists():
+        _write_private(workspace.password_file, secrets.token_urlsafe(24))
+    # The tool reads @file, so the password never shows in the list of processes.
+    java.run_admin(home, ["dbms", "set-initial-password", f"@{workspace.password_file}"])
+
+
+def _start_on_free_ports(workspace: Workspace, progress: Progress) -> ServerState:
+    home = workspace.neo4j_home
+    if not (home / "data" / "dbms").is_dir():
+        progress("preparing Neo4j", 0, 0)
+        prepare_home(workspace, home)
+    for attempt in range(1, _ATTEMPTS + 1):
+        state = _launch(workspace, _free_ports())
+        try:
+            _wait_until_ready(workspace, state, progress)
+        except StoreError:
+            stop(workspace)
+            # Another program may take a port between our choice and the server's start.
+            if attempt == _ATTEMPTS or _PORT_TAKEN not in _log(home):
+                raise
+        except BaseException:
+            stop(workspace)
+            raise
+        else:
+            return state
+    raise AssertionError("unreachable")
+
+
+def _launch(workspace: Workspace, ports: Ports) -> ServerState:
+    home = workspace.neo4j_home
+    (home / "conf" / "neo4j.conf").write_text(configuration(ports))
+    (home / "logs").mkdir(exist_ok=True)
+    with (home / "logs" / "console.log").open("wb") as console:
+        process = subprocess.Popen(
+            java.server_command(home),
+            env=java.environment(home),
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C in the terminal is for the command, not for the server
+        )
+    state = ServerState(process.pid, psutil.Process(process.pid).create_time(), ports.bolt, ports.http, False)
+    _write_state(workspace, state)
+    return state
+
+
+def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progress) -> None:
+    limit = time.monotonic() + _START_LIMIT_S
+    settings = settings_of(workspace, state)
+    while not (_listens(state.bolt) and answers(settings)):
+        progress("starting Neo4j", 0, 0)
+        if running(workspace) is None:
+            raise StoreError(
+                f"Neo4j ended while starting: {java.last_lines(_log(workspace.neo4j_home))}",
+                f"see {workspace.neo4j_home / 'logs'}, or run `tracegraph doctor`",
+            )
+        if time.monotonic() > limit:
+            raise StoreError(
+                f"Neo4j did not answer within {_START_LIMIT_S:.0f} s: "
+                f"{java.last_lines(_log(workspace.neo4j_home))}",
+                f"see {workspace.neo4j_home / 'logs'}",
+            )
+        time.sleep(_POLL_S)
+
+
+def _end_stray_servers(workspace: Workspace) -> None:
+    """End servers of this home that no state file knows: left by a command killed while starting one."""
+    for process in psutil.process_iter():
+        if _is_alive(process, workspace):
+            _end(process)
+
+
+def _is_alive(process: psutil.Process, workspace: Workspace) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and java.is_server(
+            process.cmdline(), workspace.neo4j_home
+        )
+    except psutil.Error:
+        return False
+
+
+def _end(process: psutil.Process) -> None:
+    try:
+        process.terminate()
+        process.wait(_STOP_GRACE_S)
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait(_STOP_GRACE_S)
+    except psutil.NoSuchProcess:
+        pass
+
+
+def _free_ports() -> Ports:
+    with closing(socket.socket()) as first, closing(socket.socket()) as second:
+        first.bind((HOST, 0))
+        second.bind((HOST, 0))
+        return Ports(first.getsockname()[1], second.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def _log(home: Path) -> str:
+    """What the server wrote since its last start."""
+    return (home / "logs" / "console.log").read_text(errors="replace")
+
+
+def _write_state(workspace: Workspace, state: ServerState) -> None:
+    _write_private(workspace.server_file, json.dumps(asdict(state)))
+
+
+def _write_private(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "w") as file:
+        file.write(text + "\n")
+    fresh.replace(path)

@@ -1,0 +1,52 @@
+"""Opening the database for one command: an external server, or the workspace's own."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from tracegraph.store import server
+from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.locks import lock, try_lock
+from tracegraph.store.progress import Progress, silent
+from tracegraph.store.workspace import Workspace
+
+
+@contextmanager
+def open_database(
+    workspace: Workspace, settings: ConnectionSettings, progress: Progress = silent
+) -> Iterator[Database]:
+    """Open the server that `settings.uri` names, else the managed one, started when it does not run.
+
+    A managed server that no other command uses is stopped at the end, unless `tracegraph db start` keeps it.
+
+    Raises:
+        StoreError: the server cannot be reached, installed or started.
+        InputError: the address is none.
+    """
+    if settings.uri is not None:
+        with connect(settings) as database:
+            yield database
+        return
+    with _use_of_server(workspace, progress) as managed, connect(managed) as database:
+        yield database
+
+
+@contextmanager
+def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[ConnectionSettings]:
+    with ExitStack() as use:
+        with lock(workspace.server_lock):
+            # Taken before the start: whoever wants to stop the server takes the server lock first.
+            use.enter_context(lock(workspace.use_lock, shared=True))
+            state = server.start(workspace, progress)
+        try:
+            yield server.settings_of(workspace, state)
+        finally:
+            use.close()
+            release_server(workspace)
+
+
+def release_server(workspace: Workspace) -> None:
+    """Stop the managed server unless it is kept or another command uses it."""
+    with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
+        state = server.running(workspace)
+        if unused and state is not None and not state.keep:
+            server.stop(workspace)

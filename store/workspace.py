@@ -1,0 +1,158 @@
+"""A workspace: the folder with the managed server's home and the kept tables of each run."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import platformdirs
+
+from tracegraph.store.errors import StoreError
+from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.store.tables import GraphTables, load_graph
+
+_MANIFEST = "manifest.json"
+_LONGEST_FILE_NAME = 255
+
+
+class Workspace:
+    """Paths and kept runs of one workspace folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs_dir = root / "runs"
+        self.neo4j_home = root / "neo4j"
+        self.password_file = root / "password"
+        self.server_file = root / "server.json"
+        self.use_lock = root / "use.lock"  # shared: a command uses the server
+        self.server_lock = root / "server.lock"  # exclusive: the server is being started, stopped or replaced
+        self.ingest_lock = root / "ingest.lock"  # exclusive: a run is being stored or deleted
+
+    def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
+        """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
+
+        A reader sees the old run or the new one, never a part: the folder gets its name when all is on disk.
+        """
+        folder = self.run_folder(tables.run)
+        fresh = self.runs_dir / f".new-{os.getpid()}"
+        old = self.runs_dir / f".old-{os.getpid()}"
+        try:
+            for leftover in self.runs_dir.glob(".[no][el][wd]-*"):
+                shutil.rmtree(leftover)
+            fresh.mkdir(parents=True)
+            tables.save(fresh)
+            (fresh / _MANIFEST).write_text(json.dumps(manifest, indent=1))
+            _sync(fresh)
+            if folder.exists():
+                folder.rename(old)
+            fresh.rename(folder)
+            _sync_folder(self.runs_dir)
+            shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        return folder
+
+    def run_folder(self, name: str) -> Path:
+        """Folder of a run; any name is a safe file name here.
+
+        Raises:
+            StoreError: the name is too long for a file name.
+        """
+        encoded = quote(name, safe=" ()[]{}=,+@")
+        if encoded.startswith("."):
+            encoded = "%2E" + encoded[1:]
+        if not encoded or len(encoded) > _LONGEST_FILE_NAME:
+            raise StoreError(
+                f"the run name {name[:40]!r} cannot be a folder's name ({len(encoded)} characters)",
+                "choose a shorter one with --run",
+            )
+        return self.runs_dir / encoded
+
+    def load_run(self, name: str) -> GraphTables:
+        """The kept tables of a run.
+
+        Raises:
+            StoreError: the run is not kept here.
+        """
+        folder = self.run_folder(name)
+        if not folder.is_dir():
+            raise StoreError(f"the workspace {self.root} keeps no run {name!r}", "see `tracegraph runs list`")
+        return load_graph(folder)
+
+    def manifest(self, name: str) -> dict[str, object] | None:
+        """Manifest of a kept run, or None."""
+        return _read_manifest(self.run_folder(name) / _MANIFEST)
+
+    def manifests(self) -> list[dict[str, object]]:
+        """Manifests of all kept runs, oldest first."""
+        found = (_read_manifest(path) for path in self.runs_dir.glob(f"[!.]*/{_MANIFEST}"))
+        return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
+
+    def delete_run(self, name: str) -> None:
+        """Remove the kept tables of a run; nothing when there are none."""
+        folder = self.run_folder(name)
+        if folder.is_dir():
+            doomed = self.runs_dir / f".old-{os.getpid()}"
+            folder.rename(doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
+
+
+def open_workspace(path: Path | None) -> Workspace:
+    """Open the workspace in `path` (default: the user's data folder), making it when it is not there.
+
+    Raises:
+        StoreError: the folder cannot be written, or a newer version of tracegraph made it.
+    """
+    root = (path or Path(platformdirs.user_data_dir("tracegraph"))).expanduser().absolute()
+    marker = root / "workspace.json"
+    try:
+        (root / "runs").mkdir(parents=True, exist_ok=True)
+        if not marker.exists():
+            fresh = marker.with_suffix(f".{os.getpid()}")
+            fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))
+            fresh.replace(marker)
+        version = json.loads(marker.read_text())["schema_version"]
+    except OSError as error:
+        raise _unwritable(root, error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{marker} is damaged", "choose another folder with --workspace") from error
+    if version != SCHEMA_VERSION:
+        age = "newer" if version > SCHEMA_VERSION else "older"
+        raise StoreError(
+            f"the workspace {root} has schema version {version}, {age} than version {SCHEMA_VERSION} here",
+            "update tracegraph, or choose another folder with --workspace",
+        )
+    return Workspace(root)
+
+
+def _read_manifest(path: Path) -> dict[str, object] | None:
+    try:
+        entry = json.loads(path.read_text())
+    except OSError:
+        return None
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged", f"remove the folder {path.parent} and ingest again") from error
+    return entry if isinstance(entry, dict) else None
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.iterdir():
+        with path.open("rb") as handle:
+            os.fsync(handle.fileno())
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write {path}: {error.strerror or error}", "choose another folder with --workspace"
+    )
