@@ -1,0 +1,129 @@
+"""Collects duration entries (ph X, B, E) from batches into columns, as the file states them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
+from tracegraph.ingest.readers.decode import Arguments, Event, decode_arguments, time_literals
+from tracegraph.ingest.readers.document import RawEvent
+from tracegraph.ingest.readers.times import to_ns
+
+_T = TypeVar("_T", bound=np.generic)
+_ON_DEVICE = ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements")
+_OF_CALLS = ("correlation",)
+_OF_OPERATORS = ("sequence_number", "forward_thread", "elements")
+_TEXTS = ("collective", "group", "dtype")
+
+
+@dataclass(frozen=True)
+class Durations:
+    """One row a duration entry; arrays of equal length. `dur` holds only where `has_dur`."""
+
+    position: Ints
+    phase: Texts
+    name: Texts
+    category: Texts
+    pid: Texts
+    tid: Texts
+    start: Ints
+    has_start: Flags
+    dur: Ints
+    has_dur: Flags
+    numbers: dict[str, tuple[Ints, Flags]]
+    texts: dict[str, Texts]
+
+
+class _Shapes(dict[bytes, str | None]):
+    """Compact text of each distinct list of shapes."""
+
+    def __missing__(self, raw: bytes) -> str | None:
+        text = None if raw == b"null" else msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
+        self[raw] = text
+        return text
+
+
+class DurationCollector:
+    """Grows batch by batch; `finish` gives the columns."""
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._text = {
+            name: TextColumn() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
+        }
+        self._number = {name: SparseColumn() for name in {*_ON_DEVICE, *_OF_CALLS, *_OF_OPERATORS}}
+        self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
+        self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
+        self._shapes = _Shapes()
+
+    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Ints) -> None:
+        """Append entries; `texts` are their sources, `positions` their places in the file's list."""
+        column = self._text
+        column["phase"].extend([event.ph for event in events])
+        column["name"].extend([event.name for event in events])
+        column["category"].extend([event.cat for event in events])
+        column["pid"].extend([event.pid for event in events])
+        column["tid"].extend([event.tid for event in events])
+        self._times["position"].append(positions)
+        self._add_times("start", to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0]))
+        self._add_times("dur", to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1]))
+        self._add_arguments(events)
+        self._length += len(events)
+
+    def _add_times(self, name: str, times: tuple[Ints, Flags]) -> None:
+        self._times[name].append(times[0])
+        self._known[name].append(times[1])
+
+    def _add_arguments(self, events: Sequence[Event]) -> None:
+        groups = []
+        for select, numbers, texts in (
+            (kinds.is_on_device, _ON_DEVICE, _TEXTS),
+            (kinds.is_call, _OF_CALLS, ()),
+            (kinds.is_operator, _OF_OPERATORS, _TEXTS),
+        ):
+            wanted = {cat for cat in {event.cat for event in events} if select(cat)}
+            rows = np.array([k for k, event in enumerate(events) if event.cat in wanted], dtype=np.int64)
+            arguments = decode_arguments([events[k].args for k in rows])
+            for name in numbers:
+                self._number[name].extend(rows + self._length, [getattr(a, name) for a in arguments])
+            if texts:
+                groups.append((rows, arguments))
+        for name in _TEXTS:
+            self._text[name].extend_sparse(
+                len(events), [(rows, [getattr(a, name) for a in arguments]) for rows, arguments in groups]
+            )
+        rows, operators = groups[-1]
+        self._text["shapes"].extend_sparse(len(events), [(rows, self._shape_texts(operators))])
+
+    def _shape_texts(self, operators: Sequence[Arguments]) -> list[str | None]:
+        shapes = self._shapes
+        return [shapes[bytes(a.dims)] or shapes[bytes(a.dims_old)] for a in operators]
+
+    def finish(self) -> Durations:
+        """The columns of all entries added."""
+        text = {name: column.texts() for name, column in self._text.items()}
+        times = {name: _joined(parts, np.int64) for name, parts in self._times.items()}
+        known = {name: _joined(parts, np.bool_) for name, parts in self._known.items()}
+        return Durations(
+            position=times["position"],
+            phase=text["phase"],
+            name=text["name"],
+            category=text["category"].renamed(kinds.OLD_SPELLINGS),
+            pid=text["pid"],
+            tid=text["tid"],
+            start=times["start"],
+            has_start=known["start"],
+            dur=times["dur"],
+            has_dur=known["dur"],
+            numbers={name: column.dense(self._length) for name, column in self._number.items()},
+            texts={name: text[name] for name in ("shapes", *_TEXTS)},
+        )
+
+
+def _joined(parts: list[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype)

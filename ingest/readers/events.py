@@ -1,0 +1,117 @@
+"""From the entries as stated to the table of usable events: what cannot be used is dropped and counted."""
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.integrity import Integrity, Level
+from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.readers.columns import Flags, Ints
+from tracegraph.ingest.readers.durations import Durations
+from tracegraph.ingest.readers.pairs import match_pairs
+from tracegraph.ingest.trace import EVENT_SCHEMA, GPU_WORK
+
+MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
+"""A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
+ALL_STREAMS = 2**32 - 1
+
+_NUMBERS = (
+    "correlation",
+    "sequence_number",
+    "forward_thread",
+    "wait_on_stream",
+    "wait_on_record",
+    "bytes",
+    "elements",
+)
+
+
+def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
+    """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
+    dur, has_dur, keep = match_pairs(durations, integrity)
+    device, stream = _place_on_device(durations, integrity)
+    keep = _drop_unusable(durations, dur, has_dur, stream[1], keep, integrity)
+    rows = np.flatnonzero(keep)
+    _note_absent(durations, rows, integrity)
+    start = durations.start[rows]
+    columns: dict[str, pa.Array] = {
+        "source_index": pa.array(durations.position[rows]),
+        "name": durations.name.filled("").take(rows),
+        "category": durations.category.filled("").take(rows),
+        "pid": durations.pid.filled("").take(rows),
+        "tid": durations.tid.filled("").take(rows),
+        "start_ns": pa.array(start),
+        "end_ns": pa.array(start + dur[rows]),
+        "device": _nullable(device, rows),
+        "stream": _nullable(stream, rows),
+        **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
+        **{name: texts.take(rows) for name, texts in durations.texts.items()},
+    }
+    return pa.table([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)
+
+
+def _drop_unusable(
+    durations: Durations, dur: Ints, has_dur: Flags, on_stream: Flags, keep: Flags, integrity: Integrity
+) -> Flags:
+    """`keep` without the entries that cannot be used; each is counted under the first reason that holds."""
+    placed = ~durations.tid.among((None,)) | on_stream
+    start = durations.start
+    usable = keep & durations.has_start
+    middle = int(np.median(start[usable])) if usable.any() else 0
+    reasons: tuple[tuple[str, Level, str, Flags], ...] = (
+        ("start_missing", "warning", "without a usable ts are dropped", ~durations.has_start),
+        ("duration_missing", "warning", "without a usable dur are dropped", ~has_dur),
+        ("duration_negative", "warning", "with a negative dur are dropped", dur < 0),
+        ("duration_absurd", "warning", "with a dur of over 30 days are dropped", dur > MAX_SPAN_NS),
+        (
+            "start_absurd",
+            "warning",
+            "that start over 30 days from the others are dropped",
+            np.abs(start - middle) > MAX_SPAN_NS,
+        ),
+        ("thread_missing", "warning", "without a tid are dropped: their thread is not known", ~placed),
+    )
+    for code, level, what, bad in reasons:
+        dropped = keep & bad
+        _note(integrity, code, level, what, durations.position[dropped])
+        keep = keep & ~bad
+    return keep
+
+
+def _note(integrity: Integrity, code: str, level: Level, what: str, positions: Ints) -> None:
+    if len(positions):
+        integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
+
+
+def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:
+    for code, texts, what in (
+        ("name_missing", durations.name, "have no name and are kept without one"),
+        ("process_missing", durations.pid, "have no pid and are kept without one"),
+    ):
+        absent = texts.among((None,))[rows]
+        _note(integrity, code, "info", what, durations.position[rows][absent])
+
+
+def _place_on_device(
+    durations: Durations, integrity: Integrity
+) -> tuple[tuple[Ints, Flags], tuple[Ints, Flags]]:
+    """Device and stream of rows on a GPU: from the arguments, else from pid and tid."""
+    device, has_device = durations.numbers["device"]
+    stream, has_stream = durations.numbers["stream"]
+    stream = np.where(has_stream & (stream == ALL_STREAMS), -1, stream)
+    on_device = durations.category.among(kinds.DEVICE_ROWS)
+    pid_number, pid_known = durations.pid.numbers()
+    tid_number, tid_known = durations.tid.numbers()
+    from_pid = on_device & ~has_device & pid_known
+    from_tid = on_device & ~has_stream & tid_known
+    work = durations.category.among(GPU_WORK)
+    positions = durations.position[from_tid & work]
+    _note(integrity, "stream_from_tid", "warning", "of GPU work name no stream: tid is taken", positions)
+    return (
+        (np.where(from_pid, pid_number, device), has_device | from_pid),
+        (np.where(from_tid, tid_number, stream), has_stream | from_tid),
+    )
+
+
+def _nullable(column: tuple[Ints, Flags], rows: Ints) -> pa.Array:
+    values, known = column
+    return pa.array(values[rows], mask=~known[rows])

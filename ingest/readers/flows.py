@@ -1,0 +1,94 @@
+"""Collects what is no event: flows, names of threads and processes, counts of the rest."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.readers.columns import Flags, Ints, TextColumn
+from tracegraph.ingest.readers.decode import Event, decode_label, time_literals
+from tracegraph.ingest.readers.document import RawEvent
+from tracegraph.ingest.readers.times import to_ns
+from tracegraph.ingest.trace import FLOW_SCHEMA
+
+PHASES = ("s", "t", "f")
+
+
+class FlowCollector:
+    """Grows batch by batch; `finish` gives the table."""
+
+    def __init__(self) -> None:
+        self._text = {name: TextColumn() for name in ("kind", "id", "pid", "tid")}
+        self._start: list[bool] = []
+        self._times: list[Ints] = []
+        self._usable: list[Flags] = []
+
+    def add(self, events: Sequence[Event], texts: Sequence[RawEvent]) -> None:
+        """Append flow events; `texts` are their sources."""
+        self._text["kind"].extend([event.cat for event in events])
+        self._text["id"].extend([event.id for event in events])
+        self._text["pid"].extend([event.pid for event in events])
+        self._text["tid"].extend([event.tid for event in events])
+        self._start.extend(event.ph == "s" for event in events)
+        times, usable = to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0])
+        self._times.append(times)
+        self._usable.append(usable)
+
+    def finish(self, integrity: Integrity) -> pa.Table:
+        """Table in FLOW_SCHEMA of the flows with an id and a usable time."""
+        text = {name: column.texts() for name, column in self._text.items()}
+        times = np.concatenate(self._times) if self._times else np.empty(0, np.int64)
+        usable = np.concatenate(self._usable) if self._usable else np.empty(0, np.bool_)
+        keep = usable & ~text["id"].among((None,))
+        dropped = int((~keep).sum())
+        integrity.add(
+            "flow_unusable", "warning", dropped, "flow events without an id or a usable ts are dropped"
+        )
+        rows = np.flatnonzero(keep)
+        columns = {name: texts.filled("").take(rows) for name, texts in text.items()}
+        columns["is_start"] = pa.array(np.array(self._start, dtype=bool)[rows])
+        columns["ts_ns"] = pa.array(times[rows])
+        return pa.table([columns[name] for name in FLOW_SCHEMA.names], schema=FLOW_SCHEMA)
+
+
+class NameCollector:
+    """Names that metadata events give to threads and processes."""
+
+    def __init__(self) -> None:
+        self.threads: dict[tuple[str, str], str] = {}
+        self.processes: dict[str, str] = {}
+
+    def add(self, event: Event) -> None:
+        """Take the name in a metadata event, if it holds one."""
+        if event.name not in ("thread_name", "process_name"):
+            return
+        label = decode_label(event.args)
+        if label is None:
+            return
+        pid, tid = ("" if value is None else str(value) for value in (event.pid, event.tid))
+        if event.name == "thread_name":
+            self.threads[pid, tid] = label
+        else:
+            self.processes[pid] = label
+
+
+def count_partners(flows: pa.Table, integrity: Integrity) -> None:
+    """Findings on flows that start without an end, end without a start, or start twice."""
+    starts: Counter[tuple[str, str]] = Counter()
+    ends: set[tuple[str, str]] = set()
+    kinds, ids = flows["kind"].to_pylist(), flows["id"].to_pylist()
+    for kind, flow_id, is_start in zip(kinds, ids, flows["is_start"].to_pylist(), strict=True):
+        if is_start:
+            starts[kind, flow_id] += 1
+        else:
+            ends.add((kind, flow_id))
+    for code, what, cases in (
+        ("flow_without_end", "flows start and never end", starts.keys() - ends),
+        ("flow_without_start", "flows end and never start", ends - starts.keys()),
+        ("flow_id_repeated", "flow ids start more than once", {key for key, n in starts.items() if n > 1}),
+    ):
+        if cases:
+            kind, flow_id = min(cases)
+            integrity.add(code, "info", len(cases), f"{what}, such as {kind} {flow_id}")

@@ -1,0 +1,50 @@
+"""B and E entries of a thread become one event at the place of the B."""
+
+import numpy as np
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.readers.columns import Flags, Ints
+from tracegraph.ingest.readers.durations import Durations
+
+
+def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Ints, Flags, Flags]:
+    """Durations (ns), which are known, and which rows are events: ph X and each B that has an E.
+
+    An E ends the innermost open B of its (pid, tid) with its name, or, where it has none, the innermost.
+    """
+    dur, has_dur = durations.dur.copy(), durations.has_dur.copy()
+    keep = durations.phase.among(("X",))
+    begins = durations.phase.among(("B",))
+    halves = np.flatnonzero(~keep & durations.has_start)
+    # entries may be out of order in the file; at one time a B comes before its E as written
+    halves = halves[np.argsort(durations.start[halves], kind="stable")]
+    unmatched: list[int] = []
+    open_rows: dict[tuple[int, int], list[int]] = {}
+    for row in halves.tolist():
+        stack = open_rows.setdefault((int(durations.pid.codes[row]), int(durations.tid.codes[row])), [])
+        if begins[row]:
+            stack.append(row)
+            continue
+        begin = _innermost(durations, stack, row)
+        if begin is None:
+            unmatched.append(row)
+            continue
+        dur[begin] = durations.start[row] - durations.start[begin]
+        has_dur[begin] = keep[begin] = True
+    unmatched += [row for stack in open_rows.values() for row in stack]
+    unmatched += np.flatnonzero(~durations.phase.among(("X",)) & ~durations.has_start).tolist()
+    if unmatched:
+        first = int(durations.position[min(unmatched)])
+        message = f"B or E entries without a partner are dropped, the first at source index {first}"
+        integrity.add("pair_unmatched", "warning", len(unmatched), message)
+    return dur, has_dur, keep
+
+
+def _innermost(durations: Durations, stack: list[int], end: int) -> int | None:
+    """Take the B that the E in row `end` closes out of `stack`."""
+    name = durations.name.codes[end]
+    unnamed = durations.name.distinct[name] in (None, "")
+    for k in range(len(stack) - 1, -1, -1):
+        if unnamed or durations.name.codes[stack[k]] == name:
+            return stack.pop(k)
+    return None

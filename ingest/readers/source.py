@@ -1,0 +1,108 @@
+"""Bytes of a trace file: what it is by its first bytes, its SHA-256, unpacked."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from isal import isal_zlib
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.store.errors import InputError
+
+MAX_UNPACKED = 16 * 2**30
+"""Bytes that a compressed trace may unpack to."""
+_PIECE = 4096
+_GZIP = b"\x1f\x8b"
+_GZIP_WBITS = 31
+_BOM = b"\xef\xbb\xbf"
+
+_RECORD = "record one with torch.profiler and export_chrome_trace"
+_UNPACK = "unpack it first and pass the trace in it"
+_FOREIGN = (
+    (b"SQLite format 3\0", "an SQLite database (Nsight Systems export?), not a Kineto trace", _RECORD),
+    (b"PK\x03\x04", "a zip archive", _UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `zstd -d` and pass the result"),
+    (b"\xfd7zXZ\0", "compressed with xz", "unpack it with `xz -d` and pass the result"),
+    (b"BZh", "compressed with bzip2", "unpack it with `bunzip2` and pass the result"),
+    (b"\x80\x02", "a Python pickle (memory snapshot?), not a trace", _RECORD),
+    (b"\x80\x03", "a Python pickle (memory snapshot?), not a trace", _RECORD),
+    (b"\x80\x04", "a Python pickle (memory snapshot?), not a trace", _RECORD),
+    (b"\x80\x05", "a Python pickle (memory snapshot?), not a trace", _RECORD),
+    (b"\xff\xfe", "text in UTF-16, not in UTF-8", "convert it with `iconv -t UTF-8`"),
+    (b"\xfe\xff", "text in UTF-16, not in UTF-8", "convert it with `iconv -t UTF-8`"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The unpacked content of a file and the SHA-256 of its bytes as stored."""
+
+    path: Path
+    data: bytes | bytearray
+    sha256: str
+    cut: bool  # the compressed stream ends too early or is damaged
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of `path`; InputError when it cannot be read or is empty."""
+    try:
+        data = path.read_bytes()
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory", "pass a trace file in it") from None
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist", "check the spelling of the path") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", "check its permissions") from None
+    if not data:
+        raise InputError(f"{path} is empty (0 bytes)", "record or copy the trace again")
+    return data
+
+
+def unpack(path: Path, data: bytes, integrity: Integrity) -> Source:
+    """Unpack `data` if it is gzip and refuse formats that are known not to be traces.
+
+    A stream that is cut or damaged gives what comes before the damage, with a finding. InputError names
+    the format found, or the limit `MAX_UNPACKED`.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    content: bytes | bytearray = data
+    cut = False
+    if data.startswith(_GZIP):
+        content, problem = _gunzip(path, data)
+        cut = bool(problem)
+        integrity.add("gzip_damaged", "error", int(cut), f"{problem}; read up to there")
+        if not content:
+            raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
+    if content.startswith(_BOM):
+        content = content[len(_BOM) :]
+        integrity.add("byte_order_mark", "info", 1, "the text starts with a byte order mark")
+    for magic, what, hint in _FOREIGN:
+        if content.startswith(magic):
+            raise InputError(f"{path} is {what}", hint)
+    return Source(path, content, digest, cut)
+
+
+def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
+    """Content of all gzip members, and what is wrong with the stream (empty if nothing)."""
+    content = bytearray()
+    stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
+    for start in range(0, len(data), _PIECE):
+        piece = data[start : start + _PIECE]
+        while piece:
+            try:
+                content += stream.decompress(piece)
+            except isal_zlib.error as error:
+                return content, f"gzip stream damaged near byte {start} of {len(data)} ({error})"
+            if len(content) > MAX_UNPACKED:
+                raise InputError(
+                    f"{path} unpacks to more than {MAX_UNPACKED} bytes",
+                    "split the trace or record fewer steps",
+                )
+            if not stream.eof:
+                break
+            piece = stream.unused_data.lstrip(b"\0")
+            if piece:
+                if not piece.startswith(_GZIP[: len(piece)]):
+                    return content, f"bytes that are no gzip follow the stream near byte {start}"
+                stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
+    return content, "" if stream.eof else f"gzip stream cut at byte {len(data)}"
