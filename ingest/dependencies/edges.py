@@ -1,0 +1,125 @@
+"""Edges between ports, before the threads are cut into segments.
+
+A port is a GPU activity (`event` >= 0) or a moment on a thread (`lane`, `time`): as a cause whatever ends
+there, as an effect whatever starts there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.events import Events, Flags, Ints
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One rule: its name, the kind of dependency it makes, and the name of the gap it explains."""
+
+    name: str
+    kind: str
+    gap: str
+
+
+MECHANISMS = (
+    Mechanism("launch", "INVOCATION", "launch latency"),
+    Mechanism("stream order", "SEQUENTIAL", "stream queue"),
+    Mechanism("stream wait event", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("stream synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("device synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("program order", "SEQUENTIAL", "unknown"),
+    Mechanism("queue start", "SEQUENTIAL", "unknown"),
+)
+"""All rules; the position decides ties between causes that explain a start equally well."""
+CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Dependencies between ports, one array an attribute; times in ns, event -1 for a port of a thread.
+
+    `arrival`: when the effect could have started had this been its only cause. `mechanism`: position in
+    `MECHANISMS`. `recorded`: whether ids or order in the file say so, else a timing rule does.
+    """
+
+    cause_event: Ints
+    cause_lane: Ints
+    cause_time: Ints
+    effect_event: Ints
+    effect_lane: Ints
+    effect_time: Ints
+    arrival: Ints
+    mechanism: Ints
+    recorded: Flags
+    confidence: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    def select(self, chosen: Flags | Ints) -> "Edges":
+        """The chosen edges, by mask or by positions."""
+        return Edges(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Stretches in which a thread waits: inside `event` only, or in anything but an operator where it is -1."""
+
+    lane: Ints
+    start: Ints
+    end: Ints
+    event: Ints
+    mechanism: Ints
+
+
+Ports = tuple[Ints, Ints, Ints]
+
+
+def on_gpu(events: Events, index: Ints, *, at_end: bool) -> Ports:
+    """Ports of GPU activities: their end as causes, their start as effects."""
+    return index, events.lane[index], (events.end if at_end else events.start)[index]
+
+
+def on_thread(lane: Ints, time: Ints) -> Ports:
+    """Ports of threads."""
+    return np.full(len(lane), -1, dtype=np.int64), lane, time
+
+
+def make_edges(
+    mechanism: str,
+    cause: Ports,
+    effect: Ports,
+    arrival: Ints,
+    *,
+    recorded: Flags | bool,
+    confidence: npt.NDArray[np.float64] | float,
+) -> Edges:
+    """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all."""
+    count = len(arrival)
+    return Edges(
+        *cause,
+        *effect,
+        arrival=np.minimum(arrival, effect[2]),
+        mechanism=np.full(count, CODE[mechanism], dtype=np.int64),
+        recorded=np.broadcast_to(np.asarray(recorded, dtype=bool), count),
+        confidence=np.broadcast_to(np.asarray(confidence, dtype=np.float64), count),
+    )
+
+
+def join_edges(parts: Sequence[Edges]) -> Edges:
+    """All edges of several rules in one table, at least one part given."""
+    return Edges(
+        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Edges)}
+    )
+
+
+def join_waits(parts: Sequence[Waits]) -> Waits:
+    """All waits of several rules in one table, at least one part given."""
+    return Waits(
+        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Waits)}
+    )

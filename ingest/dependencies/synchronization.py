@@ -1,0 +1,247 @@
+"""SYNCHRONIZATION: the CPU waits for the GPU (rule 2), a stream waits for another (rule 3)."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracegraph.ingest.dependencies.edges import (
+    CODE,
+    Edges,
+    Waits,
+    join_edges,
+    make_edges,
+    on_gpu,
+    on_thread,
+)
+from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.launches import LONGEST_STREAM_GAP_NS, Lags, Launches, Streams
+
+_ALL_STREAMS = -1
+
+
+@dataclass(frozen=True)
+class HostWaits:
+    """Which GPU activity each blocking call waits for: one row for each call and stream concerned.
+
+    `recorded`: a cuda_sync row names the stream. `certain`: the stream is beyond doubt, by such a row or
+    because the call waits for all of them, so that the pair may date the clocks.
+    """
+
+    call: Ints
+    work: Ints
+    mechanism: Ints
+    recorded: Flags
+    certain: Flags
+    confidence: npt.NDArray[np.float64]
+
+    def select(self, chosen: Flags) -> "HostWaits":
+        """The chosen rows."""
+        return HostWaits(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class SyncRows:
+    """The cuda_sync rows of a file, each with its runtime call and the call that recorded its event (-1: none)."""
+
+    row: Ints
+    call: Ints
+    record: Ints
+    kind: npt.NDArray[np.object_]
+
+
+def find_sync_rows(events: Events) -> SyncRows:
+    """Join cuda_sync rows with their calls by correlation."""
+    row = np.flatnonzero(events.category == "cuda_sync")
+    calls = np.flatnonzero(events.on_thread & (events.correlation > 0))
+    by_id = pd.Series(calls, index=events.correlation[calls])
+    by_id = by_id[~by_id.index.duplicated()]
+
+    def find(ids: Ints) -> Ints:
+        return by_id.reindex(ids).fillna(-1).to_numpy(dtype=np.int64)
+
+    return SyncRows(row, find(events.correlation[row]), find(events.wait_on_record[row]), events.name[row])
+
+
+class _Collector:
+    """Collects the rows of `HostWaits`, for each rule one block."""
+
+    def __init__(self, events: Events, streams: Streams) -> None:
+        self.events, self.streams = events, streams
+        self.blocks: list[HostWaits] = []
+
+    def add(
+        self, mechanism: str, call: Ints, work: Ints, *, recorded: bool, certain: bool, confidence: float
+    ) -> None:
+        keep = work >= 0
+        count = int(keep.sum())
+        self.blocks.append(
+            HostWaits(
+                call[keep],
+                work[keep],
+                np.full(count, CODE[mechanism], dtype=np.int64),
+                np.full(count, recorded),
+                np.full(count, certain),
+                np.full(count, confidence),
+            )
+        )
+
+    def result(self) -> HostWaits:
+        self.add("blocking copy", *[np.empty(0, dtype=np.int64)] * 2, recorded=False, certain=False, confidence=0)
+        return HostWaits(
+            **{f.name: np.concatenate([getattr(b, f.name) for b in self.blocks]) for f in fields(HostWaits)}
+        )
+
+
+def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: SyncRows) -> HostWaits:
+    """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else from the call's name.
+
+    By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
+    before the call returned, else the stream whose work ended last before the return.
+    """
+    collect = _Collector(events, streams)
+    _recorded_waits(collect, rows)
+    with_row = np.zeros(len(events), dtype=bool)
+    with_row[rows.call[rows.call >= 0]] = True
+    names = pd.Series(events.name, dtype=object).astype(str)
+    is_call = np.isin(events.category, ("cuda_runtime", "cuda_driver")) & ~with_row
+    blocking = is_call & names.str.contains("Synchronize", regex=False).to_numpy()
+    of_device = blocking & names.str.contains("DeviceSync|CtxSync", regex=True).to_numpy()
+    of_event = blocking & names.str.contains("EventSync", regex=False).to_numpy()
+    for lane in streams.queue:
+        calls = np.flatnonzero(of_device)
+        work = streams.last_queued(lane, events.start[calls])
+        collect.add("device synchronize", calls, work, recorded=False, certain=True, confidence=0.98)
+    only = len(streams.queue) == 1
+    for mechanism, chosen in (
+        ("stream synchronize", blocking & ~of_device & ~of_event),
+        ("event synchronize", of_event),
+    ):
+        calls = np.flatnonzero(chosen)
+        work = _likely_work(events, launches, streams, calls)
+        sure = only and mechanism == "stream synchronize"
+        collect.add(mechanism, calls, work, recorded=False, certain=sure, confidence=0.95 if sure else 0.8)
+    _blocking_copies(collect, launches, names)
+    return collect.result()
+
+
+def _recorded_waits(collect: _Collector, rows: SyncRows) -> None:
+    events, streams = collect.events, collect.streams
+    called = rows.call >= 0
+    named = pd.Series(events.name[np.maximum(rows.call, 0)], dtype=object).astype(str)
+    blocks = called & ~named.str.contains("Query", regex=False).to_numpy(dtype=bool)
+    stream = events.stream[rows.row]
+    for lane in streams.queue:
+        of_lane = events.stream[streams.by_lane[lane][0]]
+        for kind, mechanism in (("Stream Sync", "stream synchronize"), ("Context Sync", "device synchronize")):
+            concerned = (stream == of_lane) | (stream == _ALL_STREAMS)
+            chosen = blocks & (rows.kind == kind) & concerned
+            work = streams.last_queued(lane, events.start[rows.call[chosen]])
+            collect.add(mechanism, rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
+        chosen = blocks & (rows.kind == "Event Sync") & (events.wait_on_stream[rows.row] == of_lane)
+        chosen &= rows.record >= 0
+        work = streams.last_queued(lane, events.start[rows.record[chosen]])
+        collect.add("event synchronize", rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
+
+
+def _likely_work(events: Events, launches: Launches, streams: Streams, calls: Ints) -> Ints:
+    """For calls that do not name their stream: see `find_host_waits`; -1 where no work fits."""
+    lanes = list(streams.queue)
+    if not lanes or not len(calls):
+        return np.full(len(calls), -1, dtype=np.int64)
+    candidates = np.stack([streams.last_queued(lane, events.start[calls]) for lane in lanes])
+    ends = np.where(candidates >= 0, events.end[np.maximum(candidates, 0)], NONE)
+    ends = np.where(ends <= events.end[calls], ends, NONE)
+    latest = ends.argmax(axis=0)
+    mine = _last_stream(events, launches, calls, lanes)
+    column = np.arange(len(calls))
+    fits = (mine >= 0) & (ends[np.maximum(mine, 0), column] > NONE)
+    chosen = np.where(fits, mine, latest)
+    return np.where(ends[chosen, column] > NONE, candidates[chosen, column], -1)
+
+
+def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[int]) -> Ints:
+    """Position in `lanes` of the stream on which the calling thread launched last, -1 for none."""
+    work = np.flatnonzero(launches.call >= 0)
+    launch = launches.call[work]
+    frame = pd.DataFrame({"thread": events.lane[launch], "at": events.start[launch], "stream": events.lane[work]})
+    asked = pd.DataFrame({"thread": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
+    found = pd.merge_asof(
+        asked.sort_values("at"), frame.sort_values("at"), on="at", by="thread", allow_exact_matches=False
+    ).sort_values("row")
+    position = {lane: i for i, lane in enumerate(lanes)}
+    return found["stream"].map(position).fillna(-1).to_numpy(dtype=np.int64)
+
+
+def _blocking_copies(collect: _Collector, launches: Launches, names: "pd.Series[str]") -> None:
+    """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
+    events = collect.events
+    work = np.flatnonzero((launches.call >= 0) & (events.category == "gpu_memcpy"))
+    call = launches.call[work]
+    by_name = ~names.iloc[call].str.contains("Async", regex=False).to_numpy(dtype=bool)
+    pageable = names.iloc[work].str.contains("DtoH.*Pageable", regex=True).to_numpy(dtype=bool)
+    chosen = (by_name | pageable) & (events.end[work] <= events.end[call]) & (events.start[work] >= events.start[call])
+    collect.add("blocking copy", call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)
+
+
+def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Edges, Waits]:
+    """Edges from awaited work into the call that waits, and the stretches in which it waits.
+
+    The call is cut where the last of its awaited work ends: before, it waits; after, it works. Work that
+    ended before the call, or after its return, does not hold it: the former gets an edge to the call's start.
+    """
+    waits = waits.select(events.end[waits.work] <= events.end[waits.call])
+    awaited = np.maximum(events.end[waits.work], events.start[waits.call])
+    released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
+    cause, effect = on_gpu(events, waits.work, at_end=True), on_thread(events.lane[waits.call], released)
+    parts = [
+        make_edges(
+            mechanism,
+            tuple(column[chosen] for column in cause),  # type: ignore[arg-type]
+            tuple(column[chosen] for column in effect),  # type: ignore[arg-type]
+            events.end[waits.work[chosen]],
+            recorded=waits.recorded[chosen],
+            confidence=waits.confidence[chosen],
+        )
+        for mechanism in ("stream synchronize", "device synchronize", "event synchronize", "blocking copy")
+        for chosen in [waits.mechanism == CODE[mechanism]]
+    ]
+    held = released > events.start[waits.call]
+    own = launches.call[waits.work] == waits.call
+    begin = np.where(own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call])
+    stretches = Waits(events.lane[waits.call], begin, released, waits.call, waits.mechanism)
+    return join_edges(parts), Waits(**{f.name: getattr(stretches, f.name)[held] for f in fields(Waits)})
+
+
+def stream_edges(events: Events, streams: Streams, rows: SyncRows, lags: Lags) -> Edges:
+    """Rule 3: cudaStreamWaitEvent holds the next work of its stream until the recorded work has ended.
+
+    From the work enqueued on the recorded stream before the cudaEventRecord call to the work enqueued next on
+    the waiting stream, by whatever thread.
+    """
+    chosen = (rows.kind == "Stream Wait Event") & (rows.call >= 0) & (rows.record >= 0)
+    call, record = events.start[rows.call[chosen]], events.start[rows.record[chosen]]
+    waiting, awaited = events.stream[rows.row[chosen]], events.wait_on_stream[rows.row[chosen]]
+    cause = np.full(len(call), -1, dtype=np.int64)
+    effect = cause.copy()
+    for lane in streams.queue:
+        of_lane = events.stream[streams.by_lane[lane][0]]
+        cause = np.where(awaited == of_lane, streams.last_queued(lane, record), cause)
+        effect = np.where(waiting == of_lane, streams.next_queued(lane, call), effect)
+    known = (cause >= 0) & (effect >= 0)
+    pairs = np.unique(np.stack([cause[known], effect[known]]), axis=1)
+    cause, effect = pairs[0], pairs[1]
+    possible = events.end[cause] <= events.start[effect]
+    cause, effect = cause[possible], effect[possible]
+    gaps = events.start[effect] - events.end[cause]
+    limit = min(LONGEST_STREAM_GAP_NS, int(lags.stream_order.max(initial=0)))
+    usual = min(limit, int(np.quantile(gaps, 0.05, method="lower"))) if len(gaps) else 0
+    return make_edges(
+        "stream wait event",
+        on_gpu(events, cause, at_end=True),
+        on_gpu(events, effect, at_end=False),
+        events.end[cause] + usual,
+        recorded=True,
+        confidence=1.0,
+    )

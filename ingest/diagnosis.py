@@ -1,0 +1,62 @@
+"""What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
+
+import numpy as np
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.model import Model
+from tracegraph.ingest.trace import TraceFile
+
+
+def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
+    """Add the findings that need the call tree and the launches."""
+    events = model.events
+
+    def place(index: int) -> str:
+        return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
+
+    stack = model.stack
+    if stack.overruns:
+        extent = f"by up to {stack.largest_overrun_ns} ns"
+        integrity.add(
+            "outside_parent",
+            "info",
+            stack.overruns,
+            f"events end after the event that they start in, {extent}; {place(stack.first_overrun)}",
+        )
+    orphans = np.flatnonzero(events.is_gpu & (model.launches.call < 0))
+    if len(orphans):
+        integrity.add(
+            "gpu_without_launch",
+            "warning",
+            len(orphans),
+            f"GPU activities without a launching call; their cause is unknown; {place(int(orphans[0]))}",
+        )
+    calls = np.isin(events.category, ("cuda_runtime", "cuda_driver"))
+    launched = np.zeros(len(events), dtype=bool)
+    launched[model.launches.call[model.launches.call >= 0]] = True
+    is_launch = calls & ~launched & np.array(["Launch" in str(name) for name in events.name], dtype=bool)
+    idle = np.flatnonzero(is_launch)
+    if len(idle):
+        message = f"launches without GPU work in the file; {place(int(idle[0]))}"
+        integrity.add("launch_without_gpu_work", "info", len(idle), message)
+    if events.is_gpu.any() and not (events.category == "cuda_sync").any():
+        message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
+        integrity.add("no_cuda_sync", "info", 1, message)
+    overlaps = _overlapping(model)
+    if len(overlaps):
+        message = f"GPU activities overlap the one before on their stream; {place(int(overlaps[0]))}"
+        integrity.add("stream_overlap", "info", len(overlaps), message)
+    clipped = int((events.on_thread & (events.end > model.window.end)).sum())
+    integrity.add("after_window", "info", clipped, "events end after the last one that matters; cut there")
+    processes = len(np.unique(model.lanes.frame.loc[model.lanes.is_thread, "pid"]))
+    if processes > 1:
+        integrity.add("several_processes", "info", processes, "CPU events of several processes in one file")
+
+
+def _overlapping(model: Model) -> "np.typing.NDArray[np.int64]":
+    """GPU activities that start before an earlier one of their stream has ended."""
+    segments = model.segments
+    on_stream = np.flatnonzero(~segments.on_thread)
+    lane, event = segments.lane[on_stream], segments.event[on_stream]
+    later = (lane[1:] == lane[:-1]) & (segments.start[on_stream][1:] < segments.end[on_stream][:-1])
+    return event[1:][later]

@@ -1,0 +1,120 @@
+"""Which call launched which GPU activity, in what order work was enqueued, and the device's usual lags."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.events import NONE, Events, Ints
+
+LONGEST_LAUNCH_NS = 20_000
+LONGEST_STREAM_GAP_NS = 5_000
+"""A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
+_LOW = 0.05
+
+
+@dataclass(frozen=True)
+class Launches:
+    """`call`: for each event the call that launched it, -1 for none or for events off the GPU."""
+
+    call: Ints
+
+
+@dataclass(frozen=True)
+class Lags:
+    """Usual lags in ns: low quantiles over the cases in which nothing else can have delayed the work."""
+
+    launch_from_start: int
+    launch_from_end: int
+    stream_order: Ints
+    """Per lane; 0 for threads."""
+
+
+def match_launches(events: Events) -> Launches:
+    """Rule 1: join GPU work with its call by correlation, whatever the call's name.
+
+    Where several calls share a correlation (several processes in one file), the last that started before
+    the work is taken, else the first.
+    """
+    has_id = events.correlation > 0
+    calls = np.flatnonzero(has_id & events.on_thread)
+    work = np.flatnonzero(has_id & events.is_gpu)
+    calls = calls[np.lexsort((events.start[calls], events.correlation[calls]))]
+    ids = events.correlation[calls]
+    launched_by = np.full(len(events), -1, dtype=np.int64)
+    first = np.searchsorted(ids, events.correlation[work], "left")
+    last = np.searchsorted(ids, events.correlation[work], "right")
+    found = last > first
+    launched_by[work[found]] = calls[first[found]]
+    for i in np.flatnonzero(last - first > 1):
+        same = calls[first[i] : last[i]]
+        earlier = same[events.start[same] <= events.start[work[i]]]
+        launched_by[work[i]] = earlier[-1] if len(earlier) else same[0]
+    return Launches(launched_by)
+
+
+@dataclass(frozen=True)
+class Streams:
+    """GPU activities of each stream, once in the order of start and once in the order of enqueueing.
+
+    `by_lane[lane]`: event indices by (start, end); `queue[lane]`: event indices by the start of the launching
+    call, and `queued_at[lane]` that time (`NONE`: launched before the window).
+    """
+
+    by_lane: dict[int, Ints]
+    queue: dict[int, Ints]
+    queued_at: dict[int, Ints]
+
+    def last_queued(self, lane: int, before: Ints) -> Ints:
+        """Index of the activity enqueued last on `lane` before each time, -1 for none."""
+        position = np.searchsorted(self.queued_at[lane], before, "left") - 1
+        return np.where(position >= 0, self.queue[lane][np.maximum(position, 0)], -1)
+
+    def next_queued(self, lane: int, after: Ints) -> Ints:
+        """Index of the activity enqueued first on `lane` after each time, -1 for none."""
+        position = np.searchsorted(self.queued_at[lane], after, "right")
+        there = position < len(self.queue[lane])
+        return np.where(there, self.queue[lane][np.minimum(position, len(self.queue[lane]) - 1)], -1)
+
+
+def order_streams(events: Events, launches: Launches) -> Streams:
+    """Sort the GPU activities of every stream lane."""
+    work = np.flatnonzero(events.is_gpu)
+    queued_at = np.where(launches.call >= 0, events.start[np.maximum(launches.call, 0)], NONE)
+    by_lane, queue, times = {}, {}, {}
+    for lane in np.unique(events.lane[work]).tolist():
+        members = work[events.lane[work] == lane]
+        by_lane[lane] = members[np.lexsort((members, events.end[members], events.start[members]))]
+        queue[lane] = members[np.lexsort((events.end[members], queued_at[members]))]
+        times[lane] = queued_at[queue[lane]]
+    return Streams(by_lane, queue, times)
+
+
+def _low_quantile(values: Ints, limit: int) -> int:
+    values = values[values >= 0]
+    return min(limit, int(np.quantile(values, _LOW, method="lower"))) if len(values) else 0
+
+
+def measure_lags(events: Events, launches: Launches, streams: Streams, lane_count: int) -> Lags:
+    """Estimate the usual launch latency and each stream's usual gap from the file itself."""
+    from_start, from_end = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for work in streams.by_lane.values():
+        call = launches.call[work]
+        idle = (call >= 0) & (_done_before(events, work) < events.start[call])
+        from_start.append((events.start[work] - events.start[call])[idle])
+        from_end.append((events.start[work] - events.end[call])[idle])
+    launch_from_end = _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS)
+    stream_order = np.zeros(lane_count, dtype=np.int64)
+    for lane, work in streams.by_lane.items():
+        call, done = launches.call[work], _done_before(events, work)
+        queued = (call >= 0) & (done > events.end[call] + launch_from_end)
+        stream_order[lane] = _low_quantile(events.start[work[queued]] - done[queued], LONGEST_STREAM_GAP_NS)
+    return Lags(
+        launch_from_start=_low_quantile(np.concatenate(from_start), LONGEST_LAUNCH_NS),
+        launch_from_end=launch_from_end,
+        stream_order=stream_order,
+    )
+
+
+def _done_before(events: Events, work: Ints) -> Ints:
+    """Latest end among the activities before each one of a stream, `NONE` for the first."""
+    return np.concatenate([[NONE], np.maximum.accumulate(events.end[work])[:-1]])

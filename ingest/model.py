@@ -1,0 +1,87 @@
+"""The causal model of one rank: from its events to segments, dependencies and the critical path."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.binding import Binding, Dependencies, bind, find_sink, find_slack, walk
+from tracegraph.ingest.callstack import CallStack, nest
+from tracegraph.ingest.clock import gpu_clock_offset
+from tracegraph.ingest.dependencies.cross_thread import autograd
+from tracegraph.ingest.dependencies.edges import join_edges, join_waits
+from tracegraph.ingest.dependencies.invocation import invocation
+from tracegraph.ingest.dependencies.sequential import stream_order
+from tracegraph.ingest.dependencies.synchronization import (
+    find_host_waits,
+    find_sync_rows,
+    host_edges,
+    stream_edges,
+)
+from tracegraph.ingest.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.launches import Launches, match_launches, measure_lags, order_streams
+from tracegraph.ingest.segments import Segments, Window, build_segments, find_window
+from tracegraph.ingest.steps import Steps, find_steps
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that is known about one rank; `events` are on the CPU's clock."""
+
+    events: Events
+    lanes: Lanes
+    stack: CallStack
+    launches: Launches
+    steps: Steps
+    window: Window
+    segments: Segments
+    dependencies: Dependencies
+    binding: Binding
+    slack: Ints
+    on_path: Flags
+    sink: int
+    clock_offset_ns: int
+
+
+def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
+    """Apply the rules of the causal model, in their order: clocks first, then dependencies, then binding."""
+    stack = nest(events)
+    launches = match_launches(events)
+    streams = order_streams(events, launches)
+    rows = find_sync_rows(events)
+    offset = gpu_clock_offset(events, launches, find_host_waits(events, launches, streams, rows), integrity)
+    events = events.shift_gpu(offset)
+    lags = measure_lags(events, launches, streams, len(lanes.frame))
+    host_waits = find_host_waits(events, launches, streams, rows)
+    steps = find_steps(events, launches)
+    window = find_window(events, lanes)
+    host, held = host_edges(events, host_waits, launches)
+    threads, handed = autograd(events, stack, window.end)
+    edges = join_edges(
+        [
+            invocation(events, launches, lags),
+            stream_order(events, streams, lags),
+            stream_edges(events, streams, rows, lags),
+            host,
+            threads,
+        ]
+    )
+    cuts = np.tile(steps.lane, 2), np.concatenate([steps.start, steps.end])
+    segments = build_segments(events, stack, lanes, window, edges, join_waits([held, handed]), cuts)
+    dependencies, binding = bind(segments, edges, window)
+    sink = find_sink(segments, window, lanes)
+    return Model(
+        events=events,
+        lanes=lanes,
+        stack=stack,
+        launches=launches,
+        steps=steps,
+        window=window,
+        segments=segments,
+        dependencies=dependencies,
+        binding=binding,
+        slack=find_slack(segments, dependencies, window),
+        on_path=walk(segments, dependencies, binding, sink),
+        sink=sink,
+        clock_offset_ns=offset,
+    )

@@ -1,0 +1,86 @@
+"""From trace files to the tables of a run: the one way in."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
+
+from tracegraph.ingest.diagnosis import diagnose
+from tracegraph.ingest.events import read_events
+from tracegraph.ingest.graph import RunFacts, build_graph
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.model import build_model
+from tracegraph.ingest.readers import read_trace
+from tracegraph.store.errors import InputError
+from tracegraph.store.progress import Progress
+from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.store.tables import GraphTables
+
+Result = TypeVar("Result")
+
+
+class _Stages:
+    """Runs the stages one after the other, reports each and keeps its time in seconds."""
+
+    def __init__(self, names: Sequence[str], progress: Progress) -> None:
+        self.names, self.progress = list(names), progress
+        self.timings: dict[str, float] = {}
+
+    def run(self, name: str, work: Callable[[], Result]) -> Result:
+        self.progress(name, self.names.index(name), len(self.names))
+        begun = time.perf_counter()
+        result = work()
+        self.timings[name] = round(time.perf_counter() - begun, 3)
+        self.progress(name, self.names.index(name) + 1, len(self.names))
+        return result
+
+
+def run_name(path: Path, sha256: str) -> str:
+    """The default name: the file's stem and the first 8 hex digits of its content's SHA-256."""
+    stem = path.name
+    for suffix in (".gz", ".json", ".parquet", ".pt.trace"):
+        stem = stem.removesuffix(suffix)
+    return f"{stem}-{sha256[:8]}"
+
+
+def ingest_run(
+    paths: Sequence[Path], name: str | None, progress: Progress
+) -> tuple[GraphTables, dict[str, object]]:
+    """Read the traces of one job and build its graph.
+
+    Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
+    integrity, timings_s, clock_offset_ns, tool_version, schema_version. Raises `InputError` for a trace that
+    cannot be used, and for more than one trace.
+    """
+    if len(paths) != 1:
+        raise InputError(
+            f"{len(paths)} traces were given, but a run holds one rank so far",
+            "ingest each rank as a run of its own",
+        )
+    path = paths[0]
+    integrity = Integrity(path.name)
+    stages = _Stages(("reading the trace", "building the causal graph", "writing tables"), progress)
+    trace = stages.run("reading the trace", lambda: read_trace(path, integrity))
+    events, lanes = read_events(trace)
+    model = stages.run("building the causal graph", lambda: build_model(events, lanes, integrity))
+    diagnose(trace, model, integrity)
+    facts = RunFacts(
+        name=name or run_name(path, trace.sha256),
+        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+        tool_version=version("tracegraph"),
+        integrity=integrity.rows(),
+    )
+    graph = stages.run("writing tables", lambda: build_graph(trace, model, facts))
+    manifest: dict[str, object] = {
+        "run": facts.name,
+        "created": facts.created,
+        "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
+        "integrity": facts.integrity,
+        "timings_s": stages.timings,
+        "clock_offset_ns": model.clock_offset_ns,
+        "tool_version": facts.tool_version,
+        "schema_version": SCHEMA_VERSION,
+    }
+    return graph, manifest
