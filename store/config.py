@@ -22,6 +22,11 @@ class Ports:
         return f"bolt://{HOST}:{self.bolt}"
 
     @property
+    def username(self) -> str:
+        """The one user of the managed server."""
+        return USERNAME
+
+    @property
     def browser(self) -> str:
         """Address of Neo4j Browser."""
         return f"http://{HOST}:{self.http}/browser/"

@@ -5,8 +5,10 @@ from contextlib import ExitStack, contextmanager
 
 from tracegraph.store import server
 from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock, try_lock
 from tracegraph.store.progress import Progress, silent
+from tracegraph.store.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 
@@ -50,3 +52,26 @@ def release_server(workspace: Workspace) -> None:
         state = server.running(workspace)
         if unused and state is not None and not state.keep:
             server.stop(workspace)
+
+
+def start_server(workspace: Workspace, progress: Progress = silent) -> ServerState:
+    """Start the managed server, or take the running one, and keep it when commands end."""
+    with lock(workspace.server_lock):
+        return server.start(workspace, progress, keep=True)
+
+
+def stop_server(workspace: Workspace) -> bool:
+    """Stop the managed server; returns whether one ran.
+
+    Raises:
+        StoreError: another command uses it.
+    """
+    with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
+        if not unused:
+            raise StoreError("another command uses the managed server", "wait until it has ended")
+        return server.stop(workspace)
+
+
+def find_server(workspace: Workspace) -> ServerState | None:
+    """The managed server when it runs."""
+    return server.running(workspace)
