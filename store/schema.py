@@ -90,7 +90,6 @@ RUN = NodeLabel(
         _text("nodes_by_label", "JSON object: nodes for each label, counted in the columns"),
         _text("relationships", "JSON object: relationships for each type, counted in the columns"),
         _text("integrity", "JSON list of findings about the input: code, level, count, message, file"),
-        _text("timings", "JSON object: seconds for each stage of the ingest"),
     ),
 )
 TRACE = NodeLabel(
@@ -119,7 +118,9 @@ LANE_NODE = NodeLabel(
         _text("tid", "thread id as written in the file"),
         _number("device", "GPU index of a stream"),
         _number("stream", "stream id of a stream"),
-        Property("matters", "BOOLEAN", "whether the path may end here: steps, operators or GPU work run on it"),
+        Property(
+            "matters", "BOOLEAN", "whether the path may end here: steps, operators or GPU work run on it"
+        ),
     ),
 )
 STEP = NodeLabel(

@@ -56,7 +56,9 @@ class GraphTables:
             for name, table in tables.items():
                 pq.write_table(table, folder / f"{kind}.{name}.parquet", compression="zstd")
         (folder / "graph.json").write_text(
-            json.dumps({"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)})
+            json.dumps(
+                {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
+            )
         )
 
 
