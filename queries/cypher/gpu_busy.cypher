@@ -1,0 +1,32 @@
+// How long each GPU worked in a window, overlapping streams counted once.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @column rank INTEGER rank of the process
+// @column device INTEGER? GPU index
+// @column busy_ns INTEGER time in which at least one activity ran, ns
+// @column busy_share FLOAT share of the window, 0..1
+// @column count INTEGER number of activities
+// Order: rank, then device.
+// Empty when: no GPU activity lies in the window.
+// Cost: reads the GPU segments of the window once.
+
+MATCH (l:Lane {run: $run, kind: 'stream'})
+MATCH (c:Chain {run: $run, lane: l.lane})
+WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
+MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
+WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
+WITH l.rank AS rank, l.device AS device,
+  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
+  CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
+ORDER BY start_ns
+WITH rank, device, collect([start_ns, end_ns]) AS activities
+// state: [busy time so far, end of the activities so far]
+WITH rank, device, size(activities) AS count, reduce(state = [0, $start_ns], a IN activities |
+  CASE
+    WHEN a[1] <= state[1] THEN state
+    WHEN a[0] <= state[1] THEN [state[0] + a[1] - state[1], a[1]]
+    ELSE [state[0] + a[1] - a[0], a[1]]
+  END)[0] AS busy_ns
+RETURN rank, device, busy_ns, toFloat(busy_ns) / ($end_ns - $start_ns) AS busy_share, count
+ORDER BY rank, device

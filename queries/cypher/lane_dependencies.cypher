@@ -1,0 +1,26 @@
+// Which lanes cause what on which other lanes in a window.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @column cause_lane INTEGER lane of the causes
+// @column effect_lane INTEGER lane of the effects
+// @column dependency STRING relationship type
+// @column mechanism STRING the rule that made them
+// @column evidence STRING `recorded` or `inferred`
+// @column count INTEGER number of dependencies
+// @column binding INTEGER how many of them explain their effect's start
+// @column gap_ns INTEGER total time between completion and start of the binding ones, ns
+// Order: binding, most first, then the lanes and names.
+// Empty when: every lane keeps to itself.
+// Cost: reads all dependencies whose effect starts in the window.
+
+// Chains are pruned first; `chain >= 0` lets the index on (run, chain) find those of the run.
+MATCH (c:Chain {run: $run})
+WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
+MATCH (s:Segment {run: $run, chain: c.chain})
+MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment)
+WHERE s.start_ns >= $start_ns AND s.start_ns < $end_ns AND cause.lane <> s.lane
+RETURN cause.lane AS cause_lane, s.lane AS effect_lane, type(d) AS dependency, d.mechanism AS mechanism,
+  d.evidence AS evidence, count(*) AS count, sum(CASE WHEN d.binding THEN 1 ELSE 0 END) AS binding,
+  sum(CASE WHEN d.binding THEN d.gap_ns ELSE 0 END) AS gap_ns
+ORDER BY binding DESC, cause_lane, effect_lane, dependency, mechanism, evidence

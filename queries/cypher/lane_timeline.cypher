@@ -1,0 +1,30 @@
+// The work on every lane in a window, for drawing: what is shorter than a pixel is merged.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param pixel_ns INTEGER width of a pixel, ns, 1..1000000000000
+// @column lane INTEGER lane id
+// @column start_ns INTEGER start, clipped to the window, ns
+// @column end_ns INTEGER end, clipped to the window, ns
+// @column name STRING? name of the event, null where several names were merged
+// @column category STRING Kineto category
+// @column count INTEGER number of segments in the row
+// Order: lane, start, end, category.
+// Empty when: no work lies in the window.
+// Cost: reads all segments in the window; at most lanes x pixels x categories rows.
+
+// Chains are pruned first; `chain >= 0` lets the index on (run, chain) find those of the run.
+MATCH (c:Chain {run: $run})
+WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
+MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
+WHERE s.start_ns < s.end_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
+WITH s.lane AS lane, s.name AS name, s.category AS category,
+  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
+  CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
+// Long stretches keep their own start as key, short ones share their pixel's.
+WITH lane, category, end_ns - start_ns >= $pixel_ns AS wide,
+  CASE WHEN end_ns - start_ns >= $pixel_ns THEN start_ns ELSE (start_ns - $start_ns) / $pixel_ns END AS key,
+  min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(name) AS first, max(name) AS last,
+  count(*) AS count
+RETURN lane, start_ns, end_ns, CASE WHEN first = last THEN first END AS name, category, count
+ORDER BY lane, start_ns, end_ns, category

@@ -1,0 +1,32 @@
+// Stretches of the critical path whose second-best cause comes almost as late as the one that was chosen.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param margin_ns INTEGER largest margin listed, ns, 0..1000000000, default 1000
+// @param limit INTEGER rows listed, 1..10000, default 20
+// @column lane INTEGER lane id
+// @column source_index INTEGER? 0-based position in the file's traceEvents
+// @column name STRING name of the event or gap
+// @column category STRING Kineto category, or `gap`
+// @column start_ns INTEGER start, ns
+// @column end_ns INTEGER end, ns
+// @column margin_ns INTEGER how much later the binding cause comes than the second-best, ns
+// Order: margin, smallest first, then start.
+// Empty when: no segment of the path has a second cause that close.
+
+// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
+// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
+MATCH (sink:Chain {run: $run, chain: $chain})
+MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
+WITH DISTINCT link
+MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
+WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
+UNWIND exits AS exit
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+  AND s.margin_ns <= $margin_ns
+RETURN s.lane AS lane, s.source_index AS source_index, s.name AS name, s.category AS category,
+  s.start_ns AS start_ns, s.end_ns AS end_ns, s.margin_ns AS margin_ns
+ORDER BY margin_ns, start_ns, end_ns
+LIMIT $limit

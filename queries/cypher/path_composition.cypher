@@ -1,0 +1,37 @@
+// What a window's critical path is made of, by category, gaps included.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @column category STRING Kineto category, or `gap`
+// @column duration_ns INTEGER time on the path, ns
+// @column share FLOAT share of the path's length, 0..1
+// @column count INTEGER distinct events on the path, 0 for gaps
+// Order: duration, longest first, then category.
+// Cost: reads the segments on the path once.
+
+// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
+// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
+MATCH (sink:Chain {run: $run, chain: $chain})
+MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
+WITH DISTINCT link
+MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
+WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
+UNWIND exits AS exit
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+  AND s.kind = 'work' AND s.start_ns < s.end_ns
+WITH s,
+  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
+  CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
+WITH s.category AS category, sum(end_ns - start_ns) AS duration_ns,
+  count(DISTINCT [s.rank, s.source_index]) AS count
+WITH collect({category: category, duration_ns: duration_ns, count: count}) AS events
+// The path tiles the window: what no event explains is gap.
+WITH events + [{category: 'gap', count: 0,
+  duration_ns: $end_ns - $start_ns - reduce(total = 0, row IN events | total + row.duration_ns)}] AS rows
+UNWIND rows AS row
+WITH row WHERE row.duration_ns > 0
+RETURN row.category AS category, row.duration_ns AS duration_ns,
+  toFloat(row.duration_ns) / ($end_ns - $start_ns) AS share, row.count AS count
+ORDER BY duration_ns DESC, category

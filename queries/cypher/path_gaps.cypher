@@ -1,0 +1,58 @@
+// The named gaps of a window's critical path: time in which no event determines its length.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param limit INTEGER rows listed, 1..1000000, default 100
+// @column name STRING name of the gap
+// @column category STRING always `gap`
+// @column duration_ns INTEGER time on the path, ns
+// @column proportion FLOAT share of the listed rows' total, 0..1
+// @column prop_in_total FLOAT share of the path's length, 0..1
+// @column count INTEGER stretches on the path
+// Order: duration, longest first, then name.
+// Empty when: events tile the path.
+// Cost: reads the segments on the path once.
+
+// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
+// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
+MATCH (sink:Chain {run: $run, chain: $chain})
+MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
+WITH DISTINCT link
+MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
+WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
+UNWIND exits AS exit
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
+// Two gaps may belong to a segment: itself, when no event runs, and the lag between its cause and its start.
+// A wait before it in its own chain is a segment of the path already, so only what follows that one counts.
+WITH s, d, before, CASE
+    WHEN d:INVOCATION THEN 'launch latency'
+    WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+    WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
+    WHEN d:CROSS_THREAD THEN 'waiting for another thread'
+    ELSE 'unknown'
+  END AS lag_name
+WITH [
+  {name: s.name, start_ns: s.start_ns, end_ns: CASE s.kind WHEN 'work' THEN s.start_ns ELSE s.end_ns END},
+  {name: lag_name, end_ns: s.start_ns, start_ns: CASE
+    WHEN d IS NULL THEN $start_ns
+    WHEN before.chain = s.chain THEN before.end_ns
+    ELSE s.start_ns - d.gap_ns
+  END}
+] AS gaps
+UNWIND gaps AS gap
+WITH gap.name AS name,
+  CASE WHEN gap.start_ns < $start_ns THEN $start_ns ELSE gap.start_ns END AS start_ns,
+  CASE WHEN gap.end_ns > $end_ns THEN $end_ns ELSE gap.end_ns END AS end_ns
+WHERE start_ns < end_ns
+WITH name, 'gap' AS category, sum(end_ns - start_ns) AS duration_ns, count(*) AS count
+WITH name, category, duration_ns, count ORDER BY duration_ns DESC, name, category LIMIT $limit
+WITH collect({name: name, category: category, duration_ns: duration_ns, count: count}) AS listed
+WITH listed, reduce(total = 0, row IN listed | total + row.duration_ns) AS total
+UNWIND listed AS row
+RETURN row.name AS name, row.category AS category, row.duration_ns AS duration_ns,
+  toFloat(row.duration_ns) / total AS proportion,
+  toFloat(row.duration_ns) / ($end_ns - $start_ns) AS prop_in_total, row.count AS count
+ORDER BY duration_ns DESC, name, category

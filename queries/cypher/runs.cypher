@@ -1,0 +1,15 @@
+// All runs of the workspace, newest first.
+// @column name STRING name of the run
+// @column state STRING `loading` until everything is stored, then `ready`
+// @column created STRING when it was ingested, ISO 8601, UTC
+// @column ranks INTEGER? number of ranks
+// @column events INTEGER? number of events
+// @column nodes INTEGER? number of nodes
+// @column duration_ns INTEGER? length of the window, ns
+// Order: created, newest first, then name.
+// Empty when: nothing was ingested.
+
+MATCH (r:Run)
+RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks, r.events AS events,
+  r.nodes AS nodes, r.window_end_ns - r.window_start_ns AS duration_ns
+ORDER BY created DESC, name

@@ -1,0 +1,18 @@
+// The window of one profiler step and the sink that its critical path ends in.
+// @param run STRING name of the run
+// @param number INTEGER the number in ProfilerStep#N
+// @column start_ns INTEGER start of the window, ns
+// @column end_ns INTEGER end of the window, ns
+// @column chain INTEGER id of the chain whose work ends exactly at the window's end: the sink
+// Empty when: the run has no such step.
+
+MATCH (t:Step {run: $run, number: $number})
+WITH min(t.start_ns) AS start_ns, max(t.window_end_ns) AS end_ns
+MATCH (l:Lane {run: $run, matters: true})
+MATCH (c:Chain {run: $run, lane: l.lane})
+WHERE c.chain >= 0 AND c.start_ns < end_ns AND c.end_ns >= end_ns
+MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work', end_ns: end_ns})
+WHERE s.start_ns < end_ns
+RETURN start_ns, end_ns, c.chain AS chain
+ORDER BY l.lane, chain
+LIMIT 1

@@ -1,0 +1,159 @@
+"""A .cypher file as a checked, typed query: its header is its signature."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.store.connection import Database
+from tracegraph.store.errors import InputError
+
+_PYTHON: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
+_DTYPE: dict[tuple[str, bool], Any] = {
+    ("INTEGER", False): "int64",
+    ("INTEGER", True): "Int64",
+    ("FLOAT", False): "float64",
+    ("FLOAT", True): "float64",
+    ("BOOLEAN", False): "bool",
+    ("BOOLEAN", True): "boolean",
+}
+_FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN)(\??) (\S.*)")
+_NOTE = re.compile(r"// (Order|Empty when|Cost): \S.*")
+_BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
+_DEFAULT = re.compile(r"default (\S+)")
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One result column; `nullable` is written as `?` after the type."""
+
+    name: str
+    type: str
+    nullable: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter; bounds and default are read from its meaning (`1..1000, default 10`)."""
+
+    name: str
+    type: str
+    meaning: str
+    bounds: tuple[int, int] | None = None
+    default: object = None
+
+    def parse(self, text: str) -> object:
+        """Value of a text typed by a user; InputError when it is not of the parameter's type."""
+        try:
+            if self.type == "BOOLEAN":
+                return _BOOLEANS[text.lower()]
+            return _PYTHON[self.type](text)
+        except (KeyError, ValueError):
+            raise InputError(
+                f"parameter {self.name}={text!r} is no {self.type}", f"it means: {self.meaning}"
+            ) from None
+
+    def check(self, value: object) -> None:
+        """InputError unless `value` has the parameter's type and lies in its bounds, both ends included."""
+        fits = isinstance(value, _PYTHON[self.type]) and (self.type == "BOOLEAN") == isinstance(value, bool)
+        if fits and isinstance(value, int) and self.bounds is not None:
+            fits = self.bounds[0] <= value <= self.bounds[1]
+        if not fits:
+            raise InputError(
+                f"parameter {self.name}={value!r} is not allowed", f"{self.type}: {self.meaning}"
+            )
+
+
+@dataclass(frozen=True)
+class CypherModule:
+    """A query with its signature: summary, parameters, result columns, and the text that is sent."""
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Column, ...]
+    text: str
+
+    @property
+    def body(self) -> str:
+        """The text without comment lines."""
+        lines = self.text.splitlines()
+        return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+
+    def complete(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Checked values of all parameters, defaults filled in; InputError names what is valid."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        valid = f"{self.name} takes: {', '.join(known) or 'no parameters'}"
+        for name in values:
+            if name not in known:
+                raise InputError(f"query {self.name} has no parameter {name}", valid)
+        complete = {p.name: values.get(p.name, p.default) for p in self.parameters}
+        for name, value in complete.items():
+            if value is None:
+                raise InputError(f"query {self.name} needs parameter {name}", valid)
+            known[name].check(value)
+        return complete
+
+    def run(self, database: Database, **values: object) -> pd.DataFrame:
+        """Result of the query with the header's columns, in its order, in the header's types.
+
+        INTEGER is int64 (Int64 where nullable), FLOAT float64, BOOLEAN bool (boolean where nullable), STRING
+        object with None for null. InputError for a missing, unknown, mistyped or unbounded parameter.
+        """
+        frame = database.read(self.text, self.complete(values))
+        return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in self.columns})
+
+
+def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
+    if column.type == "STRING":
+        texts = values.astype(object)
+        return texts.where(texts.notna(), None)
+    return values.astype(_DTYPE[column.type, column.nullable])
+
+
+def parse(name: str, text: str) -> CypherModule:
+    """Module from the text of a .cypher file; ValueError names the first header line that is not in form."""
+    header = []
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        header.append(line)
+    if not header or not re.fullmatch(r"// [A-Z].*[^.]\.", header[0]):
+        raise ValueError(f"{name}.cypher: the first line is not one sentence: {header[:1]}")
+    parameters, columns = [], []
+    for line in header[1:]:
+        match = _FIELD.fullmatch(line)
+        if match is None:
+            if not _NOTE.fullmatch(line):
+                raise ValueError(f"{name}.cypher: not a header line: {line}")
+            continue
+        kind, field, type_, nullable, meaning = match.groups()
+        if kind == "column":
+            columns.append(Column(field, type_, bool(nullable), meaning))
+        else:
+            parameters.append(_parameter(field, type_, meaning))
+    return CypherModule(name, header[0][3:], tuple(parameters), tuple(columns), text)
+
+
+def _parameter(name: str, type_: str, meaning: str) -> Parameter:
+    bounds = _BOUNDS.search(meaning)
+    default = _DEFAULT.search(meaning)
+    parameter = Parameter(
+        name, type_, meaning, (int(bounds[1]), int(bounds[2])) if bounds is not None else None
+    )
+    if default is None:
+        return parameter
+    return Parameter(name, type_, meaning, parameter.bounds, parameter.parse(default[1]))
+
+
+@cache
+def load(name: str) -> CypherModule:
+    """The module in `cypher/{name}.cypher` of this package."""
+    source = files("tracegraph.queries") / "cypher" / f"{name}.cypher"
+    return parse(name, source.read_text(encoding="utf-8"))
