@@ -1,0 +1,170 @@
+"""The measures behind the recommendations: each a share and the sentence that states it."""
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
+
+_DATA_LOADING = re.compile(r"dataloader|data_loader|next_batch|prefetch_?generator", re.IGNORECASE)
+_COMMUNICATION = re.compile(
+    r"nccl|rccl|^c10d::|^gloo:|^mpi:|^record_param_comms|oneccl|deep_?ep", re.IGNORECASE
+)
+_ALLOCATION = re.compile(
+    r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
+)
+_LAUNCH = re.compile(r"launch", re.IGNORECASE)
+_CALLS = ("cuda_runtime", "cuda_driver")
+_NAME_CELLS = 60
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a rule compares (a share, 0..1) and the sentence that states it."""
+
+    share: float
+    number: str
+
+
+def data_loading(findings: Findings) -> Measured | None:
+    """Share of the path in events named after data loading."""
+    return _named(findings, _DATA_LOADING, "in events named after data loading")
+
+
+def communication(findings: Findings) -> Measured | None:
+    """Share of the path in collectives and their calls."""
+    return _named(findings, _COMMUNICATION, "in collectives and their calls")
+
+
+def allocation(findings: Findings) -> Measured | None:
+    """Share of the path in calls that allocate or free memory."""
+    return _named(findings, _ALLOCATION, "in calls that allocate or free memory")
+
+
+def synchronization(findings: Findings) -> Measured | None:
+    """Share of the path on the CPU from a return out of a wait for the GPU to the next launch."""
+    on_gpu = _on_gpu(findings)
+    returned = ~on_gpu & on_gpu.shift(fill_value=False) & findings.path["dependency"].eq("SYNCHRONIZATION")
+    if not returned.any():
+        return None
+    block = (on_gpu != on_gpu.shift()).cumsum()
+    after = block.isin(block[returned]) & ~on_gpu
+    spent = int(findings.durations[after].sum())
+    times = plural(int(returned.sum()), "time")
+    return _measured(findings, spent, f"on the CPU between a wait for the GPU and the next launch ({times})")
+
+
+def launch_overhead(findings: Findings) -> Measured | None:
+    """Share of the path in launching calls and launch latency."""
+    path = findings.path
+    calls = path["category"].isin(_CALLS) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
+    latency = findings.is_gap & path["name"].eq("launch latency")
+    spent = int(findings.durations[calls | latency].sum())
+    kernels = findings.durations[path["category"].eq("kernel")]
+    if not spent or kernels.empty:
+        return None
+    median = (
+        f"{plural(len(kernels), 'kernel')} on it, half of them shorter than {format_ns(kernels.median())}"
+    )
+    return _measured(findings, spent, f"in launching calls and launch latency ({median})")
+
+
+def thread_hand_over(findings: Findings) -> Measured | None:
+    """Share of the path in waits of one thread for another."""
+    waits = findings.is_gap & findings.path["name"].isin(
+        ["waiting for another thread", "waiting for the GIL"]
+    )
+    count = int(findings.path["dependency"].eq("CROSS_THREAD").sum())
+    spent = int(findings.durations[waits].sum())
+    return _measured(findings, spent, f"in waits between threads ({plural(count, 'row')} after a hand-over)")
+
+
+def idle_gpu(findings: Findings) -> Measured | None:
+    """Share of the window in which the GPUs run nothing."""
+    busy = findings.gpu_busy_share
+    if busy is None:
+        return None
+    idle = 1 - busy
+    return Measured(idle, f"{format_share(idle)} of the window: no stream of the GPU runs anything")
+
+
+def cpu_bound(findings: Findings) -> Measured | None:
+    """Share of the path on CPU threads, in a run that uses a GPU."""
+    on_gpu = _on_gpu(findings)
+    if findings.gpu.empty:
+        return None
+    return _measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
+
+
+def untraced(findings: Findings) -> Measured | None:
+    """Share of the path in self time of annotations and in CPU time with no event open."""
+    gaps = findings.share(findings.by_gap_ns.get("untraced CPU time", 0))
+    share = findings.untraced_share + gaps
+    parts = (
+        f"{format_share(findings.untraced_share)} inside annotations, {format_share(gaps)} with no event open"
+    )
+    return Measured(share, f"{format_share(share)} of the path: {parts}")
+
+
+def copies(findings: Findings) -> Measured | None:
+    """Share of the path in copies between host and GPU."""
+    path = findings.path
+    host = path["category"].eq("gpu_memcpy") & path["name"].str.contains(
+        "HtoD|DtoH|HostTo|ToHost", case=False
+    )
+    spent = int(findings.durations[host].sum())
+    return _measured(findings, spent, f"in {plural(int(host.sum()), 'copy', 'copies')} between host and GPU")
+
+
+def top_kernel(findings: Findings) -> Measured | None:
+    """Share of the path in the kernel with the largest total."""
+    kernels = findings.path["category"].eq("kernel")
+    if not kernels.any():
+        return None
+    totals = findings.durations[kernels].groupby(findings.path["name"][kernels]).sum()
+    name = str(totals.idxmax())
+    return _measured(findings, int(totals.max()), f"in {label(name, _NAME_CELLS)}")
+
+
+def profiler_overhead(findings: Findings) -> Measured | None:
+    """Share of the path in rows that the profiler marks as its own overhead."""
+    rows = findings.path["category"].eq("overhead")
+    return _measured(findings, int(findings.durations[rows].sum()), "in the profiler's own overhead")
+
+
+def unknown_gaps(findings: Findings) -> Measured | None:
+    """Share of the path in gaps without an explanation."""
+    return _measured(findings, findings.by_gap_ns.get("unknown", 0), "in gaps named unknown")
+
+
+def inferred(findings: Findings) -> Measured | None:
+    """Share of the hand-overs between lanes on the path that follow a timing rule."""
+    path = findings.path
+    moved = path["lane"].ne(path["lane"].shift()) & path["dependency"].ne("root")
+    if not moved.any():
+        return None
+    count = int((moved & path["evidence"].eq("inferred")).sum())
+    share = count / int(moved.sum())
+    return Measured(share, f"{format_share(share)} of the changes of lane: {count:,} of {int(moved.sum()):,}")
+
+
+def _named(findings: Findings, pattern: "re.Pattern[str]", where: str) -> Measured | None:
+    codes, names = pd.factorize(findings.path["name"])
+    matches = pd.Series([bool(pattern.search(str(name))) for name in names], dtype=bool).take(codes)
+    rows = matches.set_axis(findings.path.index) & ~findings.is_gap
+    return _measured(findings, int(findings.durations[rows].sum()), where)
+
+
+def _on_gpu(findings: Findings) -> "pd.Series[bool]":
+    """Return which rows of the path are on a stream."""
+    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
+    return findings.path["lane"].isin(streams)
+
+
+def _measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:
+    if spent_ns <= 0:
+        return None
+    share = findings.share(spent_ns)
+    return Measured(share, f"{format_share(share)} of the path ({format_ns(spent_ns)}) {where}")

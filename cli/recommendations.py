@@ -1,0 +1,154 @@
+"""What to try next: rules over the findings, each with its threshold and the number that triggered it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tracegraph.cli import metrics
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.metrics import Measured
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`."""
+
+    code: str
+    title: str
+    threshold: float
+    measure: Callable[[Findings], Measured | None]
+    advice: str
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A rule that triggered: `number` says what was measured, `share` is what was compared to `threshold`."""
+
+    code: str
+    title: str
+    number: str
+    share: float
+    threshold: float
+    advice: str
+
+
+RULES = (
+    Rule(
+        "data-loading",
+        "Data loading is on the critical path",
+        0.05,
+        metrics.data_loading,
+        "Try more DataLoader workers, pin_memory=True, a larger prefetch_factor, or cheaper transforms.",
+    ),
+    Rule(
+        "communication",
+        "Communication is on the critical path",
+        0.10,
+        metrics.communication,
+        "Try overlapping it with computation, larger buckets, or fewer and larger collectives. The time of "
+        "a collective on one rank includes the wait for slower ranks; one file cannot tell them apart.",
+    ),
+    Rule(
+        "synchronization",
+        "The CPU waits for the GPU, then the GPU waits for the CPU",
+        0.05,
+        metrics.synchronization,
+        "Look for .item(), .cpu(), .tolist(), printed tensors, nonzero() or torch.cuda.synchronize() in the "
+        "step; keep values on the GPU, or read them less often and with non_blocking=True.",
+    ),
+    Rule(
+        "launch-overhead",
+        "Launching GPU work is on the critical path",
+        0.10,
+        metrics.launch_overhead,
+        "Try CUDA graphs, torch.compile (also mode='reduce-overhead'), fused optimizers, or larger batches.",
+    ),
+    Rule(
+        "thread-hand-over",
+        "Threads wait for each other",
+        0.05,
+        metrics.thread_hand_over,
+        "The GIL or a queue between threads may be the reason; the trace does not record which. Record with "
+        "with_stack=True, and look at what the other thread runs meanwhile.",
+    ),
+    Rule(
+        "idle-gpu",
+        "The GPU is idle for much of the window",
+        0.30,
+        metrics.idle_gpu,
+        "The gaps and the CPU rows of the critical path name what it waits for.",
+    ),
+    Rule(
+        "cpu-bound",
+        "The CPU determines the length",
+        0.50,
+        metrics.cpu_bound,
+        "Faster kernels can gain at most the rest. Shorten the CPU rows at the top of the hotspots, or give "
+        "the GPU more work for each call.",
+    ),
+    Rule(
+        "untraced-python",
+        "Much of the path is Python that was not recorded",
+        0.10,
+        metrics.untraced,
+        "Record with with_stack=True (torch.profiler.profile(with_stack=True)): then this time has names.",
+    ),
+    Rule(
+        "copies",
+        "Copies between host and GPU are on the critical path",
+        0.05,
+        metrics.copies,
+        "Try pinned memory with non_blocking=True, or a copy on its own stream ahead of time.",
+    ),
+    Rule(
+        "allocation",
+        "Allocating GPU memory is on the critical path",
+        0.02,
+        metrics.allocation,
+        "cudaMalloc and cudaFree synchronise. Warm up first; keep shapes steady; see "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+    ),
+    Rule(
+        "top-kernel",
+        "One kernel takes much of the path",
+        0.15,
+        metrics.top_kernel,
+        "This is where a faster kernel, a lower precision or another shape can pay off most.",
+    ),
+    Rule(
+        "profiler-overhead",
+        "The profiler itself is on the critical path",
+        0.02,
+        metrics.profiler_overhead,
+        "Profile fewer steps after a warm-up (torch.profiler.schedule), or without shapes and stacks.",
+    ),
+    Rule(
+        "unknown-gaps",
+        "Some of the path has no explanation",
+        0.05,
+        metrics.unknown_gaps,
+        "Treat the path around these gaps with care; the trace holds no event and no rule for them.",
+    ),
+    Rule(
+        "inferred",
+        "Many hand-overs are inferred, not recorded",
+        0.20,
+        metrics.inferred,
+        "They follow timing rules. A trace with CUDA synchronisation events (experimental_config="
+        "_ExperimentalConfig(enable_cuda_sync_events=True)) states them.",
+    ),
+)
+"""Every rule with its threshold, in the order in which ties are listed."""
+
+
+def recommend(findings: Findings) -> list[Recommendation]:
+    """Return what the rules found, the largest share first; empty when no threshold is reached."""
+    found = []
+    for rule in RULES:
+        measured = rule.measure(findings)
+        if measured is not None and measured.share >= rule.threshold:
+            found.append(
+                Recommendation(
+                    rule.code, rule.title, measured.number, measured.share, rule.threshold, rule.advice
+                )
+            )
+    return sorted(found, key=lambda one: -one.share)

@@ -1,0 +1,65 @@
+"""Draws DOT text: by the system's `dot` where there is one, else by pygraphviz, which carries Graphviz."""
+
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from tracegraph.cli.reporters.text import label
+from tracegraph.store.errors import InputError, TracegraphError
+
+FORMATS = ("svg", "png", "pdf", "dot")
+FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
+_SECONDS = 120
+# In a child process: what Graphviz and fontconfig print, or a crash of theirs, stays out of the command.
+_BY_WHEEL = """
+import sys, pygraphviz
+source = sys.stdin.buffer.read().decode()
+sys.stdout.buffer.write(pygraphviz.AGraph(string=source).draw(format=sys.argv[1], prog="dot"))
+"""
+
+
+def draw(dot_source: str, format: str) -> bytes:
+    """Return the picture of `dot_source` as svg, png, pdf or dot (the text itself).
+
+    Raises InputError for any other format, TracegraphError when Graphviz fails.
+    """
+    if format not in FORMATS:
+        raise InputError(f"no picture format {format!r}", f"choose one of {', '.join(FORMATS)}")
+    if format == "dot":
+        return dot_source.encode()
+    program = shutil.which("dot")
+    command = [program, f"-T{format}"] if program else [sys.executable, "-c", _BY_WHEEL, format]
+    return _run(command, dot_source)
+
+
+def drawn_by() -> str:
+    """Return what draws the pictures here."""
+    program = shutil.which("dot")
+    return program or f"pygraphviz {importlib.metadata.version('pygraphviz')}"
+
+
+def dot_label(text: str, width: int) -> str:
+    """Return a name as DOT label text: one visible line of at most `width` characters, all of it literal."""
+    return label(text, width).replace("\\", "\\\\").replace("&", "&amp;")
+
+
+def html_label(text: str, width: int) -> str:
+    """Return a name as text inside an HTML-like DOT label."""
+    safe = label(text, width).replace("&", "&amp;").replace('"', "&quot;")
+    return safe.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _run(command: Sequence[str], dot_source: str) -> bytes:
+    try:
+        done = subprocess.run(
+            command, input=dot_source.encode(), capture_output=True, timeout=_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        detail = getattr(error, "stderr", None) or str(error).encode()
+        reason = detail.decode(errors="replace").strip().rpartition("\n")[2]
+        raise TracegraphError(
+            f"the picture could not be drawn: {reason}", "run `tracegraph doctor`"
+        ) from error
+    return done.stdout

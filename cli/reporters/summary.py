@@ -1,0 +1,39 @@
+"""summary.json: the numbers of a report for scripts."""
+
+import json
+
+from tracegraph.cli.findings import Findings
+
+
+def summarise(findings: Findings) -> dict[str, object]:
+    """Return the content of summary.json; keys may be added, never renamed. Times in ns, shares 0..1."""
+    details = findings.details
+    return {
+        "run": details.name,
+        "window_ns": [findings.start_ns, findings.end_ns],
+        "duration_ns": findings.length_ns,
+        "critical_path": {
+            "length_ns": int(findings.durations.sum()),
+            "stretches": len(findings.path),
+            "explained_share": findings.explained_share,
+            "untraced_share": findings.untraced_share,
+            "by_category_ns": findings.by_category_ns,
+            "by_dependency_ns": findings.by_dependency_ns,
+            "by_gap_ns": findings.by_gap_ns,
+        },
+        "events": details.events,
+        "nodes": details.nodes,
+        "nodes_by_label": dict(details.nodes_by_label),
+        "relationships": dict(details.relationships),
+        "ranks": details.ranks,
+        "integrity": [dict(row) for row in details.integrity],
+        "timings_s": {**details.timings_s, **findings.timings_s},
+        "versions": dict(details.versions),
+        "step": findings.step,
+        "gpu_busy_share": findings.gpu_busy_share,
+    }
+
+
+def summary_text(findings: Findings) -> str:
+    """Return summary.json as text."""
+    return json.dumps(summarise(findings), indent=2, ensure_ascii=False) + "\n"

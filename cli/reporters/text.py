@@ -1,0 +1,66 @@
+"""Text from traces and numbers for people: hostile characters made visible, long names cut, units chosen."""
+
+import unicodedata
+
+from rich.cells import cell_len
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_FORMULA = ("=", "+", "-", "@")
+_SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+ELLIPSIS = "…"
+
+
+def visible(text: str) -> str:
+    """Return `text` with every control, direction, invisible and line-breaking character as an escape.
+
+    What is left prints as itself: no terminal sequence, no reordering, no second line.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return `text` cut in the middle to at most `width` terminal cells; both ends of a name tell most."""
+    if len(text) <= width and cell_len(text) <= width:
+        return text
+    head, tail = (width - 1) // 2, width - 1 - (width - 1) // 2
+    left, right = text[:head], text[-tail:] if tail else ""
+    while cell_len(left) > head:
+        left = left[:-1]
+    while cell_len(right) > tail:
+        right = right[1:]
+    return f"{left}{ELLIPSIS}{right}"
+
+
+def label(text: str, width: int) -> str:
+    """Return a name from a trace as one safe line of at most `width` cells."""
+    return shorten(visible(text[: 4 * width] + text[-4 * width :] if len(text) > 8 * width else text), width)
+
+
+def csv_safe(text: str) -> str:
+    """Return `text` so that a spreadsheet runs no formula: text that looks like one gets an apostrophe."""
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def format_ns(value: float) -> str:
+    """Return a duration in ns with the unit that suits its size, such as `12.345 ms`."""
+    for scale, unit in _SCALES:
+        if abs(value) >= scale:
+            return f"{value / scale:,.3f} {unit}"
+    return f"{value:,.0f} ns"
+
+
+def format_share(share: float) -> str:
+    """Return a share (0..1) in per cent; a small one is never shown as zero."""
+    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return the count and its noun, such as `1 stretch` or `1,234 stretches`."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

@@ -1,0 +1,92 @@
+"""A small run's findings, as tables that fit on one screen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+
+LANES = pd.DataFrame(
+    [
+        (0, 0, "thread", "thread 11 (main)", "10", "11", None, None),
+        (1, 0, "thread", "thread 12 (autograd)", "10", "12", None, None),
+        (2, 0, "stream", "GPU 0 stream 7", "0", "7", 0, 7),
+    ],
+    columns=["lane", "rank", "kind", "name", "pid", "tid", "device", "stream"],
+).astype({"device": "Int64", "stream": "Int64"})
+
+# lane, source_index, name, category, start_ns, end_ns, dependency, mechanism, evidence
+ROWS = (
+    (0, 3, "ProfilerStep#5", "user_annotation", 1000, 1200, "root", "", ""),
+    (0, 4, "aten::linear", "cpu_op", 1200, 1500, "SEQUENTIAL", "program order", "recorded"),
+    (0, 5, "cudaLaunchKernel", "cuda_runtime", 1500, 1600, "SEQUENTIAL", "program order", "recorded"),
+    (2, None, "launch latency", "gap", 1600, 1700, "INVOCATION", "correlation", "recorded"),
+    (2, 6, "gemm<float>", "kernel", 1700, 2500, "INVOCATION", "correlation", "recorded"),
+    (2, 7, "gemm<float>", "kernel", 2500, 2600, "SEQUENTIAL", "stream order", "recorded"),
+    (0, None, "waiting for GPU", "gap", 2600, 2650, "SYNCHRONIZATION", "stream synchronize", "inferred"),
+    (0, 8, "cudaStreamSynchronize", "cuda_runtime", 2650, 2800, "SYNCHRONIZATION", "stream synchronize", "inferred"),
+    (0, None, "untraced CPU time", "gap", 2800, 3000, "SEQUENTIAL", "program order", "recorded"),
+)
+FindingsFactory = Callable[..., Findings]
+
+
+def path_frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    """Return rows of a path with the columns of critical_path.csv."""
+    short = ["lane", "source_index", "name", "category", "start_ns", "end_ns", "dependency", "mechanism", "evidence"]
+    frame = pd.DataFrame([list(row) for row in rows], columns=short)
+    frame = frame.assign(position=range(len(frame)), rank=0, confidence=1.0, lag_ns=0)
+    return frame.astype({"source_index": "Int64", "lag_ns": "Int64"})[list(PATH_COLUMNS)]
+
+
+def listed(path: pd.DataFrame, gaps: bool, window_ns: int) -> pd.DataFrame:
+    """Return the path's rows grouped as hotspots or gaps."""
+    rows = path[path["source_index"].isna() == gaps]
+    rows = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
+    groups = rows.groupby(["name", "category"], as_index=False).agg(
+        duration_ns=("duration_ns", "sum"), count=("source_index", "size" if gaps else "nunique")
+    )
+    groups = groups.assign(
+        proportion=groups["duration_ns"] / groups["duration_ns"].sum(),
+        prop_in_total=groups["duration_ns"] / window_ns,
+    )
+    return groups.sort_values("duration_ns", ascending=False, kind="stable")[list(HOTSPOT_COLUMNS)]
+
+
+@pytest.fixture
+def make_findings() -> FindingsFactory:
+    """Findings of a path given as rows; by default the nine rows above."""
+
+    def make(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
+        path = path_frame(rows)
+        start, end = int(path["start_ns"].iloc[0]), int(path["end_ns"].iloc[-1])
+        details = RunDetails(
+            name="tiny-0a1b2c3d",
+            ranks=1,
+            events=9,
+            nodes=25,
+            nodes_by_label={"Event": 9, "Segment": 12, "Run": 1},
+            relationships={"SEQUENTIAL": 10, "INVOCATION": 2},
+            integrity=(),
+            timings_s={"read": 0.1},
+            versions={"tracegraph": "0.1.0"},
+            sources=(Source("tiny.json", "00", 0, 0),),
+        )
+        events = path[path["category"].ne("gap")]
+        findings = Findings(
+            details=details,
+            start_ns=start,
+            end_ns=end,
+            step=5,
+            path=path,
+            hotspots=listed(path, False, end - start),
+            gaps=listed(path, True, end - start),
+            lanes=LANES,
+            timeline=events[["lane", "start_ns", "end_ns", "name", "category"]].reset_index(drop=True),
+            gpu=pd.DataFrame({"lane": [2], "busy_ns": [900]}),
+            steps=pd.DataFrame({"number": [5], "rank": [0], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}),
+        )
+        return replace(findings, **changes)  # type: ignore[arg-type]
+
+    return make
