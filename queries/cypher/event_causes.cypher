@@ -33,9 +33,9 @@ CALL (e) {
   MATCH (piece:Segment)-[:PART_OF]->(e) RETURN piece
 }
 WITH piece ORDER BY piece.start_ns, piece.end_ns LIMIT $limit
-MATCH (piece)((effect)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(cause)){1,50}()
-WHERE size(d) <= $depth
-UNWIND d AS d
+MATCH (piece)(()<-[hops:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE hops.binding]-()){1,50}()
+WHERE size(hops) <= $depth
+UNWIND hops AS d
 WITH DISTINCT d, startNode(d) AS cause, endNode(d) AS effect
 RETURN elementId(cause) AS cause, cause.lane AS cause_lane, cause.name AS cause_name,
   cause.category AS cause_category, cause.start_ns AS cause_start_ns, cause.end_ns AS cause_end_ns,

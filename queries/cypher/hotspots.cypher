@@ -23,7 +23,7 @@ MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   AND s.kind = 'work' AND s.start_ns < s.end_ns
 WITH s,
   CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,

@@ -24,7 +24,7 @@ MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   AND s.margin_ns <= $margin_ns
 RETURN s.lane AS lane, s.source_index AS source_index, s.name AS name, s.category AS category,
   s.start_ns AS start_ns, s.end_ns AS end_ns, s.margin_ns AS margin_ns

@@ -29,7 +29,8 @@ MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE (s.start_ns < exit.exit_ns OR s.end_ns = exit.exit_ns) AND s.end_ns > $start_ns
+// A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
+WHERE s.start_ns < exit.exit_ns + CASE s.end_ns WHEN s.start_ns THEN 1 ELSE 0 END AND s.end_ns > $start_ns
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(:Segment)
 RETURN s.rank AS rank, s.lane AS lane, CASE s.kind WHEN 'work' THEN s.source_index END AS source_index,
   s.name AS name, CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END AS category,

@@ -1,4 +1,4 @@
-// Everything that is stored about one run.
+// What is stored about one run as a whole.
 // @param run STRING name of the run
 // @column name STRING name of the run
 // @column state STRING `loading` until everything is stored, then `ready`
@@ -14,7 +14,6 @@
 // @column nodes_by_label STRING? JSON object: nodes for each label
 // @column relationships STRING? JSON object: relationships for each type
 // @column integrity STRING? JSON list of findings about the input
-// @column timings STRING? JSON object: seconds for each stage of the ingest
 // @column files STRING paths of the files, one a line, by rank
 // Empty when: there is no such run.
 
@@ -26,5 +25,4 @@ RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
   r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.cross_thread AS cross_thread,
   r.tool_version AS tool_version, r.schema_version AS schema_version, r.events AS events, r.nodes AS nodes,
   r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity,
-  r.timings AS timings,
   reduce(text = '', file IN files | text + CASE text WHEN '' THEN '' ELSE '\n' END + file) AS files
