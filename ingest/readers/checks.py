@@ -1,12 +1,102 @@
 """Findings about a whole trace: what is complete, and what its times can resolve."""
 
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.readers.flows import count_partners
-from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.readers.times import EXACT_FLOAT_US
+from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+
+_STEP_NS = 250
+"""Spacing of float64 microseconds since 1970, in which some tools write absolute times."""
+
+Flags = npt.NDArray[np.bool_]
 
 
 def check_trace(trace: TraceFile, has_rank: bool, integrity: Integrity) -> None:
     """Record what a reader of the results must know about the input."""
-    count_partners(trace.flows, integrity)
+    on_gpu = _among(trace.events, "category", GPU_WORK)
+    _check_rank(trace.events, has_rank, on_gpu, integrity)
+    _check_processes(trace.events, on_gpu, integrity)
+    _check_launches(trace.events, on_gpu, integrity)
+    _check_resolution(trace.events, integrity)
+    _check_flows(trace.flows, integrity)
+
+
+def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Integrity) -> None:
+    matters = bool(on_gpu.any()) or events["collective"].null_count < events.num_rows
+    message = "distributedInfo names no rank: 0 is taken"
+    integrity.add("rank_missing", "info", int(matters and not has_rank), message)
+
+
+def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
+    on_cpu = ~on_gpu & ~_among(events, "category", NOT_IN_LANES)
+    pids = pc.unique(events["pid"].combine_chunks().filter(pa.array(on_cpu))).dictionary_decode()
+    if len(pids) > 1:
+        shown = ", ".join(sorted(str(pid) for pid in pids)[:4])
+        integrity.add("several_processes", "info", len(pids), f"processes have CPU events: {shown}")
+
+
+def _check_launches(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
+    """GPU work that no call launches, and calls that share a correlation id."""
+    correlation = events["correlation"].fill_null(-1).to_numpy()
+    index = events["source_index"].to_numpy()
+    calls = correlation[_is_call(events) & (correlation >= 0)]
+    orphans = index[on_gpu & ~np.isin(correlation, calls)]
+    if len(orphans):
+        message = f"GPU activities have no launching call in the file, the first at source index {orphans[0]}"
+        integrity.add("gpu_without_launch", "info", len(orphans), message)
+    ids, counts = np.unique(calls, return_counts=True)
+    repeated = ids[counts > 1]
+    if len(repeated):
+        message = f"correlation ids are used by several calls, such as {repeated[0]}"
+        integrity.add("correlation_repeated", "info", len(repeated), message)
+
+
+def _is_call(events: pa.Table) -> Flags:
+    categories = events["category"].combine_chunks()
+    flags = np.array([kinds.is_call(text) for text in categories.dictionary.to_pylist()], dtype=bool)
+    found: Flags = flags[categories.indices.to_numpy()]
+    return found
+
+
+def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
+    """Times that the file holds less exactly than in nanoseconds."""
+    start = events["start_ns"].to_numpy()
+    if not (start % 1000).any():
+        message = "events start at whole microseconds: shorter gaps and orders cannot be told"
+        integrity.add("times_whole_us", "info", len(start), message)
+    elif not (start % _STEP_NS).any() and np.abs(start).max() >= EXACT_FLOAT_US * 1000:
+        message = f"events start at multiples of {_STEP_NS} ns: a tool wrote absolute times as floating point"
+        integrity.add("times_rounded", "warning", len(start), message)
+
+
+def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
+    """Flows that start without an end, end without a start, or start twice."""
+    starts: Counter[tuple[str, str]] = Counter()
+    ends: set[tuple[str, str]] = set()
+    columns = (flows[name].to_pylist() for name in ("kind", "id", "is_start"))
+    for kind, flow_id, is_start in zip(*columns, strict=True):
+        if is_start:
+            starts[str(kind), str(flow_id)] += 1
+        else:
+            ends.add((str(kind), str(flow_id)))
+    for code, what, cases in (
+        ("flow_without_end", "flows start and never end", starts.keys() - ends),
+        ("flow_without_start", "flows end and never start", ends - starts.keys()),
+        ("flow_id_repeated", "flow ids start more than once", {key for key, n in starts.items() if n > 1}),
+    ):
+        if cases:
+            integrity.add(code, "info", len(cases), f"{what}, such as {' '.join(min(cases))}")
+
+
+def _among(events: pa.Table, column: str, texts: tuple[str, ...]) -> Flags:
+    values = events[column].combine_chunks()
+    flags = np.array([text in texts for text in values.dictionary.to_pylist()], dtype=bool)
+    found: Flags = flags[values.indices.to_numpy()]
+    return found

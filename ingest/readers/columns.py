@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,16 +95,17 @@ class Texts:
         known = np.array([match is not None for match in found], dtype=bool)
         return values[self.codes], known[self.codes]
 
-    def take(self, rows: Ints) -> pa.DictionaryArray:
+    def take(self, rows: Ints) -> "pa.DictionaryArray[Any, Any]":
         """Arrow column of `rows`; the dictionary holds the texts in use, in order of their first code."""
-        used, packed = np.unique(self.codes[rows], return_inverse=True)
-        kept = [self.distinct[k] for k in used]
-        absent = np.array([text is None for text in kept], dtype=bool)
-        moved = (np.cumsum(~absent) - 1).astype(np.int32)
-        indices = pa.array(moved[packed], mask=absent[packed])
-        return pa.DictionaryArray.from_arrays(
-            indices, pa.array([t for t in kept if t is not None], pa.string())
-        )
+        codes = self.codes[rows]
+        used = np.bincount(codes, minlength=len(self.distinct)) > 0
+        absent = np.array([text is None for text in self.distinct], dtype=bool)
+        moved = (np.cumsum(used & ~absent) - 1).astype(np.int32)
+        indices = pa.array(moved[codes], mask=absent[codes] if absent.any() else None)
+        kept = [
+            text for text, is_used in zip(self.distinct, used, strict=True) if is_used and text is not None
+        ]
+        return pa.DictionaryArray.from_arrays(indices, pa.array(kept, pa.string()))
 
 
 class SparseColumn:
@@ -115,9 +117,13 @@ class SparseColumn:
 
     def extend(self, rows: Ints, values: Sequence[object]) -> None:
         """Set `values` at `rows`; what is no integer of 64 bits is left null."""
-        keep = [isinstance(value, int) and value in _INT64 for value in values]
-        self._rows.append(rows[np.array(keep, dtype=bool)])
-        self._values.append(np.array([v for v, k in zip(values, keep, strict=True) if k], dtype=np.int64))
+        try:
+            array = pa.array(values, pa.int64())
+        except (pa.ArrowException, TypeError, OverflowError):
+            array = pa.array([v if isinstance(v, int) and v in _INT64 else None for v in values], pa.int64())
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        self._rows.append(rows[known])
+        self._values.append(array.drop_null().to_numpy())
 
     def dense(self, length: int) -> tuple[Ints, Flags]:
         """Values (0 where there is none) and which rows have one."""

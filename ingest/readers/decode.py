@@ -1,6 +1,7 @@
 """Typed decoding of one event: the fields that are used, in the types that real files hold."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -64,12 +65,21 @@ _NO_ARGUMENTS = Arguments()
 _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
-def decode_events(texts: Sequence[RawEvent]) -> list[Event | None]:
-    """One event a text; None where the text is no object."""
+def decode_events(texts: Sequence[RawEvent]) -> tuple[Sequence[Event | None], list[int]]:
+    """One event a text, None where the text is no object; and the places of those that were repaired."""
     try:
-        return [_decode_event(text) for text in texts]
+        return [_decode_event(text) for text in texts], []
     except _FAILURES:
-        return [_decode_leniently(text) for text in texts]
+        pass
+    events: list[Event | None] = []
+    repaired = []
+    for k, text in enumerate(texts):
+        try:
+            events.append(_decode_event(text))
+        except _FAILURES:
+            events.append(_decode_leniently(text))
+            repaired.append(k)
+    return events, repaired
 
 
 def decode_arguments(texts: Sequence[Raw]) -> list[Arguments]:
@@ -92,15 +102,14 @@ def decode_label(text: Raw) -> str | None:
 def time_literals(text: RawEvent) -> tuple[str, str]:
     """`ts` and `dur` of an event as they are written."""
     times = _decode_times(text)
-    return bytes(times.ts).decode().strip('"'), bytes(times.dur).decode().strip('"')
+    return bytes(times.ts).decode("ascii", "replace").strip('"'), bytes(times.dur).decode(
+        "ascii", "replace"
+    ).strip('"')
 
 
 def _decode_leniently(text: RawEvent) -> Event | None:
     """The event with every field of an odd type brought to the expected one, or left out."""
-    try:
-        return _decode_event(text)
-    except _FAILURES:
-        values = _load(text)
+    values = _load(text)
     if not isinstance(values, dict):
         return None
     arguments = values.get("args")
@@ -138,10 +147,15 @@ def _arguments_leniently(text: Raw) -> Arguments:
 
 def _load(text: RawEvent) -> object:
     try:
-        value: object = json.loads(bytes(text).decode("utf-8", "replace"), strict=False)
+        value: object = json.loads(bytes(text).decode("utf-8", "replace"), strict=False, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
     return value
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def _text(value: object) -> str | None:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tracegraph.store.errors import InputError
 
-BATCH = 65_536
+BATCH = 32_768
 """Events decoded at a time: their objects live only until they are columns."""
 
 RawEvent = Raw | bytes
@@ -72,21 +72,22 @@ class TopLevel(Struct, gc=False):
 
 
 class StrictDocument:
-    """A document that the strict decoder has taken as a whole."""
+    """A document that the strict decoder has taken as a whole; lets go of the text as it is read."""
 
-    def __init__(self, top: TopLevel, events: list[Raw]) -> None:
-        self._top = top
-        self.events = events
+    def __init__(self, facts: Facts, events: list[Raw]) -> None:
+        self._facts = facts
+        self._events = events
 
     def batches(self) -> Iterator[Batch]:
-        """Events in the order of the file."""
-        for start in range(0, len(self.events), BATCH):
-            texts = self.events[start : start + BATCH]
+        """Events in the order of the file; once."""
+        events, self._events = self._events, []
+        for start in range(0, len(events), BATCH):
+            texts = events[start : start + BATCH]
             yield Batch(texts, range(start, start + len(texts)))
 
     def facts(self) -> Facts:
         """Rank, devices and versions."""
-        return read_facts(self._top)
+        return self._facts
 
 
 def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
@@ -96,7 +97,7 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
     is, but holds no list of events.
     """
     if data[:64].lstrip()[:1] == b"[":
-        return StrictDocument(TopLevel(), msgspec.json.decode(data, type=list[Raw]))
+        return StrictDocument(Facts(), msgspec.json.decode(data, type=list[Raw]))
     try:
         top = msgspec.json.decode(data, type=TopLevel)
     except msgspec.ValidationError as error:
@@ -108,7 +109,7 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
             else "no trace"
         )
         raise InputError(f"{path} is {what}: the key traceEvents is missing", _RECORD)
-    return StrictDocument(top, top.traceEvents)
+    return StrictDocument(read_facts(top), top.traceEvents)
 
 
 def read_facts(top: TopLevel) -> Facts:

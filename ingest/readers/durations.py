@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
@@ -15,10 +16,18 @@ from tracegraph.ingest.readers.document import RawEvent
 from tracegraph.ingest.readers.times import to_ns
 
 _T = TypeVar("_T", bound=np.generic)
-_ON_DEVICE = ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements")
-_OF_CALLS = ("correlation",)
-_OF_OPERATORS = ("sequence_number", "forward_thread", "elements")
+DURATIONS = ("X", "B", "E")
 _TEXTS = ("collective", "group", "dtype")
+_GROUPS = (
+    (
+        kinds.is_on_device,
+        ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements"),
+        True,
+    ),
+    (kinds.is_call, ("correlation",), False),
+    (kinds.is_operator, ("sequence_number", "forward_thread", "elements"), True),
+)
+"""Which arguments are read: test of the category, columns of numbers, whether it has texts and shapes."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,12 @@ class DurationCollector:
         self._text = {
             name: TextColumn() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
         }
-        self._number = {name: SparseColumn() for name in {*_ON_DEVICE, *_OF_CALLS, *_OF_OPERATORS}}
+        self._number = {name: SparseColumn() for name in {name for _, names, _ in _GROUPS for name in names}}
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
         self._shapes = _Shapes()
 
-    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Ints) -> None:
+    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
         column = self._text
         column["phase"].extend([event.ph for event in events])
@@ -69,7 +78,7 @@ class DurationCollector:
         column["category"].extend([event.cat for event in events])
         column["pid"].extend([event.pid for event in events])
         column["tid"].extend([event.tid for event in events])
-        self._times["position"].append(positions)
+        self._times["position"].append(np.array(positions, dtype=np.int64))
         self._add_times("start", to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0]))
         self._add_times("dur", to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1]))
         self._add_arguments(events)
@@ -80,29 +89,27 @@ class DurationCollector:
         self._known[name].append(times[1])
 
     def _add_arguments(self, events: Sequence[Event]) -> None:
-        groups = []
-        for select, numbers, texts in (
-            (kinds.is_on_device, _ON_DEVICE, _TEXTS),
-            (kinds.is_call, _OF_CALLS, ()),
-            (kinds.is_operator, _OF_OPERATORS, _TEXTS),
-        ):
-            wanted = {cat for cat in {event.cat for event in events} if select(cat)}
-            rows = np.array([k for k, event in enumerate(events) if event.cat in wanted], dtype=np.int64)
-            arguments = decode_arguments([events[k].args for k in rows])
+        categories = [event.cat for event in events]
+        distinct = set(categories)
+        described: list[tuple[Ints, list[Arguments]]] = []
+        for belongs, numbers, has_texts in _GROUPS:
+            wanted = {category for category in distinct if belongs(category)}
+            places = [k for k, category in enumerate(categories) if category in wanted]
+            arguments = decode_arguments([events[k].args for k in places])
+            rows = np.array(places, dtype=np.int64)
             for name in numbers:
-                self._number[name].extend(rows + self._length, [getattr(a, name) for a in arguments])
-            if texts:
-                groups.append((rows, arguments))
+                self._number[name].extend(rows + self._length, list(map(attrgetter(name), arguments)))
+            if has_texts:
+                described.append((rows, arguments))
         for name in _TEXTS:
-            self._text[name].extend_sparse(
-                len(events), [(rows, [getattr(a, name) for a in arguments]) for rows, arguments in groups]
-            )
-        rows, operators = groups[-1]
-        self._text["shapes"].extend_sparse(len(events), [(rows, self._shape_texts(operators))])
-
-    def _shape_texts(self, operators: Sequence[Arguments]) -> list[str | None]:
+            groups = [(rows, list(map(attrgetter(name), arguments))) for rows, arguments in described]
+            self._text[name].extend_sparse(len(events), groups)
         shapes = self._shapes
-        return [shapes[bytes(a.dims)] or shapes[bytes(a.dims_old)] for a in operators]
+        groups = [
+            (rows, [shapes[bytes(a.dims)] or shapes[bytes(a.dims_old)] for a in arguments])
+            for rows, arguments in described
+        ]
+        self._text["shapes"].extend_sparse(len(events), groups)
 
     def finish(self) -> Durations:
         """The columns of all entries added."""
@@ -113,7 +120,7 @@ class DurationCollector:
             position=times["position"],
             phase=text["phase"],
             name=text["name"],
-            category=text["category"].renamed(kinds.OLD_SPELLINGS),
+            category=text["category"],
             pid=text["pid"],
             tid=text["tid"],
             start=times["start"],

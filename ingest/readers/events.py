@@ -1,5 +1,8 @@
 """From the entries as stated to the table of usable events: what cannot be used is dropped and counted."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -27,20 +30,21 @@ _NUMBERS = (
 
 def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
     """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
-    dur, has_dur, keep = match_pairs(durations, integrity)
+    durations = _in_todays_spelling(durations, integrity)
+    durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
-    keep = _drop_unusable(durations, dur, has_dur, stream[1], keep, integrity)
+    keep = _drop_unusable(durations, keep, stream[1], integrity)
     rows = np.flatnonzero(keep)
     _note_absent(durations, rows, integrity)
     start = durations.start[rows]
-    columns: dict[str, pa.Array] = {
+    columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
         "name": durations.name.filled("").take(rows),
         "category": durations.category.filled("").take(rows),
         "pid": durations.pid.filled("").take(rows),
         "tid": durations.tid.filled("").take(rows),
         "start_ns": pa.array(start),
-        "end_ns": pa.array(start + dur[rows]),
+        "end_ns": pa.array(start + durations.dur[rows]),
         "device": _nullable(device, rows),
         "stream": _nullable(stream, rows),
         **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
@@ -49,30 +53,32 @@ def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
     return pa.table([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)
 
 
-def _drop_unusable(
-    durations: Durations, dur: Ints, has_dur: Flags, on_stream: Flags, keep: Flags, integrity: Integrity
-) -> Flags:
+def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
+    old = int(durations.category.among(kinds.OLD_SPELLINGS).sum())
+    integrity.add(
+        "category_old", "info", old, "events have an old category (Operator, Kernel, …), read as today's"
+    )
+    return replace(durations, category=durations.category.renamed(kinds.OLD_SPELLINGS))
+
+
+def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
     """`keep` without the entries that cannot be used; each is counted under the first reason that holds."""
     placed = ~durations.tid.among((None,)) | on_stream
+    dur, has_dur = durations.dur, durations.has_dur
     start = durations.start
     usable = keep & durations.has_start
     middle = int(np.median(start[usable])) if usable.any() else 0
-    reasons: tuple[tuple[str, Level, str, Flags], ...] = (
-        ("start_missing", "warning", "without a usable ts are dropped", ~durations.has_start),
-        ("duration_missing", "warning", "without a usable dur are dropped", ~has_dur),
-        ("duration_negative", "warning", "with a negative dur are dropped", dur < 0),
-        ("duration_absurd", "warning", "with a dur of over 30 days are dropped", dur > MAX_SPAN_NS),
-        (
-            "start_absurd",
-            "warning",
-            "that start over 30 days from the others are dropped",
-            np.abs(start - middle) > MAX_SPAN_NS,
-        ),
-        ("thread_missing", "warning", "without a tid are dropped: their thread is not known", ~placed),
+    reasons = (
+        ("start_missing", "without a usable ts are dropped", ~durations.has_start),
+        ("duration_missing", "without a usable dur are dropped", ~has_dur),
+        ("duration_negative", "with a negative dur are dropped", dur < 0),
+        ("duration_absurd", "with a dur of over 30 days are dropped", dur > MAX_SPAN_NS),
+        ("start_absurd", "over 30 days from the others are dropped", np.abs(start - middle) > MAX_SPAN_NS),
+        ("thread_missing", "without a tid are dropped: their thread is not known", ~placed),
     )
-    for code, level, what, bad in reasons:
+    for code, what, bad in reasons:
         dropped = keep & bad
-        _note(integrity, code, level, what, durations.position[dropped])
+        _note(integrity, code, "warning", what, durations.position[dropped])
         keep = keep & ~bad
     return keep
 
@@ -112,6 +118,6 @@ def _place_on_device(
     )
 
 
-def _nullable(column: tuple[Ints, Flags], rows: Ints) -> pa.Array:
+def _nullable(column: tuple[Ints, Flags], rows: Ints) -> "pa.Array[Any]":
     values, known = column
     return pa.array(values[rows], mask=~known[rows])

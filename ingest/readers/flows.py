@@ -1,7 +1,7 @@
 """Collects what is no event: flows, names of threads and processes, counts of the rest."""
 
-from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from tracegraph.ingest.readers.document import RawEvent
 from tracegraph.ingest.readers.times import to_ns
 from tracegraph.ingest.trace import FLOW_SCHEMA
 
-PHASES = ("s", "t", "f")
+FLOWS = ("s", "t", "f")
 
 
 class FlowCollector:
@@ -47,7 +47,9 @@ class FlowCollector:
             "flow_unusable", "warning", dropped, "flow events without an id or a usable ts are dropped"
         )
         rows = np.flatnonzero(keep)
-        columns = {name: texts.filled("").take(rows) for name, texts in text.items()}
+        columns: dict[str, pa.Array[Any]] = {
+            name: texts.filled("").take(rows) for name, texts in text.items()
+        }
         columns["is_start"] = pa.array(np.array(self._start, dtype=bool)[rows])
         columns["ts_ns"] = pa.array(times[rows])
         return pa.table([columns[name] for name in FLOW_SCHEMA.names], schema=FLOW_SCHEMA)
@@ -72,23 +74,3 @@ class NameCollector:
             self.threads[pid, tid] = label
         else:
             self.processes[pid] = label
-
-
-def count_partners(flows: pa.Table, integrity: Integrity) -> None:
-    """Findings on flows that start without an end, end without a start, or start twice."""
-    starts: Counter[tuple[str, str]] = Counter()
-    ends: set[tuple[str, str]] = set()
-    kinds, ids = flows["kind"].to_pylist(), flows["id"].to_pylist()
-    for kind, flow_id, is_start in zip(kinds, ids, flows["is_start"].to_pylist(), strict=True):
-        if is_start:
-            starts[kind, flow_id] += 1
-        else:
-            ends.add((kind, flow_id))
-    for code, what, cases in (
-        ("flow_without_end", "flows start and never end", starts.keys() - ends),
-        ("flow_without_start", "flows end and never start", ends - starts.keys()),
-        ("flow_id_repeated", "flow ids start more than once", {key for key, n in starts.items() if n > 1}),
-    ):
-        if cases:
-            kind, flow_id = min(cases)
-            integrity.add(code, "info", len(cases), f"{what}, such as {kind} {flow_id}")

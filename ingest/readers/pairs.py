@@ -1,16 +1,18 @@
 """B and E entries of a thread become one event at the place of the B."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.readers.columns import Flags, Ints
+from tracegraph.ingest.readers.columns import Flags
 from tracegraph.ingest.readers.durations import Durations
 
 
-def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Ints, Flags, Flags]:
-    """Durations (ns), which are known, and which rows are events: ph X and each B that has an E.
+def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, Flags]:
+    """The rows with the durations of pairs, and which are events: ph X and each B that has an E.
 
-    An E ends the innermost open B of its (pid, tid) with its name, or, where it has none, the innermost.
+    An E ends the innermost open B of its (pid, tid) with its name; one without a name the innermost.
     """
     dur, has_dur = durations.dur.copy(), durations.has_dur.copy()
     keep = durations.phase.among(("X",))
@@ -37,7 +39,7 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Ints, Flags
         first = int(durations.position[min(unmatched)])
         message = f"B or E entries without a partner are dropped, the first at source index {first}"
         integrity.add("pair_unmatched", "warning", len(unmatched), message)
-    return dur, has_dur, keep
+    return replace(durations, dur=dur, has_dur=has_dur), keep
 
 
 def _innermost(durations: Durations, stack: list[int], end: int) -> int | None:

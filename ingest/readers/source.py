@@ -1,8 +1,8 @@
-"""Bytes of a trace file: what it is by its first bytes, its SHA-256, unpacked."""
+"""Bytes of a trace file: what it is by its first bytes, unpacked."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from isal import isal_zlib
 
@@ -14,6 +14,7 @@ MAX_UNPACKED = 16 * 2**30
 _PIECE = 4096
 _GZIP = b"\x1f\x8b"
 _GZIP_WBITS = 31
+_GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
 _BOM = b"\xef\xbb\xbf"
 
 _RECORD = "record one with torch.profiler and export_chrome_trace"
@@ -33,16 +34,6 @@ _FOREIGN = (
 )
 
 
-@dataclass(frozen=True)
-class Source:
-    """The unpacked content of a file and the SHA-256 of its bytes as stored."""
-
-    path: Path
-    data: bytes | bytearray
-    sha256: str
-    cut: bool  # the compressed stream ends too early or is damaged
-
-
 def read_bytes(path: Path) -> bytes:
     """Content of `path`; InputError when it cannot be read or is empty."""
     try:
@@ -58,28 +49,30 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def unpack(path: Path, data: bytes, integrity: Integrity) -> Source:
-    """Unpack `data` if it is gzip and refuse formats that are known not to be traces.
+def sha256_of(data: bytes) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def unpack(path: Path, data: bytes, integrity: Integrity) -> bytes | bytearray:
+    """Text of a trace: `data` without gzip and byte order mark.
 
     A stream that is cut or damaged gives what comes before the damage, with a finding. InputError names
-    the format found, or the limit `MAX_UNPACKED`.
+    a format that is known not to be a trace, or the limit `MAX_UNPACKED`.
     """
-    digest = hashlib.sha256(data).hexdigest()
-    content: bytes | bytearray = data
-    cut = False
+    text: bytes | bytearray = data
     if data.startswith(_GZIP):
-        content, problem = _gunzip(path, data)
-        cut = bool(problem)
-        integrity.add("gzip_damaged", "error", int(cut), f"{problem}; read up to there")
-        if not content:
+        text, problem = _gunzip(path, data)
+        integrity.add("gzip_damaged", "error", int(bool(problem)), f"{problem}; what comes before it is read")
+        if not text:
             raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
-    if content.startswith(_BOM):
-        content = content[len(_BOM) :]
+    if text.startswith(_BOM):
+        text = text[len(_BOM) :]
         integrity.add("byte_order_mark", "info", 1, "the text starts with a byte order mark")
     for magic, what, hint in _FOREIGN:
-        if content.startswith(magic):
+        if text.startswith(magic):
             raise InputError(f"{path} is {what}", hint)
-    return Source(path, content, digest, cut)
+    return text
 
 
 def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
@@ -91,7 +84,7 @@ def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
         while piece:
             try:
                 content += stream.decompress(piece)
-            except isal_zlib.error as error:
+            except _GZIP_ERROR as error:
                 return content, f"gzip stream damaged near byte {start} of {len(data)} ({error})"
             if len(content) > MAX_UNPACKED:
                 raise InputError(

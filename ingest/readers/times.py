@@ -28,9 +28,9 @@ def to_ns(
     whole = np.floor(us)
     # the fraction is exact, so only its own rounding counts
     ns = whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
-    for k in np.flatnonzero(np.abs(us) >= EXACT_FLOAT_US):
+    for k in np.flatnonzero(np.abs(us) >= EXACT_FLOAT_US).tolist():
         if isinstance(values[k], float):
-            ns[k] = literal_to_ns(literal(int(k)), int(ns[k]))
+            ns[k] = literal_to_ns(literal(k), int(ns[k]))
     return ns, usable
 
 

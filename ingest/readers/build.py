@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.checks import check_trace
-from tracegraph.ingest.readers.decode import decode_events
+from tracegraph.ingest.readers.decode import Event, decode_events
 from tracegraph.ingest.readers.document import Batch, Document
-from tracegraph.ingest.readers.durations import DurationCollector
+from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.events import build_events
-from tracegraph.ingest.readers.flows import PHASES, FlowCollector, NameCollector
+from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 
@@ -29,47 +27,53 @@ class _Collector:
         self.names = NameCollector()
         self.others: Counter[str] = Counter()
         self.no_objects: list[int] = []
+        self.repaired: list[int] = []
 
     def add(self, batch: Batch) -> None:
         """Append the entries of a batch."""
-        events = decode_events(batch.texts)
-        durations, flows = [], []
+        events, repaired = decode_events(batch.texts)
+        self.repaired += [batch.positions[k] for k in repaired if events[k] is not None]
+        durations: list[tuple[int, Event]] = []
+        flows: list[tuple[int, Event]] = []
         for k, event in enumerate(events):
             if event is None:
                 self.no_objects.append(batch.positions[k])
-            elif event.ph in ("X", "B", "E"):
+            elif event.ph in DURATIONS:
                 if event.cat != kinds.SPAN:
                     durations.append((k, event))
-            elif event.ph in PHASES:
+            elif event.ph in FLOWS:
                 flows.append((k, event))
             else:
                 self.others[event.ph or ""] += 1
                 if event.ph == "M":
                     self.names.add(event)
-        positions = np.array(batch.positions, dtype=np.int64)
         self.durations.add(
             [event for _, event in durations],
             [batch.texts[k] for k, _ in durations],
-            positions[np.array([k for k, _ in durations], dtype=np.int64)],
+            [batch.positions[k] for k, _ in durations],
         )
         self.flows.add([event for _, event in flows], [batch.texts[k] for k, _ in flows])
+
+    def state_repairs(self, integrity: Integrity) -> None:
+        """Record the entries that were no events or not as expected."""
+        for code, what, found in (
+            ("entry_not_object", "entries that are no objects are skipped", self.no_objects),
+            ("event_repaired", "events hold fields of another type or text that is no UTF-8", self.repaired),
+        ):
+            if found:
+                integrity.add(code, "warning", len(found), f"{what}, the first at source index {found[0]}")
 
 
 def build_trace(path: Path, sha256: str, document: Document, integrity: Integrity) -> TraceFile:
     """Columns of a document; InputError when no event with a duration is left."""
-    collector = _Collector()
-    with _collection_paused():
-        for batch in document.batches():
-            collector.add(batch)
+    collector = _collect(document)
     facts = document.facts()
-    lost = collector.no_objects
-    if lost:
-        message = f"entries that are no objects are skipped, the first at source index {lost[0]}"
-        integrity.add("entry_not_object", "warning", len(lost), message)
+    collector.state_repairs(integrity)
     events = build_events(collector.durations.finish(), integrity)
     if not events.num_rows:
+        losses = "".join(f"; {loss.count} {loss.message}" for loss in integrity if loss.level != "info")
         raise InputError(
-            f"{path} holds no event with a duration", "record the trace again with at least one active step"
+            f"{path} holds no event with a duration{losses}", "record it again over at least one step"
         )
     trace = TraceFile(
         path=str(path),
@@ -85,6 +89,15 @@ def build_trace(path: Path, sha256: str, document: Document, integrity: Integrit
     )
     check_trace(trace, facts.rank is not None, integrity)
     return trace
+
+
+def _collect(document: Document) -> _Collector:
+    """The entries of all batches; on return nothing holds the text any more."""
+    collector = _Collector()
+    with _collection_paused():
+        for batch in document.batches():
+            collector.add(batch)
+    return collector
 
 
 @contextmanager

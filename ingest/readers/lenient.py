@@ -1,0 +1,145 @@
+"""The way through a damaged document: event by event, and on to the next one where an event is broken.
+
+Runs only when the strict decoder refuses the text. It says what was lost and where the first case is.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.readers.document import BATCH, Batch, Facts, TopLevel, read_facts
+from tracegraph.store.errors import InputError
+
+_KEY = r'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)"\s*:'
+_LIST = re.compile(r'"traceEvents"\s*:\s*\[')
+_NEXT_EVENT = re.compile(rf"\}}\s*,?\s*(?=\{{\s*{_KEY})")
+_SEPARATOR = re.compile(r"[\s,]*")
+_STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
+
+
+class LenientDocument:
+    """A document read as far as it can be."""
+
+    def __init__(self, path: Path, data: bytes | bytearray, integrity: Integrity) -> None:
+        # surrogates keep bytes that are no UTF-8, so that offsets and texts can be given back
+        self._text = data.decode("utf-8", "surrogateescape")
+        self._integrity = integrity
+        self._head, self._start = _find_list(path, self._text)
+        self._end = self._start
+        self._broken: list[tuple[int, int]] = []  # source index, place in the text
+        self._not_finite: list[int] = []
+        self._constants = 0
+        self._scan = json.JSONDecoder(strict=False, parse_constant=self._count_constant).raw_decode
+
+    def batches(self) -> Iterator[Batch]:
+        """Events in the order of the file; positions are exact up to the first broken event."""
+        texts: list[bytes] = []
+        positions: list[int] = []
+        for position, text in self._events():
+            texts.append(text)
+            positions.append(position)
+            if len(texts) == BATCH:
+                yield Batch(texts, positions)
+                texts, positions = [], []
+        yield Batch(texts, positions)
+        self._state_losses()
+
+    def facts(self) -> Facts:
+        """Rank, devices and versions, as far as the text around the list is whole."""
+        closing = "]}" if self._head else "]"
+        document = (self._head + "[" + (self._text[self._end :] or closing)).lstrip()
+        try:
+            _, end = self._scan(document)
+        except (ValueError, RecursionError):
+            self._integrity.add(
+                "top_level_broken", "warning", 1, "the keys after the list of events are lost"
+            )
+            document = f"{self._head}[]}}"
+        else:
+            self._state_rest(document[end:])
+            document = document[:end]
+        try:
+            return read_facts(msgspec.json.decode(_without_constants(document), type=TopLevel))
+        except (msgspec.MsgspecError, RecursionError):
+            return Facts()
+
+    def _state_rest(self, rest: str) -> None:
+        place = self._byte(len(self._text) - len(rest))
+        message = f"text after the end of the document, from byte {place} on, is ignored"
+        self._integrity.add("text_after_end", "warning", int(bool(rest.strip())), message)
+
+    def _events(self) -> Iterator[tuple[int, bytes]]:
+        text, at, position = self._text, self._start, 0
+        while True:
+            at = _skip_separators(text, at)
+            if at >= len(text) or text[at] == "]":
+                break
+            constants = self._constants
+            try:
+                _, end = self._scan(text, at)
+            except (ValueError, RecursionError):
+                self._broken.append((position, at))
+                following = _NEXT_EVENT.search(text, at + 1)
+                at = following.end() if following else len(text)
+            else:
+                if self._constants == constants:
+                    yield position, text[at:end].encode("utf-8", "surrogateescape")
+                else:
+                    self._not_finite.append(position)
+                    yield position, _without_constants(text[at:end])
+                at = end
+            position += 1
+        self._end = at
+
+    def _count_constant(self, _: str) -> None:
+        self._constants += 1
+
+    def _state_losses(self) -> None:
+        add = self._integrity.add
+        if self._broken:
+            position, at = self._broken[0]
+            message = (
+                f"events that are not valid JSON are skipped, the first at source index {position}, "
+                f"byte {self._byte(at)}; source indices after it count what could be recognised"
+            )
+            add("event_broken", "error", len(self._broken), message)
+        if self._not_finite:
+            first = self._not_finite[0]
+            message = f"events hold NaN or Infinity, read as absent; the first at source index {first}"
+            add("number_not_finite", "warning", len(self._not_finite), message)
+        cut = self._end >= len(self._text)
+        message = f"the list of events is not closed: the text is cut at byte {self._byte(len(self._text))}"
+        add("json_cut", "error", int(cut), message)
+
+    def _byte(self, at: int) -> int:
+        return len(self._text[:at].encode("utf-8", "surrogateescape"))
+
+
+def _find_list(path: Path, text: str) -> tuple[str, int]:
+    """Text before the bracket of the list of events, and the place after it."""
+    first = text[:64].lstrip()[:1]
+    if first == "[":
+        return "", text.index("[") + 1
+    match = _LIST.search(text)
+    if match is None or first != "{":
+        shown = text[:20].encode("ascii", "backslashreplace").decode()
+        raise InputError(
+            f"{path} is no trace: it starts with {shown!r} and holds no list traceEvents",
+            "pass the JSON that export_chrome_trace wrote, plain or as gzip",
+        )
+    return text[: match.end() - 1], match.end()
+
+
+def _skip_separators(text: str, at: int) -> int:
+    gap = _SEPARATOR.match(text, at)
+    return gap.end() if gap else at
+
+
+def _without_constants(text: str) -> bytes:
+    """The text with null for NaN and Infinity."""
+    clean = _STRING_OR_CONSTANT.sub(lambda found: found[0] if found[0][0] == '"' else "null", text)
+    return clean.encode("utf-8", "surrogateescape")
