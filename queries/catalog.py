@@ -17,6 +17,7 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     inventory.runs,
     inventory.run_details,
     inventory.newest_ready_run,
+    inventory.traces,
     inventory.steps,
     inventory.lanes,
     inventory.dependency_counts,

@@ -37,6 +37,11 @@ def ready_run(database: Database, run: str | None = None) -> str:
     return run
 
 
+def traces(database: Database, run: str) -> pd.DataFrame:
+    """Files of a run by rank: rank, file, sha256, clock_offset_ns, devices, versions (both JSON)."""
+    return load("traces").run(database, run=run)
+
+
 def steps(database: Database, run: str) -> pd.DataFrame:
     """Profiler steps by rank and start: rank, number, start_ns, end_ns, window_end_ns."""
     return load("steps").run(database, run=run)

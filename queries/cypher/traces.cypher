@@ -1,0 +1,14 @@
+// The files of a run, one a rank.
+// @param run STRING name of the run
+// @column rank INTEGER rank of the process
+// @column file STRING path of the file as ingested
+// @column sha256 STRING SHA-256 of the file's bytes
+// @column clock_offset_ns INTEGER added to GPU rows so that no effect precedes its cause, ns
+// @column devices STRING JSON list of device names
+// @column versions STRING JSON object: versions that the file states
+// Order: rank.
+// Empty when: there is no such run.
+MATCH (t:Trace {run: $run})
+RETURN t.rank AS rank, t.file AS file, t.sha256 AS sha256, coalesce(t.clock_offset_ns, 0) AS clock_offset_ns,
+  coalesce(t.devices, '[]') AS devices, coalesce(t.versions, '{}') AS versions
+ORDER BY rank
