@@ -1,30 +1,18 @@
-"""What a report is made from: the answers of the queries in one frozen object, with the sums over them."""
+"""What a report is made from, in one frozen object, with the sums over it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import pandas as pd
 
 PATH_COLUMNS = (
-    "position",
-    "rank",
-    "lane",
-    "source_index",
-    "name",
-    "category",
-    "start_ns",
-    "end_ns",
-    "dependency",
-    "mechanism",
-    "evidence",
-    "confidence",
-    "lag_ns",
+    *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
+    *("dependency", "mechanism", "evidence", "confidence", "lag_ns"),
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
 GAP = "gap"
-ROOT = "root"
 _STEP_PREFIX = "ProfilerStep#"
 _ANNOTATION = "user_annotation"
 
@@ -62,9 +50,9 @@ class Findings:
     `path`: PATH_COLUMNS, one row a stretch, in time order; `source_index` is null for a gap row.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
-    `timeline`: lane, start_ns, end_ns, name, category; what is drawn, not every event.
-    `gpu`: one row a stream: lane, busy_ns, and `device`; empty without GPU work.
-    `steps`: number, rank, start_ns, end_ns, window_end_ns.
+    `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
+    `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
+    `steps`: rank, number, start_ns, end_ns, window_end_ns.
     """
 
     details: RunDetails
@@ -78,7 +66,6 @@ class Findings:
     timeline: pd.DataFrame
     gpu: pd.DataFrame
     steps: pd.DataFrame
-    timings_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def length_ns(self) -> int:
@@ -143,4 +130,4 @@ class Findings:
         """Mean share of the window in which a GPU runs something, over the GPUs; None without GPU work."""
         if self.gpu.empty:
             return None
-        return float((self.gpu["busy_ns"] / max(1, self.length_ns)).mean())
+        return float(self.gpu["busy_share"].mean())

@@ -78,5 +78,6 @@ def _mask(order: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.bool_]:
 
 def _starts(kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return where a piece begins: at each kept stretch and right after one."""
-    after = np.concatenate([[True], kept[:-1]])
-    return kept | after
+    after = np.roll(kept, 1)
+    after[:1] = True
+    return np.logical_or(kept, after)

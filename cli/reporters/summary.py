@@ -27,7 +27,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "relationships": dict(details.relationships),
         "ranks": details.ranks,
         "integrity": [dict(row) for row in details.integrity],
-        "timings_s": {**details.timings_s, **findings.timings_s},
+        "timings_s": dict(details.timings_s),
         "versions": dict(details.versions),
         "step": findings.step,
         "gpu_busy_share": findings.gpu_busy_share,

@@ -25,8 +25,8 @@ ROWS = (
     (2, None, "launch latency", "gap", 1600, 1700, "INVOCATION", "correlation", "recorded"),
     (2, 6, "gemm<float>", "kernel", 1700, 2500, "INVOCATION", "correlation", "recorded"),
     (2, 7, "gemm<float>", "kernel", 2500, 2600, "SEQUENTIAL", "stream order", "recorded"),
-    (0, None, "waiting for GPU", "gap", 2600, 2650, "SYNCHRONIZATION", "stream synchronize", "inferred"),
-    (0, 8, "cudaStreamSynchronize", "cuda_runtime", 2650, 2800, "SYNCHRONIZATION", "stream synchronize", "inferred"),
+    (0, None, "waiting for GPU", "gap", 2600, 2650, "SYNCHRONIZATION", "stream wait", "inferred"),
+    (0, 8, "cudaStreamSynchronize", "cuda_runtime", 2650, 2800, "SYNCHRONIZATION", "stream wait", "inferred"),
     (0, None, "untraced CPU time", "gap", 2800, 3000, "SEQUENTIAL", "program order", "recorded"),
 )
 FindingsFactory = Callable[..., Findings]
@@ -34,8 +34,8 @@ FindingsFactory = Callable[..., Findings]
 
 def path_frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
     """Return rows of a path with the columns of critical_path.csv."""
-    short = ["lane", "source_index", "name", "category", "start_ns", "end_ns", "dependency", "mechanism", "evidence"]
-    frame = pd.DataFrame([list(row) for row in rows], columns=short)
+    given = [name for name in PATH_COLUMNS if name not in ("position", "rank", "confidence", "lag_ns")]
+    frame = pd.DataFrame([list(row) for row in rows], columns=given)
     frame = frame.assign(position=range(len(frame)), rank=0, confidence=1.0, lag_ns=0)
     return frame.astype({"source_index": "Int64", "lag_ns": "Int64"})[list(PATH_COLUMNS)]
 
@@ -73,7 +73,8 @@ def make_findings() -> FindingsFactory:
             versions={"tracegraph": "0.1.0"},
             sources=(Source("tiny.json", "00", 0, 0),),
         )
-        events = path[path["category"].ne("gap")]
+        events = path[path["category"].ne("gap")].assign(count=1)
+        steps = {"rank": [0], "number": [5], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}
         findings = Findings(
             details=details,
             start_ns=start,
@@ -83,9 +84,11 @@ def make_findings() -> FindingsFactory:
             hotspots=listed(path, False, end - start),
             gaps=listed(path, True, end - start),
             lanes=LANES,
-            timeline=events[["lane", "start_ns", "end_ns", "name", "category"]].reset_index(drop=True),
-            gpu=pd.DataFrame({"lane": [2], "busy_ns": [900]}),
-            steps=pd.DataFrame({"number": [5], "rank": [0], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}),
+            timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
+            gpu=pd.DataFrame(
+                {"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}
+            ),
+            steps=pd.DataFrame(steps),
         )
         return replace(findings, **changes)  # type: ignore[arg-type]
 

@@ -1,0 +1,156 @@
+"""overlay.json.gz: the input trace as it is, plus the critical path as flow events; Perfetto draws arrows."""
+
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+import numpy as np
+import pandas as pd
+from isal import igzip
+from msgspec import Raw, Struct
+
+from tracegraph.cli.findings import Findings, Source
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.readers.lenient import LenientDocument
+from tracegraph.ingest.readers.parquet import MAGIC, ParquetDocument
+from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
+from tracegraph.store.errors import InputError
+
+CATEGORY = "critical_path"
+_NAME = "critical path"
+_FIRST_ID = 1 << 40  # beyond the ids that profilers write, exact in a double
+_INSIDE_NS = 1_000
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_LEVEL = 1
+
+
+class _Top(Struct, gc=False):
+    traceEvents: Raw
+
+
+def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
+    """Write the trace with one flow (ph `s` and `f`) for each change of lane on the path, as gzip.
+
+    The entries of the trace keep their text, order and positions; the flows come after them.
+
+    Raises:
+        InputError: the file is gone, or is not the one that was ingested.
+    """
+    pieces = _with_entries(Path(source.file), _checked_bytes(source), flow_entries(findings, source))
+    with cast("BinaryIO", igzip.open(target, "wb", compresslevel=_LEVEL)) as packed:
+        for piece in pieces:
+            packed.write(piece)
+
+
+def flow_entries(findings: Findings, source: Source) -> list[bytes]:
+    """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow."""
+    lanes = {
+        row.lane: (
+            _as_written(row.pid),
+            _as_written(row.tid),
+            source.clock_offset_ns * (row.kind == "stream"),
+        )
+        for row in findings.lanes.itertuples(index=False)
+    }
+    entries: list[bytes] = []
+    hops = _hops(findings.path[findings.path["rank"] == source.rank])
+    for number, hop in enumerate(hops.to_dict("records")):
+        common = {"cat": CATEGORY, "name": _NAME, "id": _FIRST_ID + number}
+        why = {"dependency": hop["dependency"], "mechanism": hop["mechanism"]}
+        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], source)
+        enter = _place(lanes[hop["lane"]], hop["enter_ns"], source)
+        entries.append(msgspec.json.encode({"ph": "s", **common, **leave, "args": why}))
+        entries.append(msgspec.json.encode({"ph": "f", "bp": "e", **common, **enter, "args": why}))
+    return entries
+
+
+def _place(lane: Mapping[Hashable, Any], at_ns: int, source: Source) -> dict[str, object]:
+    """Return where and when an entry stands, in the terms of the file."""
+    offset_ns = source.clock_offset_ns if lane["kind"] == "stream" else 0
+    return {
+        "pid": _as_written(lane["pid"]),
+        "tid": _as_written(lane["tid"]),
+        "ts": _microseconds(at_ns - offset_ns),
+    }
+
+
+def _hops(path: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each change of lane: cause_lane, leave_ns, lane, enter_ns, dependency, mechanism.
+
+    A flow needs an open event at both ends: it leaves within the last event before the change and enters
+    the first one after it. Where a lane is only waited on, the gap's own times serve.
+    """
+    run = path["lane"].ne(path["lane"].shift()).cumsum()
+    # Nullable integers: a float would round nanoseconds since 1970.
+    times = path.astype({"start_ns": "Int64", "end_ns": "Int64"})
+    first, last = times.groupby(run, sort=False).first(), times.groupby(run, sort=False).last()
+    events = times[path["source_index"].notna()]
+    entered = events.groupby(run, sort=False).first().reindex(first.index)
+    left = events.groupby(run, sort=False).last().reindex(first.index)
+    inside = ((left["end_ns"] - left["start_ns"]) // 2).clip(upper=_INSIDE_NS)
+    hops = first[["lane", "dependency", "mechanism"]].assign(
+        enter_ns=entered["start_ns"].fillna(first["start_ns"]),
+        leave_ns=(left["end_ns"] - inside).fillna(last["end_ns"]).shift(),
+        cause_lane=first["lane"].astype("Int64").shift(),
+    )
+    return hops.iloc[1:].astype({"cause_lane": "int64", "leave_ns": "int64", "enter_ns": "int64"})
+
+
+def _as_written(text: str) -> int | str:
+    """Return a pid or tid as the number or the text that the trace holds."""
+    return int(text) if _INTEGER.fullmatch(text) else text
+
+
+def _microseconds(time_ns: int) -> Raw:
+    """Return a time as a literal in µs that loses nothing."""
+    sign = "-" if time_ns < 0 else ""
+    whole, rest = divmod(abs(time_ns), 1000)
+    return Raw(f"{sign}{whole}.{rest:03d}".encode())
+
+
+def _checked_bytes(source: Source) -> bytes:
+    data = read_bytes(Path(source.file))
+    if sha256_of(data) != source.sha256:
+        raise InputError(f"{source.file} is not the file that was ingested", "ingest it again")
+    return data
+
+
+def _with_entries(path: Path, data: bytes, entries: list[bytes]) -> Iterator[bytes]:
+    """Yield the document's text with `entries` after the last one of its list of events."""
+    added = b"".join(b",\n" + entry for entry in entries)
+    if data.startswith(MAGIC):
+        document = ParquetDocument(path, data)
+        yield document.head + b"["
+        for number, batch in enumerate(document.batches()):
+            yield (b",\n" if number else b"") + b",\n".join(bytes(text) for text in batch.texts)
+        yield added + b"]" + document.tail
+        return
+    integrity = Integrity(path.name)
+    text = memoryview(unpack(path, data, integrity))
+    try:
+        end = _end_of_list(text)
+    except (msgspec.DecodeError, RecursionError):
+        readable = (
+            raw for batch in LenientDocument(path, bytes(text), integrity).batches() for raw in batch.texts
+        )
+        yield b'{"traceEvents": [' + b",\n".join(bytes(raw) for raw in readable) + added + b"]}"
+        return
+    yield bytes(text[:end])
+    yield added
+    yield bytes(text[end:])
+
+
+def _end_of_list(text: memoryview) -> int:
+    """Return the place right after the last event; raises msgspec.DecodeError when the text is damaged."""
+    if bytes(text[:64]).lstrip()[:1] == b"[":
+        msgspec.json.decode(text, type=Raw)
+        return len(bytes(text).rstrip()) - 1
+    events = memoryview(msgspec.json.decode(text, type=_Top).traceEvents)
+    # Raw is a view into the text: its address tells its place.
+    return _address(events) - _address(text) + len(events) - 1
+
+
+def _address(view: memoryview) -> int:
+    return int(np.frombuffer(view, dtype=np.uint8).ctypes.data)
