@@ -39,21 +39,15 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
         InputError: the file is gone, or is not the one that was ingested.
     """
     pieces = _with_entries(Path(source.file), _checked_bytes(source), flow_entries(findings, source))
-    with cast("BinaryIO", igzip.open(target, "wb", compresslevel=_LEVEL)) as packed:
+    packer = igzip.open(target, "wb", compresslevel=_LEVEL)  # type: ignore[no-untyped-call]
+    with cast("BinaryIO", packer) as packed:
         for piece in pieces:
             packed.write(piece)
 
 
 def flow_entries(findings: Findings, source: Source) -> list[bytes]:
     """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow."""
-    lanes = {
-        row.lane: (
-            _as_written(row.pid),
-            _as_written(row.tid),
-            source.clock_offset_ns * (row.kind == "stream"),
-        )
-        for row in findings.lanes.itertuples(index=False)
-    }
+    lanes = {int(row["lane"]): row for row in findings.lanes.to_dict("records")}
     entries: list[bytes] = []
     hops = _hops(findings.path[findings.path["rank"] == source.rank])
     for number, hop in enumerate(hops.to_dict("records")):
