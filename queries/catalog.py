@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.queries import events, inventory, path, timeline, windows
-from tracegraph.queries.module import Column, CypherModule, load
+from tracegraph.queries.inventory import ready_run
+from tracegraph.queries.module import Column, CypherModule, Parameter, load
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""
+STEP = Parameter("step", "INTEGER", "number in ProfilerStep#N: the window of this step")
 
 _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     inventory.runs,
@@ -43,13 +45,32 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
 
 @dataclass(frozen=True)
 class Query:
-    """A query that can be called by name; `module` is the Cypher behind it and declares its parameters."""
+    """A query that can be called by name; `module` is the Cypher behind it."""
 
     name: str
     summary: str
     module: CypherModule
     columns: tuple[Column, ...]
     function: Callable[..., pd.DataFrame]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What a caller may give: the Cypher's parameters, and the step where a window is among them."""
+        return (*self.module.parameters, STEP) if self.window else self.module.parameters
+
+    @property
+    def window(self) -> tuple[str, ...]:
+        """Which parameters a window gives."""
+        return tuple(p.name for p in self.module.parameters if p.name in WINDOW)
+
+    def parse(self, texts: Mapping[str, str]) -> dict[str, object]:
+        """Values of texts typed by a user; InputError for an unknown name or a text of another type."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in texts:
+            if name not in known:
+                valid = f"{self.name} takes: {', '.join(known)}" if known else "it takes none"
+                raise InputError(f"query {self.name} has no parameter {name}", valid)
+        return {name: known[name].parse(text) for name, text in texts.items()}
 
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
         """Result for `values` of the parameters; InputError when one is missing, unknown or not allowed."""
@@ -78,35 +99,29 @@ def find(name: str) -> Query:
     return listed[name]
 
 
-def fill_window(
-    database: Database, query: Query, run: str, given: Mapping[str, object], step: int | None = None
-) -> dict[str, object]:
-    """Values for a query: `given`, its run, and what is missing of its window.
+def fill(database: Database, query: Query, given: Mapping[str, object]) -> dict[str, object]:
+    """Values for a query: `given`, the newest run unless one is given, and what is missing of its window.
 
-    The window is that of the step, else of the run. A path ends in the chain whose work ends at the window's
-    end, so `end_ns` and `chain` are given together or not at all.
+    The window is that of the step, if one is given, else of the run. A path ends in the chain whose work ends
+    at the window's end, so `end_ns` and `chain` are given together or not at all.
 
     Raises:
-        InputError: no such step, a step for a query without a window, or only one of `end_ns` and `chain`.
+        InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
     """
-    names = {parameter.name for parameter in query.module.parameters}
     values = dict(given)
-    if "run" in names:
-        values.setdefault("run", run)
-    wanted = [name for name in WINDOW if name in names]
-    if step is not None and (not wanted or any(name in values for name in wanted)):
-        raise InputError(
-            f"query {query.name} cannot be cut to step {step}",
-            "a step goes with queries that take start_ns and end_ns, in their place",
-        )
-    if "chain" in wanted and ("chain" in values) != ("end_ns" in values):
+    if any(parameter.name == "run" for parameter in query.parameters):
+        run = values.get("run")
+        values["run"] = ready_run(database, None if run is None else str(run))
+    step = values.pop(STEP.name, None)
+    if step is not None and any(name in values for name in query.window):
+        raise InputError(f"a step gives {', '.join(query.window)}", "give the step or them")
+    if "chain" in query.window and ("chain" in values) != ("end_ns" in values):
         raise InputError("end_ns and chain belong together", "give both or none of them")
-    if any(name not in values for name in wanted):
-        row = (
-            windows.run_window(database, run)
-            if step is None
-            else windows.step_window(database, run, number=step)
-        ).iloc[0]
-        for name in wanted:
-            values.setdefault(name, int(row[name]))
-    return values
+    if all(name in values for name in query.window):
+        return values
+    window = (
+        windows.run_window(database, str(values["run"]))
+        if step is None
+        else windows.step_window(database, str(values["run"]), int(str(step)))
+    )
+    return {name: int(window[name].iloc[0]) for name in query.window} | values

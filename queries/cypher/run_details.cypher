@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @column name STRING name of the run
 // @column state STRING `loading` until everything is stored, then `ready`
-// @column created STRING when it was ingested, ISO 8601, UTC
+// @column created STRING? when it was ingested, ISO 8601, UTC
 // @column ranks INTEGER? number of ranks
 // @column window_start_ns INTEGER? start of the window, ns
 // @column window_end_ns INTEGER? end of the window, ns
@@ -14,15 +14,10 @@
 // @column nodes_by_label STRING? JSON object: nodes for each label
 // @column relationships STRING? JSON object: relationships for each type
 // @column integrity STRING? JSON list of findings about the input
-// @column files STRING paths of the files, one a line, by rank
 // Empty when: there is no such run.
 
 MATCH (r:Run {name: $run})
-OPTIONAL MATCH (t:Trace)-[:OF_RUN]->(r)
-WITH r, t ORDER BY t.rank
-WITH r, collect(t.file) AS files
 RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
   r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.cross_thread AS cross_thread,
   r.tool_version AS tool_version, r.schema_version AS schema_version, r.events AS events, r.nodes AS nodes,
-  r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity,
-  reduce(text = '', file IN files | text + CASE text WHEN '' THEN '' ELSE '\n' END + file) AS files
+  r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity

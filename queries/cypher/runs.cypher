@@ -1,7 +1,7 @@
 // All runs of the workspace, newest first.
 // @column name STRING name of the run
 // @column state STRING `loading` until everything is stored, then `ready`
-// @column created STRING when it was ingested, ISO 8601, UTC
+// @column created STRING? when it was ingested, ISO 8601, UTC
 // @column ranks INTEGER? number of ranks
 // @column events INTEGER? number of events
 // @column nodes INTEGER? number of nodes

@@ -8,6 +8,7 @@
 // @column versions STRING JSON object: versions that the file states
 // Order: rank.
 // Empty when: there is no such run.
+
 MATCH (t:Trace {run: $run})
 RETURN t.rank AS rank, t.file AS file, t.sha256 AS sha256, coalesce(t.clock_offset_ns, 0) AS clock_offset_ns,
   coalesce(t.devices, '[]') AS devices, coalesce(t.versions, '{}') AS versions

@@ -1,0 +1,42 @@
+"""`tracegraph cypher`: a query of the user's own."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import parameter_option, parse_assignments, result_options
+from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.store.session import open_database
+
+
+@click.command()
+@click.argument("query")
+@click.option("--write", is_flag=True, help="Let the query change the database.")
+@parameter_option
+@result_options
+@pass_context
+def cypher(
+    context: Context, query: str, write: bool, assignments: tuple[str, ...], output: Path | None, form: str
+) -> None:
+    """Run the Cypher QUERY and show its rows.
+
+    Without --write the database refuses whatever would change it. A parameter's value is read as JSON where
+    it is JSON (-p limit=5), else as text.
+    """
+    parameters = {key: _value(text) for key, text in parse_assignments(assignments).items()}
+    with (
+        context.progress() as progress,
+        open_database(context.workspace, context.connection, progress) as database,
+    ):
+        rows = (database.write if write else database.read)(query, parameters)
+    if len(rows.columns):
+        write_frame(rows, form, output)
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,68 @@
+"""`tracegraph query`: the named queries."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import parameter_option, parse_assignments, result_options
+from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.queries.catalog import Query, fill, find, queries
+from tracegraph.store.errors import InputError
+from tracegraph.store.session import open_database
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the queries.")
+@click.option("--describe", is_flag=True, help="Show the query's parameters and columns.")
+@click.option("--run", "run", help="Name of the run; default: the newest.")
+@parameter_option
+@result_options
+@pass_context
+def query(
+    context: Context,
+    *,
+    name: str | None,
+    listing: bool,
+    describe: bool,
+    run: str | None,
+    assignments: tuple[str, ...],
+    output: Path | None,
+    form: str,
+) -> None:
+    """Run the query NAME and show its rows.
+
+    A query about a window takes that of the whole run, or of one step with -p step=N, unless it is given its
+    start_ns, end_ns and chain.
+    """
+    if listing:
+        rows = pd.DataFrame([(q.name, q.summary) for q in queries().values()], columns=["name", "summary"])
+        write_frame(rows, form, output)
+        return
+    if name is None:
+        raise InputError("no query is named", "tracegraph query --list shows them")
+    chosen = find(name)
+    if describe:
+        click.echo(chosen.summary)
+        write_frame(_fields(chosen), form, output)
+        return
+    texts = parse_assignments(assignments) | ({} if run is None else {"run": run})
+    write_frame(_rows(context, chosen, texts), form, output)
+
+
+def _fields(query: Query) -> pd.DataFrame:
+    inputs = [("parameter", p.name, p.type, p.meaning) for p in query.parameters]
+    outputs = [("column", c.name, c.type, c.meaning) for c in query.columns]
+    return pd.DataFrame(inputs + outputs, columns=["kind", "name", "type", "meaning"])
+
+
+def _rows(context: Context, query: Query, texts: Mapping[str, str]) -> pd.DataFrame:
+    values = query.parse(texts)
+    with (
+        context.progress() as progress,
+        open_database(context.workspace, context.connection, progress) as database,
+    ):
+        return query.run(database, fill(database, query, values))

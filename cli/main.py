@@ -1,0 +1,133 @@
+"""The command line: global options, commands imported when they are called, the one place that prints errors.
+
+Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likewise zsh_source, fish_source.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from tracegraph.cli.reporters.text import visible
+from tracegraph.store.errors import TracegraphError
+
+COMMANDS = {
+    "report": "Say what determined the length of a run or step, from traces or a stored run.",
+    "ingest": "Store traces as a run.",
+    "runs": "List, show and delete stored runs.",
+    "query": "Run one of the named queries, or list them.",
+    "cypher": "Run a Cypher query of your own.",
+    "render": "Draw a part of the graph.",
+    "convert": "Convert a trace between JSON and Parquet.",
+    "db": "Start, stop and inspect the database.",
+    "doctor": "Say what is installed, what works, and what to do.",
+}
+"""Every command, with its line in the help; it is `NAME` in the module `commands/NAME.py`."""
+_LOG = logging.getLogger("tracegraph")
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_HELP = ("-h", "--help")
+_INTERRUPTED = 130
+
+
+class CommandTable(click.Group):
+    """The commands of `COMMANDS`, each imported only when it is called, so that the help comes at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now; None when there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"tracegraph.cli.commands.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=CommandTable, context_settings={"help_option_names": list(_HELP)})
+@click.version_option(package_name="tracegraph")
+@click.option(
+    "--workspace",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="TRACEGRAPH_WORKSPACE",
+    show_envvar=True,
+    help="Folder for the database and the stored runs.",
+)
+@click.option(
+    "--uri",
+    envvar="NEO4J_URI",
+    show_envvar=True,
+    help="Address of a Neo4j server, such as bolt://localhost:7687; without it tracegraph runs its own.",
+)
+@click.option("--username", envvar="NEO4J_USERNAME", show_envvar=True, default="neo4j", help="User at --uri.")
+@click.option("--password", envvar="NEO4J_PASSWORD", show_envvar=True, default="", help="Password at --uri.")
+@click.option("--database", envvar="NEO4J_DATABASE", show_envvar=True, help="Database at --uri.")
+@click.option("-v", "--verbose", count=True, help="Say more; with an error, show where it arose.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.pass_context
+def cli(
+    ctx: click.Context,
+    /,
+    *,
+    workspace: Path | None,
+    verbose: int,
+    quiet: bool,
+    **connection: str | None,
+) -> None:
+    """Why is this training step slow? Profiler traces as a causal graph in Neo4j."""
+    logging.basicConfig(format="%(message)s")
+    _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
+    if any(word in _HELP for word in ctx.args):
+        return  # the help of a command needs no workspace
+    # Imported here: the help must not wait for pandas and the driver.
+    from rich.console import Console  # noqa: PLC0415
+
+    from tracegraph.cli.context import Context  # noqa: PLC0415
+    from tracegraph.store.connection import ConnectionSettings  # noqa: PLC0415
+    from tracegraph.store.workspace import open_workspace  # noqa: PLC0415
+
+    settings = ConnectionSettings(
+        connection["uri"], connection["username"] or "", connection["password"] or "", connection["database"]
+    )
+    ctx.obj = Context(open_workspace(workspace), settings, Console(stderr=True), quiet, verbose)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line (default: this process's) and return its exit code.
+
+    0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
+    workspace; 130 interrupted.
+    """
+    try:
+        code = cli.main(arguments, prog_name="tracegraph", standalone_mode=False)
+        sys.stdout.flush()
+    except TracegraphError as error:
+        return _fail(error, str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the output is gone; nothing more may be written, not even when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        return _fail(error, f"unexpected {type(error).__name__}: {error}; run tracegraph -v to see where", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(error: Exception, text: str, code: int) -> int:
+    _LOG.info("", exc_info=error)
+    click.echo(f"tracegraph: {visible(' '.join(text.split()))}", err=True)
+    return code

@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tracegraph.store.errors import InputError
+
+FORMATS = ("table", "csv", "json", "parquet")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def result_options(command: _Command) -> _Command:
+    """Add --format and -o to a command whose result is a table: arguments `form` and `output`."""
+    command = click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="table",
+        show_default=True,
+        help="Form of the rows.",
+    )(command)
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File to write the rows to; parquet needs one.",
+    )(command)
+
+
+def parameter_option(command: _Command) -> _Command:
+    """Add -p key=value, which may be given several times: argument `assignments`."""
+    return click.option(
+        "-p", "--param", "assignments", multiple=True, metavar="KEY=VALUE", help="A parameter of the query."
+    )(command)
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
+    """Texts by key; InputError for one without `=` or a key given twice."""
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise InputError(f"-p {assignment} is no parameter", "write -p key=value")
+        if key in values:
+            raise InputError(f"parameter {key} is given twice", "give it once")
+        values[key] = value
+    return values
