@@ -8,7 +8,7 @@ import neo4j
 import pandas as pd
 from neo4j import exceptions
 
-from tracegraph.store.errors import StoreError
+from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.failures import translated
 
 _FETCH_ROWS = 20_000
@@ -93,26 +93,37 @@ def connect(settings: ConnectionSettings) -> Database:
         StoreError: no server there, the login is refused, no such database, or it is older than Neo4j 5.
     """
     uri = str(settings.uri)
-    with translated(uri):
-        driver = neo4j.GraphDatabase.driver(
-            uri,
+    driver = _driver(settings)
+    try:
+        with translated(uri):
+            agent = driver.get_server_info().agent
+            with driver.session(database=settings.database) as session:
+                session.run("RETURN 1").consume()
+        if _major(agent) < _OLDEST_MAJOR:
+            raise StoreError(
+                f"the server at {uri} is {agent}; tracegraph needs Neo4j {_OLDEST_MAJOR} or newer"
+            )
+    except BaseException:
+        driver.close()
+        raise
+    return Database(driver, settings)
+
+
+def _driver(settings: ConnectionSettings) -> neo4j.Driver:
+    try:
+        return neo4j.GraphDatabase.driver(
+            str(settings.uri),
             auth=(settings.username, settings.password),
             connection_timeout=_CONNECT_LIMIT_S,
             max_transaction_retry_time=_CONNECT_LIMIT_S,
             notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
             warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,
         )
-        try:
-            agent = driver.get_server_info().agent
-            with driver.session(database=settings.database) as session:
-                session.run("RETURN 1").consume()
-        except BaseException:
-            driver.close()
-            raise
-    if _major(agent) < _OLDEST_MAJOR:
-        driver.close()
-        raise StoreError(f"the server at {uri} is {agent}; tracegraph needs Neo4j {_OLDEST_MAJOR} or newer")
-    return Database(driver, settings)
+    except (exceptions.ConfigurationError, ValueError) as error:
+        raise InputError(
+            f"{settings.uri!r} is not the address of a Neo4j server: {error}",
+            "give one like bolt://localhost:7687",
+        ) from error
 
 
 def answers(settings: ConnectionSettings) -> bool:

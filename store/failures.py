@@ -17,7 +17,7 @@ def translated(uri: str) -> Iterator[None]:
     """Turn what the driver raises inside the block into InputError or StoreError.
 
     Raises:
-        InputError: the query, a parameter or the address is wrong.
+        InputError: the query or a parameter is wrong.
         StoreError: the server cannot be reached, refuses the login or failed.
     """
     try:
@@ -29,11 +29,8 @@ def translated(uri: str) -> Iterator[None]:
             f"the Neo4j server at {uri} cannot be reached: {_line(error)}",
             "check that it runs and the address, or leave --uri out to use the managed server",
         ) from error
-    except (exceptions.ConfigurationError, ValueError) as error:
-        raise InputError(
-            f"{uri!r} is not the address of a Neo4j server: {_line(error)}",
-            "give one like bolt://localhost:7687",
-        ) from error
+    except UnicodeEncodeError as error:
+        raise InputError("a name or parameter holds text that is not Unicode", "correct it") from error
     except exceptions.DriverError as error:
         raise StoreError(
             f"the connection to {uri} failed: {_line(error)}", "run the command again"

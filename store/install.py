@@ -2,9 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
@@ -12,6 +10,7 @@ import platformdirs
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock
+from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 
 NEO4J_VERSION = "5.26.30"
@@ -71,11 +70,11 @@ def install(progress: Progress) -> None:
     with lock(folder.with_suffix(".lock")):
         if folder.is_dir():
             return
-        partial = folder.with_suffix(".partial")
+        incoming = folder.with_suffix(".partial")
         try:
-            partial.mkdir(exist_ok=True)
-            _fetch_missing(partial, progress)
-            partial.rename(folder)
+            incoming.mkdir(exist_ok=True)
+            _fetch_missing(incoming, progress)
+            incoming.rename(folder)
         except OSError as error:
             raise StoreError(
                 f"cannot install Neo4j into {folder}: {_first_line(error)}",
@@ -87,22 +86,13 @@ def _fetch_missing(folder: Path, progress: Progress) -> None:
     missing = [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
     total = len(pinned_jars())
     progress(_STAGE, total - len(missing), total)
-    for done, _ in enumerate(_download_all(folder, missing), start=total - len(missing) + 1):
+    downloads = run_all(partial(_download, folder), missing, _DOWNLOADS_AT_ONCE)
+    for done, _ in enumerate(downloads, start=total - len(missing) + 1):
         progress(_STAGE, done, total)
 
 
-def _download_all(folder: Path, paths: list[str]) -> Iterable[str]:
-    with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
-        jobs = [pool.submit(_download, folder, path) for path in paths]
-        try:
-            for job in as_completed(jobs):
-                yield job.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _download(folder: Path, path: str) -> str:
-    # jgo takes half a second to import and is needed only here, once in the life of an installation.
+def _download(folder: Path, path: str) -> None:
+    # Imported here: slow to import, and needed once in the life of an installation.
     from jgo.maven import MavenContext  # noqa: PLC0415
 
     jar = PurePosixPath(path)
@@ -123,7 +113,6 @@ def _download(folder: Path, path: str) -> str:
             f"{target.name} was downloaded with content that differs from the recorded SHA-256",
             "run the command again; if it stays so, something between here and the repository changes files",
         )
-    return path
 
 
 def _sha256(path: Path) -> str:

@@ -32,6 +32,11 @@ def page_cache_mib() -> int:
     return _within(memory_mib() // 8, 128, 2048)
 
 
+def import_heap_mib() -> int:
+    """Heap of the offline import in MiB: a third of the memory, 512 MiB to 4 GiB."""
+    return _within(memory_mib() // 3, 512, 4096)
+
+
 def server_command(home: Path) -> list[str]:
     """Command line that runs the server in `home`; `is_server` recognises it."""
     heap = _within(memory_mib() // 4, 512, 4096)
@@ -68,6 +73,7 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
     done = subprocess.run(
         [*_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC"), "org.neo4j.cli.AdminTool", *arguments],
         env=environment(home),
+        cwd=home,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

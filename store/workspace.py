@@ -30,17 +30,20 @@ class Workspace:
         self.server_lock = root / "server.lock"  # exclusive: the server is being started, stopped or replaced
         self.ingest_lock = root / "ingest.lock"  # exclusive: a run is being stored or deleted
 
+    def has_database(self) -> bool:
+        """Whether a managed database exists, running or not."""
+        return (self.neo4j_home / "data" / "databases").is_dir()
+
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
         """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
 
-        A reader sees the old run or the new one, never a part: the folder gets its name when all is on disk.
+        The caller holds `ingest_lock`. The folder gets its name when all is on disk: no reader sees a part.
         """
         folder = self.run_folder(tables.run)
-        fresh = self.runs_dir / f".new-{os.getpid()}"
-        old = self.runs_dir / f".old-{os.getpid()}"
+        fresh, old = self.runs_dir / ".new", self.runs_dir / ".old"
         try:
-            for leftover in self.runs_dir.glob(".[no][el][wd]-*"):
-                shutil.rmtree(leftover)
+            for leftover in (fresh, old):
+                shutil.rmtree(leftover, ignore_errors=True)
             fresh.mkdir(parents=True)
             tables.save(fresh)
             (fresh / _MANIFEST).write_text(json.dumps(manifest, indent=1))
@@ -91,10 +94,11 @@ class Workspace:
         return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
 
     def delete_run(self, name: str) -> None:
-        """Remove the kept tables of a run; nothing when there are none."""
+        """Remove the kept tables of a run, if any; the caller holds `ingest_lock`."""
         folder = self.run_folder(name)
         if folder.is_dir():
-            doomed = self.runs_dir / f".old-{os.getpid()}"
+            doomed = self.runs_dir / ".old"
+            shutil.rmtree(doomed, ignore_errors=True)
             folder.rename(doomed)
             shutil.rmtree(doomed, ignore_errors=True)
 

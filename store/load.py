@@ -1,0 +1,73 @@
+"""Runs in the database: load, replace, delete. A run is visible from the moment its state is `ready`."""
+
+import pyarrow as pa
+
+from tracegraph.store import schema
+from tracegraph.store.bolt import load_nodes, load_relationships
+from tracegraph.store.connection import Database
+from tracegraph.store.ddl import statements
+from tracegraph.store.progress import Progress, silent
+from tracegraph.store.tables import GraphTables
+
+_INDEX_LIMIT_S = 600
+_DELETE_ROWS = 10_000
+
+
+def load_run(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
+    """Load a run over Bolt, replacing a run of the same name, and make it visible."""
+    load_hidden(database, tables, progress)
+    make_ready(database, tables.run)
+
+
+def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
+    """As `load_run`, but leave the run in state `loading`."""
+    ensure_schema(database)
+    delete_run(database, tables.run, progress)
+    ids = load_nodes(database, as_loading(tables), progress)
+    load_relationships(database, tables, ids, progress)
+
+
+def make_ready(database: Database, name: str) -> None:
+    """Make a completely loaded run visible."""
+    database.write("MATCH (r:Run {name: $name}) SET r.state = 'ready'", {"name": name})
+
+
+def as_loading(tables: GraphTables) -> GraphTables:
+    """The same graph with its Run in state `loading`."""
+    run = tables.nodes["Run"].drop_columns(["state"])
+    run = run.append_column("state", pa.array(["loading"] * run.num_rows))
+    return GraphTables(tables.run, {**tables.nodes, "Run": run}, tables.relationships)
+
+
+def delete_run(database: Database, name: str, progress: Progress = silent) -> None:
+    """Delete a run, whole or half loaded; nothing when there is none.
+
+    It turns invisible first and its Run node goes last, so an interrupted deletion can be repeated.
+    """
+    hidden = database.write(
+        "MATCH (r:Run {name: $name}) SET r.state = 'loading' RETURN count(r) AS runs", {"name": name}
+    )
+    if not hidden["runs"].sum():
+        return
+    labels = [kind.label for kind in schema.NODES if kind is not schema.RUN]
+    for done, label in enumerate(labels):
+        progress("removing the old run", done, len(labels))
+        database.write(
+            f"MATCH (n:{label}) WHERE n.run = $name "
+            f"CALL {{ WITH n DETACH DELETE n }} IN TRANSACTIONS OF {_DELETE_ROWS} ROWS",
+            {"name": name},
+        )
+    database.write("MATCH (r:Run {name: $name}) DETACH DELETE r", {"name": name})
+
+
+def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
+    """Delete every run that is not ready; the caller knows that nobody is loading one."""
+    for name in database.read("MATCH (r:Run) WHERE r.state <> 'ready' RETURN r.name AS name")["name"]:
+        delete_run(database, name, progress)
+
+
+def ensure_schema(database: Database) -> None:
+    """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
+    for statement in statements():
+        database.write(statement)
+    database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
