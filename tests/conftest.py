@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tracegraph.ingest.integrity import Finding, Integrity
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import TraceFile
+
 SHARED_TRACES = Path(__file__).parents[1].parent / "shared" / "traces"
+
+
+ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +26,17 @@ def shared_trace() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def read_document(tmp_path: Path) -> ReadDocument:
+    """Read a document given as text: its trace, and the findings by their code."""
+
+    def read(document: str | bytes) -> tuple[TraceFile, dict[str, Finding]]:
+        path = tmp_path / "trace.json"
+        path.write_bytes(document.encode() if isinstance(document, str) else document)
+        integrity = Integrity(path.name)
+        trace = read_trace(path, integrity)
+        return trace, {finding.code: finding for finding in integrity}
+
+    return read

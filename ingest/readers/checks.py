@@ -12,8 +12,8 @@ from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.times import EXACT_FLOAT_US
 from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
 
-_STEP_NS = 250
-"""Spacing of float64 microseconds since 1970, in which some tools write absolute times."""
+_QUARTERS_NS = (0, 200, 250, 500, 750, 800)
+"""Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -71,8 +71,8 @@ def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
     if not (start % 1000).any():
         message = "events start at whole microseconds: shorter gaps and orders cannot be told"
         integrity.add("times_whole_us", "info", len(start), message)
-    elif not (start % _STEP_NS).any() and np.abs(start).max() >= EXACT_FLOAT_US * 1000:
-        message = f"events start at multiples of {_STEP_NS} ns: a tool wrote absolute times as floating point"
+    elif np.isin(start % 1000, _QUARTERS_NS).all() and np.abs(start).max() >= EXACT_FLOAT_US * 1000:
+        message = "events start at quarters of a microsecond: a tool wrote absolute times as floating point"
         integrity.add("times_rounded", "warning", len(start), message)
 
 

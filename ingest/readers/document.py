@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from tracegraph.store.errors import InputError
@@ -71,6 +73,10 @@ class TopLevel(Struct, gc=False):
     rocprofiler_version: Raw | UnsetType = UNSET
 
 
+class _ListOnly(Struct, gc=False):
+    traceEvents: Raw
+
+
 class StrictDocument:
     """A document that the strict decoder has taken as a whole; lets go of the text as it is read."""
 
@@ -110,6 +116,22 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
         )
         raise InputError(f"{path} is {what}: the key traceEvents is missing", _RECORD)
     return StrictDocument(read_facts(top), top.traceEvents)
+
+
+def locate_list(data: bytes | bytearray) -> tuple[int, int]:
+    """Start and end (byte offsets) of the list of events in a text that `parse_strict` takes."""
+    if data[:64].lstrip()[:1] == b"[":
+        events = msgspec.json.decode(data, type=Raw)
+    else:
+        events = msgspec.json.decode(data, type=_ListOnly).traceEvents
+    # the raw value is a view into `data`, so that its address tells its place
+    view = np.frombuffer(events, np.uint8)
+    start = _address(view) - _address(np.frombuffer(data, np.uint8))
+    return start, start + len(view)
+
+
+def _address(view: npt.NDArray[np.uint8]) -> int:
+    return int(view.__array_interface__["data"][0])
 
 
 def read_facts(top: TopLevel) -> Facts:

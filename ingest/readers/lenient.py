@@ -20,6 +20,9 @@ _NEXT_EVENT = re.compile(rf"\}}\s*,?\s*(?=\{{\s*{_KEY})")
 _SEPARATOR = re.compile(r"[\s,]*")
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 
+_WINDOW = 16_384
+_LONGEST_WORD = len("-Infinity")
+
 
 class LenientDocument:
     """A document read as far as it can be."""
@@ -79,9 +82,8 @@ class LenientDocument:
             if at >= len(text) or text[at] == "]":
                 break
             constants = self._constants
-            try:
-                _, end = self._scan(text, at)
-            except (ValueError, RecursionError):
+            end = self._end_of_value(at)
+            if end is None:
                 self._broken.append((position, at))
                 following = _NEXT_EVENT.search(text, at + 1)
                 at = following.end() if following else len(text)
@@ -94,6 +96,27 @@ class LenientDocument:
                 at = end
             position += 1
         self._end = at
+
+    def _end_of_value(self, at: int) -> int | None:
+        """Place after the JSON value at `at`; None if it is broken.
+
+        Looks at a window that grows while the value may go on, since an error costs as much as there is
+        text before it: over the whole text, many broken events would take hours.
+        """
+        size = _WINDOW
+        while True:
+            window = self._text[at : at + size]
+            try:
+                return at + int(self._scan(window)[1])
+            except json.JSONDecodeError as error:
+                goes_on = error.pos >= len(window) - _LONGEST_WORD or error.msg.startswith(
+                    "Unterminated string"
+                )
+                if not goes_on or at + size >= len(self._text):
+                    return None
+                size *= 64
+            except (ValueError, RecursionError):
+                return None
 
     def _count_constant(self, _: str) -> None:
         self._constants += 1

@@ -63,7 +63,7 @@ def unpack(path: Path, data: bytes, integrity: Integrity) -> bytes | bytearray:
     text: bytes | bytearray = data
     if data.startswith(_GZIP):
         text, problem = _gunzip(path, data)
-        integrity.add("gzip_damaged", "error", int(bool(problem)), f"{problem}; what comes before it is read")
+        integrity.add("gzip_damaged", "error", int(bool(problem)), f"{problem}; what comes before is read")
         if not text:
             raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
     if text.startswith(_BOM):
@@ -85,7 +85,10 @@ def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
             try:
                 content += stream.decompress(piece)
             except _GZIP_ERROR as error:
-                return content, f"gzip stream damaged near byte {start} of {len(data)} ({error})"
+                return (
+                    content,
+                    f"gzip stream damaged at or before byte {start + len(piece)} of {len(data)} ({error})",
+                )
             if len(content) > MAX_UNPACKED:
                 raise InputError(
                     f"{path} unpacks to more than {MAX_UNPACKED} bytes",

@@ -1,0 +1,20 @@
+"""`tracegraph convert`: a trace as Parquet, and back."""
+
+from pathlib import Path
+
+import click
+
+from tracegraph.ingest.convert import convert_trace
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
+def convert(source: Path, target: Path, force: bool) -> None:
+    """Write the trace SOURCE as TARGET: .json or .json.gz to .parquet, or back.
+
+    Nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
+    """
+    done = convert_trace(source, target, replace=force)
+    click.echo(f"{done.path}: {done.events:,} entries, {done.bytes / 1e6:,.1f} MB")
