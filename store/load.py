@@ -5,7 +5,7 @@ import pyarrow as pa
 from tracegraph.store import schema
 from tracegraph.store.bolt import load_nodes, load_relationships
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
+from tracegraph.store.ddl import constraints, indexes
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.tables import GraphTables
 
@@ -21,10 +21,14 @@ def load_run(database: Database, tables: GraphTables, progress: Progress = silen
 
 def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
     """As `load_run`, but leave the run in state `loading`."""
-    ensure_schema(database)
+    for statement in constraints():
+        database.write(statement)
     delete_run(database, tables.run, progress)
     ids = load_nodes(database, as_loading(tables), progress)
     load_relationships(database, tables, ids, progress)
+    # Last: the first load of a database is faster into tables without indexes.
+    progress("building indexes", 0, 0)
+    ensure_schema(database)
 
 
 def make_ready(database: Database, name: str) -> None:
@@ -68,6 +72,6 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 
 def ensure_schema(database: Database) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
-    for statement in statements():
+    for statement in (*constraints(), *indexes()):
         database.write(statement)
     database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
