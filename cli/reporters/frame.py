@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tracegraph.cli.reporters.text import label, visible
-from tracegraph.cli.reporters.values import as_text, plain
+from tracegraph.cli.reporters.values import as_data_text, as_text, plain
 from tracegraph.store.errors import InputError
 
 _MOST_CELLS = 120
@@ -66,7 +66,7 @@ def _text(frame: pd.DataFrame, form: str) -> str:
 
 
 def _csv_column(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    return values if values.dtype != object else values.map(as_text)
+    return values if values.dtype != object else values.map(as_data_text)
 
 
 def _plain_rows(frame: pd.DataFrame) -> list[list[object]]:

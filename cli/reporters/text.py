@@ -57,8 +57,10 @@ def format_ns(value: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """Return a share (0..1) in per cent; a small one is never shown as zero."""
-    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
+    """Return a share (0..1) in per cent; a part is never shown as nothing or as the whole."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

@@ -39,35 +39,55 @@ def _plain_nested(value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """`value` as one text: a node, relationship or path as in Cypher, other nested values as JSON."""
+    """`value` as one text for people: a node or relationship as in Cypher, other nested values as JSON.
+
+    The nodes and relationships of a path show their name only, so that it stays readable.
+    """
     match value:
         case str():
             return value
         case Node():
-            return f"({_head(sorted(value.labels))}{_body(value)})"
+            return f"({_labels(value)}{_properties(value)})"
         case Relationship():
-            return f"[{_head([value.type])}{_body(value)}]"
+            return f"[:{value.type}{_properties(value)}]"
         case Path():
             return _path_text(value)
+    return as_data_text(value)
+
+
+def as_data_text(value: object) -> str:
+    """`value` as one text for machines: empty for none, a text as it is, anything else as JSON."""
     simple = plain(value)
-    return "" if simple is None else simple if isinstance(simple, str) else _json(simple)
+    return "" if simple is None else simple if isinstance(simple, str) else json.dumps(simple)
 
 
 def _path_text(path: Path) -> str:
-    parts = [as_text(path.start_node)]
-    for relationship, before, after in zip(path.relationships, path.nodes[:-1], path.nodes[1:], strict=True):
-        forward = relationship.start_node == before
-        parts += ["-" if forward else "<-", as_text(relationship), "->" if forward else "-", as_text(after)]
+    parts = [_step_text(path.start_node)]
+    for hop, before, after in zip(path.relationships, path.nodes[:-1], path.nodes[1:], strict=True):
+        arrow = ("-", "->") if hop.start_node == before else ("<-", "-")
+        parts += [arrow[0], f"[:{hop.type}]", arrow[1], _step_text(after)]
     return "".join(parts)
 
 
-def _head(names: Sequence[str]) -> str:
-    return "".join(f":{name}" for name in names)
+def _step_text(node: Node | None) -> str:
+    if node is None:
+        return "()"
+    name = node.get("name")
+    return (
+        f"({_labels(node)})" if name is None else f"({_labels(node)} {json.dumps(name, ensure_ascii=False)})"
+    )
 
 
-def _body(entity: Node | Relationship) -> str:
-    items = ", ".join(f"{key}: {_json(plain(value))}" for key, value in sorted(entity.items()))
-    return f" {{{items}}}" if items else ""
+def _labels(node: Node) -> str:
+    return "".join(f":{label}" for label in sorted(node.labels))
+
+
+def _properties(entity: Node | Relationship) -> str:
+    items = (
+        f"{key}: {json.dumps(plain(value), ensure_ascii=False)}" for key, value in sorted(entity.items())
+    )
+    text = ", ".join(items)
+    return f" {{{text}}}" if text else ""
 
 
 def _plain_items(items: Mapping[str, object] | Node | Relationship) -> dict[str, object]:
@@ -76,7 +96,3 @@ def _plain_items(items: Mapping[str, object] | Node | Relationship) -> dict[str,
 
 def _plain_list(values: Sequence[object]) -> list[object]:
     return [plain(value) for value in values]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

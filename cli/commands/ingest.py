@@ -1,0 +1,28 @@
+"""`tracegraph ingest`: traces into the database, without a report."""
+
+from pathlib import Path
+
+import click
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.reporters.text import label, plural
+from tracegraph.cli.traces import stored_run
+
+
+@click.command()
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--run", "name", help="Name of the run; default: the file's stem and its content's hash.")
+@pass_context
+def ingest(context: Context, traces: tuple[Path, ...], name: str | None) -> None:
+    """Store the TRACEs of one job as a run.
+
+    The same content under the same name replaces the run.
+    """
+    with context.progress() as progress, stored_run(context, traces, name, progress) as run:
+        counts = run.counts
+    edges = counts.count_relationships()
+    click.echo(f"run {label(run.name, 200)}")
+    click.echo(
+        f"{plural(counts.count_labels().get('Event', 0), 'event')}, {plural(counts.count_nodes(), 'node')}"
+    )
+    click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items()))

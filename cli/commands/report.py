@@ -1,0 +1,109 @@
+"""`tracegraph report`: what determined the length of a run or of one of its steps."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from tracegraph.cli.collect import collect_findings
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.recommendations import recommend
+from tracegraph.cli.reporters.folder import Written, write_folder
+from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.cli.reporters.text import visible
+from tracegraph.cli.traces import stored_run
+from tracegraph.queries.inventory import ready_run
+from tracegraph.store.connection import Database
+from tracegraph.store.errors import InputError
+from tracegraph.store.progress import Progress
+from tracegraph.store.session import open_database
+
+_PIPED_WIDTH = 100
+_TRACE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("traces", metavar="[TRACE]...", nargs=-1, type=_TRACE)
+@click.option("-i", "--input", "inputs", multiple=True, type=_TRACE, help="As the argument TRACE.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for report.html, the CSV files, the picture, summary.json and the overlay.",
+)
+@click.option(
+    "--top-functions",
+    "--top_functions",
+    "top",
+    type=click.IntRange(1, 1_000_000),
+    default=10,
+    show_default=True,
+    help="Number of hotspots listed.",
+)
+@click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
+@click.option("--run", "name", help="Name of the run; with no TRACE: the stored run, default the newest.")
+@pass_context
+def report(
+    context: Context,
+    *,
+    traces: tuple[Path, ...],
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    top: int,
+    step: int | None,
+    name: str | None,
+) -> None:
+    """Say what determined the length of a run or step.
+
+    With TRACE: ingest it first. Without: report on a stored run.
+    """
+    written = None
+    with context.progress() as progress:
+        with _run(context, (*traces, *inputs), name, progress) as (database, run, timings):
+            findings = collect_findings(
+                database, run, step=step, top=top, timings_s=timings, progress=progress
+            )
+        recommendations = recommend(findings)
+        if output is not None:
+            written = write_folder(findings, recommendations, output, progress)
+    console = _console()
+    print_report(console, findings, recommendations)
+    if written is not None and output is not None:
+        _say_written(console, output, written)
+
+
+@contextmanager
+def _run(
+    context: Context, traces: tuple[Path, ...], name: str | None, progress: Progress
+) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
+    """Open the database on the run that the command is about, with the seconds that its ingest took."""
+    if traces:
+        with stored_run(context, traces, name, progress) as stored:
+            yield stored.database, stored.name, _timings(stored.manifest)
+        return
+    if context.connection.uri is None and not context.workspace.manifests():
+        raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
+    with open_database(context.workspace, context.connection, progress) as database:
+        run = ready_run(database, name)
+        yield database, run, _timings(context.workspace.manifest(run) or {})
+
+
+def _timings(manifest: Mapping[str, object]) -> dict[str, float]:
+    timings = manifest.get("timings_s")
+    return dict(timings) if isinstance(timings, dict) else {}
+
+
+def _console() -> Console:
+    """Return the terminal, or a page wide enough for the tables where the output is piped."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+
+
+def _say_written(console: Console, folder: Path, written: Written) -> None:
+    console.print(Text("Files", style="bold"))
+    console.print(Text(f"  in {visible(str(folder))}: {', '.join(written.files)}"))
+    for name, reason in written.left_out.items():
+        console.print(Text(f"  {name} is left out: {visible(reason)}", style="yellow"))

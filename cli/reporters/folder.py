@@ -1,0 +1,82 @@
+"""The files of `tracegraph report --output`: all written beside their place first, then put there."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.recommendations import Recommendation
+from tracegraph.cli.reporters.drawing import draw
+from tracegraph.cli.reporters.html import report_page
+from tracegraph.cli.reporters.overlay import write_overlay
+from tracegraph.cli.reporters.picture import path_picture
+from tracegraph.cli.reporters.summary import summary_text
+from tracegraph.cli.reporters.tables import hotspots_csv, path_csv
+from tracegraph.store.errors import InputError
+from tracegraph.store.progress import Progress
+
+OVERLAY = "overlay.json.gz"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is in the folder now, and for each file that is not, why."""
+
+    files: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def write_folder(
+    findings: Findings, recommendations: Sequence[Recommendation], folder: Path, progress: Progress
+) -> Written:
+    """Write every file of the report into `folder`, which is made where it is not there.
+
+    Each file appears whole or not at all; other files in the folder stay as they are. An overlay of an
+    earlier report goes when this one has none.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    makers: dict[str, Callable[[BinaryIO], object]] = {
+        "summary.json": lambda out: out.write(summary_text(findings).encode()),
+        "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
+        "hotspots.csv": lambda out: out.write(hotspots_csv(findings.hotspots).encode()),
+        "gaps.csv": lambda out: out.write(hotspots_csv(findings.gaps).encode()),
+        "critical_path.svg": lambda out: out.write(draw(path_picture(findings), "svg")),
+        "report.html": lambda out: out.write(report_page(findings, recommendations).encode()),
+        OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
+    }
+    left_out: dict[str, str] = {}
+    with _temporary_names(folder, makers) as names:
+        for done, (name, make) in enumerate(makers.items()):
+            progress(f"writing {name}", done, len(makers))
+            try:
+                with names[name].open("wb") as out:
+                    make(out)
+            except InputError as error:
+                left_out[name] = str(error)
+        for name in makers:
+            if name in left_out:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                names[name].replace(folder / name)
+    return Written(tuple(name for name in makers if name not in left_out), left_out)
+
+
+@contextmanager
+def _temporary_names(folder: Path, files: Iterable[str]) -> Iterator[dict[str, Path]]:
+    """Give each file a name in the folder that nobody looks at; whatever still has it at the end goes."""
+    names = {name: folder / f".{name}.{os.getpid()}" for name in files}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield names
+    except OSError as error:
+        raise InputError(
+            f"cannot write into {folder}: {error.strerror or error}", "choose another folder with --output"
+        ) from error
+    finally:
+        for path in names.values():
+            path.unlink(missing_ok=True)

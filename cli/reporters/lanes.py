@@ -1,0 +1,142 @@
+"""The lanes and the path as few enough rectangles for a page: what is below one pixel is merged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.reporters.text import label
+
+_MOST_LANES = 60
+_MOST_RECTANGLES = 100_000
+_MOST_NAMES = 8_000
+_NAME_CELLS = 160
+_PATH_PIXELS = 8_000
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a page draws, all times in ns after the window's start.
+
+    `rectangles` and `path` are columns of equal length: lane (place in `lanes`), start, length, name (place
+    in `names`, -1 where several were merged), category (place in `categories`), count; `path` has the place
+    in `dependencies`, too.
+    """
+
+    lanes: list[dict[str, object]]
+    hidden_lanes: int
+    names: list[str]
+    categories: list[str]
+    dependencies: list[str]
+    rectangles: dict[str, list[int]]
+    path: dict[str, list[int]]
+
+
+def draw_lanes(findings: Findings) -> Drawing:
+    """Return the rectangles of the busiest lanes, those of the path first, and of the path."""
+    start_ns, length_ns = findings.start_ns, max(1, findings.length_ns)
+    shown = _shown_lanes(findings)
+    rectangles = _merged(
+        findings.timeline[findings.timeline["lane"].isin(shown["lane"])], start_ns, length_ns
+    )
+    path = _merged_path(findings.path, start_ns, max(1, length_ns // _PATH_PIXELS))
+    path = path[path["lane"].isin(shown["lane"])]
+    names = _names([rectangles, path])
+    categories = sorted(set(rectangles["category"]) | set(path["category"]))
+    dependencies = sorted(set(path["dependency"]))
+    places = {int(lane): place for place, lane in enumerate(shown["lane"])}
+    return Drawing(
+        lanes=[
+            {"name": label(str(row["name"]), 80), "kind": row["kind"], "rank": int(row["rank"])}
+            for row in shown.to_dict("records")
+        ],
+        hidden_lanes=len(findings.lanes) - len(shown),
+        names=[label(name, _NAME_CELLS) for name in names],
+        categories=[label(category, 40) for category in categories],
+        dependencies=dependencies,
+        rectangles=_columns(rectangles, start_ns, places, names, categories),
+        path=_columns(path, start_ns, places, names, categories)
+        | {"dependency": [dependencies.index(name) for name in path["dependency"]]},
+    )
+
+
+def _shown_lanes(findings: Findings) -> pd.DataFrame:
+    """Return the lanes that are drawn, in their own order."""
+    on_path = findings.durations.groupby(findings.path["lane"]).sum()
+    work = (
+        (findings.timeline["end_ns"] - findings.timeline["start_ns"]).groupby(findings.timeline["lane"]).sum()
+    )
+    lanes = findings.lanes.assign(
+        on_path=findings.lanes["lane"].map(on_path).fillna(0), work=findings.lanes["lane"].map(work).fillna(0)
+    )
+    lanes = lanes[(lanes["on_path"] > 0) | (lanes["work"] > 0)]
+    busiest = lanes.sort_values(["on_path", "work"], ascending=False, kind="stable").head(_MOST_LANES)
+    return busiest.sort_values("lane")
+
+
+def _merged(timeline: pd.DataFrame, start_ns: int, length_ns: int) -> pd.DataFrame:
+    """Return the rows with ever wider pixels until they are few enough."""
+    rows, pixels = timeline, _MOST_RECTANGLES
+    while len(rows) > _MOST_RECTANGLES:
+        pixels //= 2
+        pixel_ns = max(1, length_ns // pixels)
+        narrow = (rows["end_ns"] - rows["start_ns"] < pixel_ns).to_numpy()
+        # A wide row is a group of its own, told by a negative key.
+        key = np.where(narrow, (rows["start_ns"] - start_ns) // pixel_ns, -1 - np.arange(len(rows)))
+        groups = rows.groupby([rows["lane"], rows["category"], pd.Series(key, index=rows.index)], sort=False)
+        rows = groups.agg(
+            lane=("lane", "first"),
+            start_ns=("start_ns", "min"),
+            end_ns=("end_ns", "max"),
+            name=("name", "first"),
+            names=("name", "nunique"),
+            category=("category", "first"),
+            count=("count", "sum"),
+        ).reset_index(drop=True)
+        rows["name"] = rows["name"].where(rows["names"] == 1, None)
+    return rows.sort_values(["lane", "start_ns", "end_ns"], kind="stable")
+
+
+def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFrame:
+    """Return the path with neighbours inside one pixel as one row, drawn as the longest of them."""
+    length = path["end_ns"] - path["start_ns"]
+    wide = length >= pixel_ns
+    pixel = (path["start_ns"] - start_ns) // pixel_ns
+    group = (wide | wide.shift(fill_value=True) | pixel.ne(pixel.shift())).cumsum()
+    longest = path.assign(group=group, length=length).sort_values(
+        ["group", "length"], ascending=[True, False]
+    )
+    rows = longest.groupby("group", sort=True).agg(
+        lane=("lane", "first"),
+        name=("name", "first"),
+        category=("category", "first"),
+        dependency=("dependency", "first"),
+        start_ns=("start_ns", "min"),
+        end_ns=("end_ns", "max"),
+        count=("lane", "size"),
+    )
+    return rows.reset_index(drop=True)
+
+
+def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
+    """Return the names that take most time; rarer ones are drawn without."""
+    parts = [frame.assign(length=frame["end_ns"] - frame["start_ns"])[["name", "length"]] for frame in frames]
+    lengths = pd.concat(parts).dropna().groupby("name", sort=True)["length"].sum()
+    return [str(name) for name in lengths.nlargest(_MOST_NAMES).index]
+
+
+def _columns(
+    rows: pd.DataFrame, start_ns: int, places: dict[int, int], names: list[str], categories: list[str]
+) -> dict[str, list[int]]:
+    name_places = {name: place for place, name in enumerate(names)}
+    category_places = {name: place for place, name in enumerate(categories)}
+    return {
+        "lane": [places[lane] for lane in rows["lane"]],
+        "start": (rows["start_ns"] - start_ns).tolist(),
+        "length": (rows["end_ns"] - rows["start_ns"]).tolist(),
+        "name": [name_places.get(name, -1) for name in rows["name"]],
+        "category": [category_places[category] for category in rows["category"]],
+        "count": rows["count"].astype("int64").tolist(),
+    }
