@@ -3,14 +3,14 @@
 from tracegraph.store.schema import INDEXES, Index
 
 
+def statements() -> list[str]:
+    """Cypher that creates each constraint and index of the schema unless it is there."""
+    return [_statement(index) for index in INDEXES]
+
+
 def constraints() -> list[str]:
-    """Cypher that creates each constraint of the schema unless it is there."""
+    """The part of `statements` that must be there before the first node."""
     return [_statement(index) for index in INDEXES if index.unique]
-
-
-def indexes() -> list[str]:
-    """Cypher that creates each index of the schema that is no constraint, unless it is there."""
-    return [_statement(index) for index in INDEXES if not index.unique]
 
 
 def _statement(index: Index) -> str:

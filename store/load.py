@@ -5,7 +5,7 @@ import pyarrow as pa
 from tracegraph.store import schema
 from tracegraph.store.bolt import load_nodes, load_relationships
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import constraints, indexes
+from tracegraph.store.ddl import constraints, statements
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.tables import GraphTables
 
@@ -72,6 +72,6 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 
 def ensure_schema(database: Database) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
-    for statement in (*constraints(), *indexes()):
+    for statement in statements():
         database.write(statement)
     database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
