@@ -1,0 +1,145 @@
+"""Every query on one tiny graph: the table it must give."""
+
+from collections.abc import Iterator
+
+import pytest
+from graphs import GPU_STEP, as_table, stored
+
+from tracegraph.queries.catalog import fill, find, queries
+from tracegraph.store.connection import Database
+from tracegraph.store.ddl import statements
+
+RUN = "tiny-tables"
+EDGE_COLUMNS = (
+    "cause_name cause_start_ns cause_end_ns effect_name effect_start_ns effect_end_ns dependency mechanism gap_ns "
+    "binding"
+)
+CASES = {
+    "run_details": """
+        state ranks events window_start_ns window_end_ns
+        ready 1 7 0 130""",
+    "traces": """
+        rank file sha256 clock_offset_ns devices versions
+        0 tiny.json 00 0 [] {}""",
+    "steps": """
+        rank number start_ns end_ns window_end_ns
+        0 1 0 120 130
+        0 2 45 90 100""",
+    "lanes": """
+        lane rank kind name pid tid device stream matters
+        0 0 thread main 1 1 - - True
+        1 0 stream stream - - 0 7 True
+        2 0 thread idle 1 2 - - False""",
+    "dependency_counts": """
+        dependency mechanism evidence count binding confidence
+        SEQUENTIAL program_order recorded 5 4 1.0
+        INVOCATION launch recorded 1 1 1.0
+        SEQUENTIAL stream_order recorded 1 1 1.0
+        SYNCHRONIZATION device_synchronize recorded 1 1 1.0""",
+    "run_window": """
+        start_ns end_ns chain
+        0 130 2""",
+    "step_window number=2": """
+        start_ns end_ns chain
+        45 100 1""",
+    "critical_path": """
+        position lane source_index name category start_ns end_ns dependency mechanism lag_ns lane_name
+        0 0 1 A cpu_op 0 40 root - - main
+        1 0 2 launch cuda_runtime 40 50 SEQUENTIAL program_order 0 main
+        2 1 - launch_latency gap 50 60 INVOCATION launch 10 stream
+        3 1 4 gemm kernel 60 100 INVOCATION launch 10 stream
+        4 0 - waiting_for_GPU gap 100 105 SYNCHRONIZATION device_synchronize 5 main
+        5 0 3 sync cuda_runtime 105 110 SYNCHRONIZATION device_synchronize 5 main
+        6 0 5 B cpu_op 110 130 SEQUENTIAL program_order 0 main""",
+    "path_hops": """
+        chain rank lane enter_ns exit_ns dependency mechanism evidence confidence lag_ns gap_ns
+        0 0 0 0 50 - - - - - -
+        1 0 1 60 100 INVOCATION launch - - 10 10
+        2 0 0 105 130 SYNCHRONIZATION - - - 5 5""",
+    "hotspots limit=2": """
+        name category duration_ns proportion prop_in_total count
+        A cpu_op 40 0.5 0.3076923076923077 1
+        gemm kernel 40 0.5 0.3076923076923077 1""",
+    "path_gaps": """
+        name category duration_ns proportion prop_in_total count
+        launch_latency gap 10 0.6666666666666666 0.07692307692307693 1
+        waiting_for_GPU gap 5 0.3333333333333333 0.038461538461538464 1""",
+    "path_composition": """
+        category duration_ns count
+        cpu_op 60 2
+        kernel 40 1
+        cuda_runtime 15 2
+        gap 15 0""",
+    "near_ties margin_ns=3": """
+        lane source_index name category start_ns end_ns margin_ns
+        0 3 sync cuda_runtime 105 110 3""",
+    "near_critical slack_ns=6": """
+        name category slack_ns duration_ns count
+        copy gpu_memcpy 6 4 1""",
+    "gpu_busy start_ns=70": """
+        rank device busy_ns busy_share count
+        0 0 34 0.5666666666666667 2""",
+    "lane_timeline pixel_ns=30": """
+        lane start_ns end_ns name category count
+        0 0 40 A cpu_op 1
+        0 40 55 - cuda_runtime 2
+        0 105 110 sync cuda_runtime 1
+        0 110 130 B cpu_op 1
+        1 60 100 gemm kernel 1
+        1 100 104 copy gpu_memcpy 1""",
+    "lane_dependencies": """
+        cause_lane effect_lane dependency mechanism evidence count binding gap_ns
+        0 1 INVOCATION launch recorded 1 1 10
+        1 0 SYNCHRONIZATION device_synchronize recorded 1 1 5""",
+    "events_named name=s": """
+        rank source_index name category lane start_ns end_ns duration_ns self_ns step
+        0 0 step user_annotation 0 0 130 130 - -
+        0 3 sync cuda_runtime 0 50 110 60 - -""",
+    "call_tree source_index=0": """
+        depth source_index parent name category start_ns end_ns duration_ns self_ns
+        0 0 - step user_annotation 0 130 130 -
+        1 1 0 A cpu_op 0 40 40 -
+        1 2 0 launch cuda_runtime 40 50 10 -
+        1 3 0 sync cuda_runtime 50 110 60 -
+        1 5 0 B cpu_op 110 130 20 -""",
+    "launches source_index=4": """
+        call_source_index call_name source_index name category start_ns end_ns delay_ns
+        2 launch 4 gemm kernel 60 100 20""",
+    "event_causes source_index=3 depth=2 limit=3": f"""
+        {EDGE_COLUMNS}
+        A 0 40 launch 40 50 SEQUENTIAL program_order 0 True
+        launch 40 50 sync 50 55 SEQUENTIAL program_order 0 True
+        sync 50 55 waiting_for_GPU 55 105 SEQUENTIAL program_order 0 True
+        launch 40 50 gemm 60 100 INVOCATION launch 10 True
+        gemm 60 100 sync 105 110 SYNCHRONIZATION device_synchronize 5 True""",
+    "hotspot_neighbourhood name=sync": f"""
+        {EDGE_COLUMNS}
+        waiting_for_GPU 55 105 sync 105 110 SEQUENTIAL program_order 50 False
+        gemm 60 100 sync 105 110 SYNCHRONIZATION device_synchronize 5 True
+        sync 105 110 B 110 130 SEQUENTIAL program_order 0 True""",
+}
+ELSEWHERE = {"runs", "newest_ready_run", "path_segments"}
+"""Queries over all runs of the database, and the rows behind `critical_path`: tested in test_query_runs and _path."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def graph(database: Database) -> Iterator[None]:
+    for statement in statements():
+        database.write(statement)
+    with stored(database, RUN, GPU_STEP):
+        yield
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_table(case: str, database: Database) -> None:
+    name, *assignments = case.split()
+    query = find(name)
+    given = query.parse({"run": RUN} | dict(text.split("=") for text in assignments))
+    expected = [line.strip() for line in CASES[case].strip().splitlines()]
+    result = query.run(database, fill(database, query, given))
+    assert as_table(result[expected[0].split()]) == expected
+    assert tuple(result.columns) == tuple(column.name for column in query.columns)
+
+
+def test_every_query_has_a_case() -> None:
+    assert {case.split()[0] for case in CASES} | ELSEWHERE == set(queries())

@@ -1,0 +1,84 @@
+"""Tiny graphs for tests of queries, written as Cypher, and results as text."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+
+from tracegraph.store.connection import Database
+
+_RECORDED = {"evidence": "recorded", "confidence": 1.0, "binding": True}
+EDGES = {
+    "order": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 0},
+    "other": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 50, "binding": False},
+    "queue": {**_RECORDED, "mechanism": "stream order", "lag_ns": 0, "gap_ns": 0},
+    "launch": {**_RECORDED, "mechanism": "launch", "lag_ns": 10, "gap_ns": 10},
+    "sync": {**_RECORDED, "mechanism": "device synchronize", "lag_ns": 5, "gap_ns": 5},
+}
+"""Properties of dependencies, as parameters that a graph's text may use."""
+
+GPU_STEP = """
+CREATE
+  (run:Run {name: $run, state: 'ready', created: '2024-05-01', ranks: 1, events: 7, nodes: 20,
+    window_start_ns: 0, window_end_ns: 130}),
+  (file:Trace {run: $run, rank: 0, file: 'tiny.json', sha256: '00', clock_offset_ns: 0})-[:OF_RUN]->(run),
+  (:Step {run: $run, number: 1, rank: 0, start_ns: 0, end_ns: 120, window_end_ns: 130}),
+  (:Step {run: $run, number: 2, rank: 0, start_ns: 45, end_ns: 90, window_end_ns: 100}),
+  (:Lane {run: $run, lane: 0, rank: 0, kind: 'thread', name: 'main', pid: '1', tid: '1', matters: true}),
+  (:Lane {run: $run, lane: 1, rank: 0, kind: 'stream', name: 'stream', device: 0, stream: 7, matters: true}),
+  (:Lane {run: $run, lane: 2, rank: 0, kind: 'thread', name: 'idle', pid: '1', tid: '2', matters: false}),
+
+  (step:Event:Annotation {name: 'step', category: 'user_annotation', source_index: 0, start_ns: 0, end_ns: 130}),
+  (a:Event:CpuOp:Segment {name: 'A', category: 'cpu_op', source_index: 1, start_ns: 0, end_ns: 40, chain: 0}),
+  (call:Event:Runtime:Segment {name: 'launch', category: 'cuda_runtime', source_index: 2, start_ns: 40,
+    end_ns: 50, chain: 0}),
+  (sync:Event:Runtime {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50, end_ns: 110}),
+  (before:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50, end_ns: 55, chain: 0}),
+  (wait:Segment {kind: 'wait', name: 'waiting for GPU', category: 'gap', start_ns: 55, end_ns: 105, chain: 0}),
+  (gemm:Event:Kernel:Segment {name: 'gemm', category: 'kernel', source_index: 4, lane: 1, start_ns: 60,
+    end_ns: 100, chain: 1}),
+  (copy:Event:Memcpy:Segment {name: 'copy', category: 'gpu_memcpy', source_index: 6, lane: 1, start_ns: 100,
+    end_ns: 104, chain: 1, slack_ns: 6}),
+  (after:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 105, end_ns: 110, chain: 2,
+    margin_ns: 3}),
+  (b:Event:CpuOp:Segment {name: 'B', category: 'cpu_op', source_index: 5, start_ns: 110, end_ns: 130, chain: 2}),
+  (idle:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', lane: 2, start_ns: 0, end_ns: 130,
+    chain: 3}),
+
+  (c0:Chain {chain: 0, start_ns: 0, end_ns: 105}),
+  (c1:Chain {chain: 1, lane: 1, start_ns: 60, end_ns: 104}),
+  (c2:Chain {chain: 2, start_ns: 105, end_ns: 130}),
+  (c3:Chain {chain: 3, lane: 2, start_ns: 0, end_ns: 130}),
+  (c0)-[:LEADS_TO {at_ns: 50, dependency: 'INVOCATION', mechanism: 'launch', lag_ns: 10, gap_ns: 10}]->(c1),
+  (c1)-[:LEADS_TO {at_ns: 100, dependency: 'SYNCHRONIZATION', lag_ns: 5, gap_ns: 5}]->(c2),
+
+  (a)-[:SEQUENTIAL $order]->(call)-[:SEQUENTIAL $order]->(before)-[:SEQUENTIAL $order]->(wait),
+  (call)-[:INVOCATION $launch]->(gemm)-[:SEQUENTIAL $queue]->(copy), (call)-[:LAUNCHED]->(gemm),
+  (gemm)-[:SYNCHRONIZATION $sync]->(after)-[:SEQUENTIAL $order]->(b), (wait)-[:SEQUENTIAL $other]->(after),
+  (a)-[:CHILD_OF]->(step), (call)-[:CHILD_OF]->(step), (sync)-[:CHILD_OF]->(step), (b)-[:CHILD_OF]->(step),
+  (before)-[:PART_OF]->(sync), (after)-[:PART_OF]->(sync), (wait)-[:PART_OF]->(sync)
+"""
+"""One step: the CPU launches a kernel and waits for it; a thread beside it idles. Path: A, launch, gemm, sync, B."""
+
+_DEFAULTS = """
+MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain)
+SET n.run = $run, n.rank = 0, n.lane = coalesce(n.lane, 0), n.duration_ns = n.end_ns - n.start_ns,
+  n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') END
+"""
+
+
+@contextmanager
+def stored(database: Database, run: str, graph: str) -> Iterator[None]:
+    """Store a graph for the block; nodes without a run get `run`, rank 0, lane 0 and, segments, kind `work`."""
+    try:
+        database.write(graph, {"run": run, **EDGES})
+        database.write(_DEFAULTS, {"run": run})
+        yield
+    finally:
+        database.write("MATCH (n) WHERE n.run = $run OR (n:Run AND n.name = $run) DETACH DELETE n", {"run": run})
+
+
+def as_table(frame: pd.DataFrame) -> list[str]:
+    """A result as lines: the columns' names, then the rows, cells joined by a space, nothing as `-`."""
+    rows = [list(frame.columns), *frame.astype(object).itertuples(index=False)]
+    return [" ".join("-" if pd.isna(cell) else str(cell).replace(" ", "_") for cell in row) for row in rows]
