@@ -52,7 +52,11 @@ class _Collector:
             [batch.texts[k] for k, _ in durations],
             [batch.positions[k] for k, _ in durations],
         )
-        self.flows.add([event for _, event in flows], [batch.texts[k] for k, _ in flows])
+        self.flows.add(
+            [event for _, event in flows],
+            [batch.texts[k] for k, _ in flows],
+            [batch.positions[k] for k, _ in flows],
+        )
 
     def state_repairs(self, integrity: Integrity) -> None:
         """Record the entries that were no events or not as expected."""

@@ -1,7 +1,5 @@
 """Findings about a whole trace: what is complete, and what its times can resolve."""
 
-from collections import Counter
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -78,21 +76,21 @@ def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
 
 def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
     """Flows that start without an end, end without a start, or start twice."""
-    starts: Counter[tuple[str, str]] = Counter()
-    ends: set[tuple[str, str]] = set()
-    columns = (flows[name].to_pylist() for name in ("kind", "id", "is_start"))
-    for kind, flow_id, is_start in zip(*columns, strict=True):
-        if is_start:
-            starts[str(kind), str(flow_id)] += 1
-        else:
-            ends.add((str(kind), str(flow_id)))
+    kinds_of, ids = flows["kind"].combine_chunks(), flows["id"].combine_chunks()
+    width = max(len(ids.dictionary), 1)
+    keys = kinds_of.indices.to_numpy().astype(np.int64) * width + ids.indices.to_numpy()
+    is_start = flows["is_start"].to_numpy()
+    starts, times = np.unique(keys[is_start], return_counts=True)
+    ends = np.unique(keys[~is_start])
     for code, what, cases in (
-        ("flow_without_end", "flows start and never end", starts.keys() - ends),
-        ("flow_without_start", "flows end and never start", ends - starts.keys()),
-        ("flow_id_repeated", "flow ids start more than once", {key for key, n in starts.items() if n > 1}),
+        ("flow_without_end", "flows start and never end", starts[~np.isin(starts, ends)]),
+        ("flow_without_start", "flows end and never start", ends[~np.isin(ends, starts)]),
+        ("flow_id_repeated", "flow ids start more than once", starts[times > 1]),
     ):
-        if cases:
-            integrity.add(code, "info", len(cases), f"{what}, such as {' '.join(min(cases))}")
+        if len(cases):
+            kind, flow_id = divmod(int(cases[0]), width)
+            example = f"{kinds_of.dictionary[kind]} {ids.dictionary[flow_id]}"
+            integrity.add(code, "info", len(cases), f"{what}, such as {example}")
 
 
 def _among(events: pa.Table, column: str, texts: tuple[str, ...]) -> Flags:

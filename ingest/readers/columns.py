@@ -29,18 +29,19 @@ class TextColumn:
         self._codes = _Codes()
         self._parts: list[npt.NDArray[np.int32]] = []
 
-    def extend(self, values: Iterable[object]) -> None:
+    def extend(self, values: Sequence[object]) -> None:
         """Append values: text, numbers or None."""
-        codes = self._codes
-        self._parts.append(np.array([codes[value] for value in values], dtype=np.int32))
+        self._parts.append(self._encoded(values))
 
     def extend_sparse(self, length: int, groups: Iterable[tuple[Ints, Sequence[object]]]) -> None:
         """Append `length` rows; each group gives (rows, values), the rest is absent."""
-        codes = self._codes
-        part = np.full(length, codes[None], dtype=np.int32)
+        part = np.full(length, self._codes[None], dtype=np.int32)
         for rows, values in groups:
-            part[rows] = [codes[value] for value in values]
+            part[rows] = self._encoded(values)
         self._parts.append(part)
+
+    def _encoded(self, values: Sequence[object]) -> npt.NDArray[np.int32]:
+        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
 
     def texts(self) -> "Texts":
         """The column as it stands."""

@@ -21,12 +21,14 @@ class FlowCollector:
 
     def __init__(self) -> None:
         self._text = {name: TextColumn() for name in ("kind", "id", "pid", "tid")}
+        self._positions: list[int] = []
         self._start: list[bool] = []
         self._times: list[Ints] = []
         self._usable: list[Flags] = []
 
-    def add(self, events: Sequence[Event], texts: Sequence[RawEvent]) -> None:
-        """Append flow events; `texts` are their sources."""
+    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
+        """Append flow events; `texts` are their sources, `positions` their places in the file's list."""
+        self._positions.extend(positions)
         self._text["kind"].extend([event.cat for event in events])
         self._text["id"].extend([event.id for event in events])
         self._text["pid"].extend([event.pid for event in events])
@@ -42,10 +44,13 @@ class FlowCollector:
         times = np.concatenate(self._times) if self._times else np.empty(0, np.int64)
         usable = np.concatenate(self._usable) if self._usable else np.empty(0, np.bool_)
         keep = usable & ~text["id"].among((None,))
-        dropped = int((~keep).sum())
-        integrity.add(
-            "flow_unusable", "warning", dropped, "flow events without an id or a usable ts are dropped"
-        )
+        dropped = np.flatnonzero(~keep)
+        if len(dropped):
+            first = self._positions[dropped[0]]
+            message = (
+                f"flow events without an id or a usable ts are dropped, the first at source index {first}"
+            )
+            integrity.add("flow_unusable", "warning", len(dropped), message)
         rows = np.flatnonzero(keep)
         columns: dict[str, pa.Array[Any]] = {
             name: texts.filled("").take(rows) for name, texts in text.items()

@@ -47,7 +47,7 @@ class ParquetDocument:
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path} is damaged Parquet: {error}", "convert the trace again") from None
         metadata = self._file.schema_arrow.metadata or {}
-        if HEAD not in metadata or TAIL not in metadata:
+        if HEAD not in metadata or TAIL not in metadata or "json" not in self._file.schema_arrow.names:
             raise InputError(
                 f"{path} is Parquet, but no trace that tracegraph wrote",
                 "make one with `tracegraph convert trace.json trace.parquet`",
@@ -64,7 +64,7 @@ class ParquetDocument:
         start = 0
         try:
             for batch in self._file.iter_batches(batch_size=BATCH, columns=["json"]):
-                texts = batch.column(0).cast(pa.large_binary()).to_pylist()
+                texts = batch.column(0).cast(pa.large_binary()).fill_null(b"null").to_pylist()
                 yield Batch(texts, range(start, start + len(texts)))
                 start += len(texts)
         except (pa.ArrowException, OSError) as error:
@@ -76,4 +76,7 @@ class ParquetDocument:
         """Rank, devices and versions."""
         if not self.head.strip():
             return Facts()
-        return read_facts(msgspec.json.decode(self.head + b"[]" + self.tail, type=TopLevel))
+        try:
+            return read_facts(msgspec.json.decode(self.head + b"[]" + self.tail, type=TopLevel))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise InputError(f"{self._path} is damaged Parquet: {error}", "convert the trace again") from None
