@@ -51,14 +51,18 @@ def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, In
         return np.searchsorted(bounds, lane * stride + np.clip(time, window.start, window.end) - window.start)
 
     on_gpu = edges.cause_event >= 0
-    before = threads[np.maximum(at(edges.cause_lane, edges.cause_time) - 1, 0)] if len(threads) else edges.cause_event
+    before = (
+        threads[np.maximum(at(edges.cause_lane, edges.cause_time) - 1, 0)]
+        if len(threads)
+        else edges.cause_event
+    )
     cause = np.where(on_gpu, segments.of_gpu_event[edges.cause_event], before)
     to_gpu = edges.effect_event >= 0
     position = np.minimum(at(edges.effect_lane, edges.effect_time), len(threads) - 1)
     after = threads[position] if len(threads) else edges.effect_event
     effect = np.where(to_gpu, segments.of_gpu_event[edges.effect_event], after)
     keep = (on_gpu | (edges.cause_time > window.start)) & (to_gpu | (edges.effect_time < window.end))
-    keep &= to_gpu | (edges.effect_time > window.start)
+    keep &= (to_gpu | (edges.effect_time > window.start)) & (cause >= 0) & (effect >= 0)
     return cause[keep], effect[keep], edges.select(keep)
 
 
@@ -83,7 +87,10 @@ def _queue_starts(segments: Segments, reached: Ints) -> tuple[Ints, Ints]:
 
 
 def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies, Binding]:
-    """Choose for every segment the cause that explains its start: the latest arrival, ties by the rules' order."""
+    """Choose for every segment the cause that explains its start: the latest arrival.
+
+    Ties go by the order of the rules in `MECHANISMS`.
+    """
     cause, effect, edges = _resolve(edges, segments, window)
     inner_cause, inner_effect, inner_code = _inner_edges(segments, effect)
     is_order = inner_code == CODE["program order"]
@@ -204,7 +211,7 @@ def find_slack(segments: Segments, dependencies: Dependencies, window: Window) -
     for at in order.tolist():
         low, high = begin[at], begin[at + 1]
         if low < high:
-            latest[at] = min(latest[e] - work[e] - g for e, g in zip(effect[low:high], lag[low:high], strict=True))
+            latest[at] = min(
+                latest[e] - work[e] - g for e, g in zip(effect[low:high], lag[low:high], strict=True)
+            )
     return np.array(latest, dtype=np.int64) - segments.completion
-
-

@@ -14,20 +14,24 @@ def gpu_clock_offset(events: Events, launches: Launches, waits: HostWaits, integ
     """ns to add to all GPU rows so that no work precedes its call and no awaited end follows the return.
 
     0 where the file is consistent. Where it is not and the interval of consistent offsets is narrower than
-    50 µs, its middle; a wide or an empty one leaves the clock as it is. `integrity` is told either way.
+    50 µs and near 0, its middle (its known bound where only one is known); a wide or an empty interval leaves
+    the clock as it is. `integrity` is told either way.
     """
     work = np.flatnonzero(launches.call >= 0)
     early = events.start[launches.call[work]] - events.start[work]
-    late = (events.end[waits.call] - events.end[waits.work])[waits.recorded]
-    least = int(early.max()) if len(early) else None
-    most = int(late.min()) if len(late) else None
-    if (least is None or least <= 0) and (most is None or most >= 0):
+    late = (events.end[waits.call] - events.end[waits.work])[waits.certain]
+    least = int(early.max()) if len(early) else min(0, int(late.min(initial=0)))
+    most = int(late.min()) if len(late) else max(0, least)
+    if least <= 0 <= most:
         return 0
     count = int((early > 0).sum() + (late < 0).sum())
-    if least is not None and most is not None and least <= most < least + NARROW_NS:
+    if least <= most < least + NARROW_NS and abs(least) < NARROW_NS:
         offset = (least + most) // 2
-        integrity.add("gpu_clock_shifted", "info", count, f"GPU rows contradict the CPU's: moved by {offset} ns")
+        message = f"GPU rows contradict the CPU's order of events: all are moved by {offset} ns"
+        integrity.add("gpu_clock_shifted", "warning", count, message)
         return offset
-    extent = f"offsets from {least} to {most} ns would be consistent"
-    integrity.add("gpu_clock_inconsistent", "warning", count, f"GPU rows precede their calls; {extent}")
+    message = (
+        f"GPU rows contradict the CPU's order of events; offsets from {least} to {most} ns would mend it"
+    )
+    integrity.add("gpu_clock_inconsistent", "warning", count, message)
     return 0

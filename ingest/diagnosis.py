@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tracegraph.ingest.events import Ints
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.trace import TraceFile
@@ -53,10 +54,11 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
         integrity.add("several_processes", "info", processes, "CPU events of several processes in one file")
 
 
-def _overlapping(model: Model) -> "np.typing.NDArray[np.int64]":
+def _overlapping(model: Model) -> Ints:
     """GPU activities that start before an earlier one of their stream has ended."""
     segments = model.segments
     on_stream = np.flatnonzero(~segments.on_thread)
     lane, event = segments.lane[on_stream], segments.event[on_stream]
     later = (lane[1:] == lane[:-1]) & (segments.start[on_stream][1:] < segments.end[on_stream][:-1])
-    return event[1:][later]
+    overlapping: Ints = event[1:][later]
+    return overlapping

@@ -19,7 +19,7 @@ NONE = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Events:
-    """All events of a file, one array an attribute, in the order of the file; times in ns, `NONE` is absent."""
+    """All events of a file in its order, one array an attribute; times in ns, `NONE` where absent."""
 
     source_index: Ints
     name: Texts
@@ -40,7 +40,7 @@ class Events:
         return len(self.start)
 
     def shift_gpu(self, offset_ns: int) -> "Events":
-        """The same events with all rows on the GPU's clock moved by `offset_ns`; cuda_sync rows are on the CPU's."""
+        """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's."""
         moved = np.where(self.on_thread | (self.category == "cuda_sync"), 0, offset_ns)
         return replace(self, start=self.start + moved, end=self.end + moved)
 
@@ -71,7 +71,8 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 def _texts(table: pa.Table, column: str) -> Texts:
     encoded = table[column].combine_chunks()
     values = np.array([*encoded.dictionary.to_pylist(), ""], dtype=object)
-    return values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
+    texts: Texts = values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
+    return texts
 
 
 def _sort_key(text: str) -> tuple[int, int, str]:
@@ -134,7 +135,7 @@ def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str
 
 def _lanes_that_matter(events: Events, count: int) -> Flags:
     """Rule 9: threads with a ProfilerStep, else those with 5 % of the operators; streams with work."""
-    matters = np.bincount(events.lane[events.is_gpu], minlength=count) > 0
+    matters: Flags = np.bincount(events.lane[events.is_gpu], minlength=count) > 0
     is_step = step_numbers(events) != NONE
     for chosen, share in (
         (is_step, 0.0),
@@ -143,7 +144,8 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     ):
         on_lane = np.bincount(events.lane[chosen & events.on_thread], minlength=count)
         if on_lane.sum():
-            return matters | ((on_lane > 0) & (on_lane >= share * on_lane.sum()))
+            matters |= (on_lane > 0) & (on_lane >= share * on_lane.sum())
+            break
     return matters
 
 

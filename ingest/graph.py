@@ -34,11 +34,11 @@ def _nullable(values: Ints) -> pa.Array:
 
 
 def _table(columns: Columns, properties: Iterable[schema.Property], count: int) -> pa.Table:
-    """Columns in the schema's order and types; a scalar is repeated, a property that is not given left out."""
+    """Columns in the schema's order and types; a scalar is repeated, an absent property left out."""
     arrays: dict[str, pa.Array] = {}
-    for name, kind in [("id", "INTEGER"), ("labels", None), ("start", "INTEGER"), ("end", "INTEGER")]:
+    for name, kind in (("id", pa.int64()), ("labels", None), ("start", pa.int64()), ("end", pa.int64())):
         if name in columns:
-            arrays[name] = _array(columns[name], arrow_type(kind) if kind else None, count)
+            arrays[name] = _array(columns[name], kind, count)
     for known in properties:
         if known.name in columns:
             arrays[known.name] = _array(columns[known.name], arrow_type(known.type), count)
@@ -56,7 +56,9 @@ def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
 
 
 def _labels(texts: Texts | str, count: int) -> pa.Array:
-    return pa.array([texts] * count if isinstance(texts, str) else texts, type=pa.string()).dictionary_encode()
+    return pa.array(
+        [texts] * count if isinstance(texts, str) else texts, type=pa.string()
+    ).dictionary_encode()
 
 
 class _Ids:
@@ -83,12 +85,13 @@ def _merge_with_events(model: Model) -> Flags:
     """A segment is its event's own node when it is work and spans the whole event."""
     segments, events = model.segments, model.events
     event = segments.event
-    return (
+    merged: Flags = (
         (event >= 0)
         & (segments.kind == WORK)
         & (segments.start == events.start[event])
         & (segments.end == events.end[event])
     )
+    return merged
 
 
 def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
@@ -124,7 +127,9 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
     }
     graph = GraphTables(facts.name, nodes, relationships)
     nodes["Run"] = _run_node(graph, model, facts, run_id, {})
-    return replace(graph, nodes={**nodes, "Run": _run_node(graph, model, facts, run_id, graph.count_labels())})
+    return replace(
+        graph, nodes={**nodes, "Run": _run_node(graph, model, facts, run_id, graph.count_labels())}
+    )
 
 
 def _run_node(

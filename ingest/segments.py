@@ -43,7 +43,7 @@ class Segments:
     work: Ints
     on_thread: Flags
     of_gpu_event: Ints
-    """For each event of the GPU the segment it is, -1 for the others."""
+    """For each GPU activity the segment it is; -1 for other events, and for empty ones off the window."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -55,11 +55,12 @@ class Segments:
 
 
 def find_window(events: Events, lanes: Lanes) -> Window:
-    """From the earliest start to the latest end on lanes that matter."""
-    counted = lanes.matters[events.lane] & (events.is_gpu | events.on_thread)
+    """From the earliest start to the latest end of events with a duration on lanes that matter."""
+    lasting = (events.on_thread | events.is_gpu) & (events.end > events.start)
+    counted = lasting & lanes.matters[events.lane]
     if not counted.any():
-        counted = events.on_thread | events.is_gpu
-    if not counted.any() or int(events.end[counted].max()) <= int(events.start[counted].min()):
+        counted = lasting
+    if not counted.any():
         raise InputError("the trace holds no event with a duration", "record at least one profiled step")
     return Window(int(events.start[counted].min()), int(events.end[counted].max()))
 
@@ -132,7 +133,11 @@ def build_segments(
     piece_keys = keys.of(lane, start)
     bounds = np.union1d(piece_keys, keys.of(cut_lane[inside], cut_time[inside]))
     piece = np.searchsorted(piece_keys, bounds, "right") - 1
-    seg_lane, seg_start, seg_event = lane[piece], bounds - lane[piece] * keys.stride + window.start, event[piece]
+    seg_lane, seg_start, seg_event = (
+        lane[piece],
+        bounds - lane[piece] * keys.stride + window.start,
+        event[piece],
+    )
     is_last = np.append(piece[1:] != piece[:-1], True)
     seg_end = np.where(is_last, end[piece], np.append(seg_start[1:], 0))
     kind = np.where(seg_event < 0, GAP, WORK)
@@ -162,9 +167,11 @@ def _with_streams(
     events: Events, edges: Edges, window: Window, threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 ) -> Segments:
     """Add one segment for each GPU activity, and the zero-length roots, and sort."""
-    gpu = np.flatnonzero(events.is_gpu)
+    inside = (events.start >= window.start) & (events.end <= window.end)
+    gpu = np.flatnonzero(events.is_gpu & inside)
     reached = np.zeros(len(events), dtype=bool)
-    arriving = (edges.effect_event >= 0) & ((edges.cause_event >= 0) | (edges.cause_time > window.start))
+    caused = np.where(edges.cause_event >= 0, inside[edges.cause_event], edges.cause_time > window.start)
+    arriving = (edges.effect_event >= 0) & caused
     reached[edges.effect_event[arriving]] = True
     orphans = gpu[~reached[gpu] & (events.start[gpu] > window.start)]
     roots = np.unique(events.lane[orphans])

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import CODE, Edges, Waits, join_edges, make_edges, on_thread
-from tracegraph.ingest.events import NONE, Events, Ints
+from tracegraph.ingest.events import NONE, Events, Flags, Ints
 
 _CONFIDENCE = 0.95
 
@@ -54,12 +54,13 @@ def backward_links(events: Events) -> pd.DataFrame:
 def _find_passes(events: Events, stack: CallStack) -> _Passes:
     links = backward_links(events)
     found: list[tuple[int, int, int, int]] = []
-    for engine, group in links.groupby("engine", sort=True):
-        caller = int(group["caller"].value_counts(sort=False).sort_index().idxmax())
+    for engine in sorted(set(links["engine"].tolist())):
+        group = links[links["engine"] == engine]
+        caller = int(np.bincount(group["caller"]).argmax())
         mine = group[group["caller"] == caller]
         forward_at = np.sort(events.start[mine["forward"].to_numpy()])
         linked = np.sort(events.start[mine["backward"].to_numpy()])
-        found += _passes_of(events, stack, int(str(engine)), caller, forward_at, linked)
+        found += _passes_of(events, stack, engine, caller, forward_at, linked)
     columns = np.array(found, dtype=np.int64).reshape(-1, 4).T
     return _Passes(*columns)
 
@@ -90,13 +91,13 @@ def _passes_of(
 
 
 def _begin_of_burst(start: Ints, end: Ints, first: int, forward: int) -> int:
-    """Work of the engine just before its first linked operator belongs to the pass, back to the last forward."""
+    """Work of the engine just before its first linked operator belongs to the pass."""
     while first > 0 and start[first - 1] > forward and start[first] - end[first - 1] < 1_000_000:
         first -= 1
     return first
 
 
-def _is_frame(events: Events) -> "np.typing.NDArray[np.bool_]":
+def _is_frame(events: Events) -> Flags:
     return np.isin(events.category, ("python_function", "user_annotation"))
 
 
@@ -129,7 +130,7 @@ def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, 
     return join_edges([hand_off, join]), _waits(events, passes, joins)
 
 
-def _busy(events: Events, passes: _Passes) -> "np.typing.NDArray[np.bool_]":
+def _busy(events: Events, passes: _Passes) -> Flags:
     """Whether an operator of the caller is open at the end of each pass."""
     operators = np.flatnonzero(events.on_thread & ~_is_frame(events))
     return np.array(
@@ -147,7 +148,7 @@ def _busy(events: Events, passes: _Passes) -> "np.typing.NDArray[np.bool_]":
     )
 
 
-def _waits(events: Events, passes: _Passes, joins: "np.typing.NDArray[np.bool_]") -> Waits:
+def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
     """The caller's waiting for the join, and the engine's for the hand-off (from its last work before)."""
     idle_since = []
     for engine, begin in zip(passes.engine.tolist(), passes.begin.tolist(), strict=True):

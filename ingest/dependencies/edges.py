@@ -68,7 +68,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Waits:
-    """Stretches in which a thread waits: inside `event` only, or in anything but an operator where it is -1."""
+    """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1."""
 
     lane: Ints
     start: Ints
@@ -113,13 +113,9 @@ def make_edges(
 
 def join_edges(parts: Sequence[Edges]) -> Edges:
     """All edges of several rules in one table, at least one part given."""
-    return Edges(
-        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Edges)}
-    )
+    return Edges(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Edges)})
 
 
 def join_waits(parts: Sequence[Waits]) -> Waits:
     """All waits of several rules in one table, at least one part given."""
-    return Waits(
-        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Waits)}
-    )
+    return Waits(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Waits)})

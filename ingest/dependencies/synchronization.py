@@ -43,7 +43,7 @@ class HostWaits:
 
 @dataclass(frozen=True)
 class SyncRows:
-    """The cuda_sync rows of a file, each with its runtime call and the call that recorded its event (-1: none)."""
+    """The cuda_sync rows, each with its runtime call and the call that recorded its event (-1: none)."""
 
     row: Ints
     call: Ints
@@ -69,7 +69,9 @@ class _Collector:
 
     def __init__(self, events: Events, streams: Streams) -> None:
         self.events, self.streams = events, streams
-        self.blocks: list[HostWaits] = []
+        nothing = np.empty(0, dtype=np.int64)
+        no_flags, no_shares = np.empty(0, dtype=bool), np.empty(0)
+        self.blocks = [HostWaits(nothing, nothing, nothing, no_flags, no_flags, no_shares)]
 
     def add(
         self, mechanism: str, call: Ints, work: Ints, *, recorded: bool, certain: bool, confidence: float
@@ -88,14 +90,13 @@ class _Collector:
         )
 
     def result(self) -> HostWaits:
-        self.add("blocking copy", *[np.empty(0, dtype=np.int64)] * 2, recorded=False, certain=False, confidence=0)
         return HostWaits(
             **{f.name: np.concatenate([getattr(b, f.name) for b in self.blocks]) for f in fields(HostWaits)}
         )
 
 
 def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: SyncRows) -> HostWaits:
-    """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else from the call's name.
+    """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else by name.
 
     By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
     before the call returned, else the stream whose work ended last before the return.
@@ -134,7 +135,10 @@ def _recorded_waits(collect: _Collector, rows: SyncRows) -> None:
     stream = events.stream[rows.row]
     for lane in streams.queue:
         of_lane = events.stream[streams.by_lane[lane][0]]
-        for kind, mechanism in (("Stream Sync", "stream synchronize"), ("Context Sync", "device synchronize")):
+        for kind, mechanism in (
+            ("Stream Sync", "stream synchronize"),
+            ("Context Sync", "device synchronize"),
+        ):
             concerned = (stream == of_lane) | (stream == _ALL_STREAMS)
             chosen = blocks & (rows.kind == kind) & concerned
             work = streams.last_queued(lane, events.start[rows.call[chosen]])
@@ -151,22 +155,27 @@ def _likely_work(events: Events, launches: Launches, streams: Streams, calls: In
     if not lanes or not len(calls):
         return np.full(len(calls), -1, dtype=np.int64)
     candidates = np.stack([streams.last_queued(lane, events.start[calls]) for lane in lanes])
-    ends = np.where(candidates >= 0, events.end[np.maximum(candidates, 0)], NONE)
+    ends: Ints = np.where(candidates >= 0, events.end[np.maximum(candidates, 0)], NONE)
     ends = np.where(ends <= events.end[calls], ends, NONE)
-    latest = ends.argmax(axis=0)
+    latest = ends.argmax(axis=0).astype(np.int64)
     mine = _last_stream(events, launches, calls, lanes)
-    column = np.arange(len(calls))
+    column = np.arange(len(calls), dtype=np.int64)
     fits = (mine >= 0) & (ends[np.maximum(mine, 0), column] > NONE)
     chosen = np.where(fits, mine, latest)
-    return np.where(ends[chosen, column] > NONE, candidates[chosen, column], -1)
+    found: Ints = np.where(ends[chosen, column] > NONE, candidates[chosen, column], -1)
+    return found
 
 
 def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[int]) -> Ints:
     """Position in `lanes` of the stream on which the calling thread launched last, -1 for none."""
     work = np.flatnonzero(launches.call >= 0)
     launch = launches.call[work]
-    frame = pd.DataFrame({"thread": events.lane[launch], "at": events.start[launch], "stream": events.lane[work]})
-    asked = pd.DataFrame({"thread": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
+    frame = pd.DataFrame(
+        {"thread": events.lane[launch], "at": events.start[launch], "stream": events.lane[work]}
+    )
+    asked = pd.DataFrame(
+        {"thread": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))}
+    )
     found = pd.merge_asof(
         asked.sort_values("at"), frame.sort_values("at"), on="at", by="thread", allow_exact_matches=False
     ).sort_values("row")
@@ -181,7 +190,11 @@ def _blocking_copies(collect: _Collector, launches: Launches, names: "pd.Series[
     call = launches.call[work]
     by_name = ~names.iloc[call].str.contains("Async", regex=False).to_numpy(dtype=bool)
     pageable = names.iloc[work].str.contains("DtoH.*Pageable", regex=True).to_numpy(dtype=bool)
-    chosen = (by_name | pageable) & (events.end[work] <= events.end[call]) & (events.start[work] >= events.start[call])
+    chosen = (
+        (by_name | pageable)
+        & (events.end[work] <= events.end[call])
+        & (events.start[work] >= events.start[call])
+    )
     collect.add("blocking copy", call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)
 
 
@@ -194,12 +207,11 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     waits = waits.select(events.end[waits.work] <= events.end[waits.call])
     awaited = np.maximum(events.end[waits.work], events.start[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
-    cause, effect = on_gpu(events, waits.work, at_end=True), on_thread(events.lane[waits.call], released)
     parts = [
         make_edges(
             mechanism,
-            tuple(column[chosen] for column in cause),  # type: ignore[arg-type]
-            tuple(column[chosen] for column in effect),  # type: ignore[arg-type]
+            on_gpu(events, waits.work[chosen], at_end=True),
+            on_thread(events.lane[waits.call[chosen]], released[chosen]),
             events.end[waits.work[chosen]],
             recorded=waits.recorded[chosen],
             confidence=waits.confidence[chosen],
@@ -209,7 +221,9 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     ]
     held = released > events.start[waits.call]
     own = launches.call[waits.work] == waits.call
-    begin = np.where(own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call])
+    begin = np.where(
+        own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call]
+    )
     stretches = Waits(events.lane[waits.call], begin, released, waits.call, waits.mechanism)
     return join_edges(parts), Waits(**{f.name: getattr(stretches, f.name)[held] for f in fields(Waits)})
 

@@ -1,0 +1,89 @@
+"""Traces of a few rows for tests: times in µs, threads and streams by number."""
+
+import pyarrow as pa
+
+from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.events import read_events
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.model import Model, build_model
+from tracegraph.ingest.segments import GAP_NAMES, KINDS, WORK
+from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
+
+Row = dict[str, object]
+
+
+def event(
+    name: str, start: float, end: float, *, category: str = "cpu_op", thread: int = 1, **more: object
+) -> Row:
+    """A row on a CPU thread."""
+    times = {"start_ns": round(start * 1000), "end_ns": round(end * 1000)}
+    return {"name": name, "category": category, "pid": "1", "tid": str(thread), **times, **more}
+
+
+def call(name: str, start: float, end: float, correlation: int, *, thread: int = 1) -> Row:
+    """A CUDA runtime call."""
+    return event(name, start, end, category="cuda_runtime", thread=thread, correlation=correlation)
+
+
+def kernel(
+    name: str, start: float, end: float, correlation: int | None, *, stream: int = 7, **more: object
+) -> Row:
+    """A GPU activity, a kernel unless `category` says otherwise."""
+    row = event(name, start, end, category="kernel", correlation=correlation, device=0, stream=stream)
+    return {**row, "pid": "0", "tid": str(stream), **more}
+
+
+def sync(kind: str, start: float, end: float, correlation: int, *, stream: int, **more: object) -> Row:
+    """A cuda_sync row."""
+    row = event(kind, start, end, category="cuda_sync", correlation=correlation, device=0, stream=stream)
+    return {**row, "pid": "0", "tid": str(stream), **more}
+
+
+def step(number: int, start: float, end: float, *, thread: int = 1) -> Row:
+    """A ProfilerStep annotation."""
+    return event(f"ProfilerStep#{number}", start, end, category="user_annotation", thread=thread)
+
+
+def trace(*rows: Row) -> TraceFile:
+    """A file with these rows, in this order."""
+    full = [{"source_index": i, **row} for i, row in enumerate(rows)]
+    return TraceFile(
+        "tiny.json", "0" * 64, 0, pa.Table.from_pylist(full, EVENT_SCHEMA), FLOW_SCHEMA.empty_table()
+    )
+
+
+def model(*rows: Row) -> Model:
+    """The causal model of these rows."""
+    return build_model(*read_events(trace(*rows)), Integrity("tiny.json"))
+
+
+def label(of: Model, segment: int) -> str:
+    """A segment as `name@start` in µs, a wait or gap as `(gap name)@start`."""
+    segments = of.segments
+    event_index = segments.event[segment]
+    gap = f"({GAP_NAMES[segments.gap_name[segment]]})"
+    name = of.events.name[event_index] if segments.kind[segment] == WORK else gap
+    return f"{name}@{segments.start[segment] / 1000:g}"
+
+
+def dependencies(of: Model, *kinds: str, binding: bool | None = None) -> set[tuple[str, str, str]]:
+    """The dependencies of some kinds as (cause, mechanism, effect)."""
+    found = of.dependencies
+    return {
+        (label(of, found.cause[i]), MECHANISMS[found.mechanism[i]].name, label(of, found.effect[i]))
+        for i in range(len(found))
+        if MECHANISMS[found.mechanism[i]].kind in kinds and binding in (None, bool(found.binding[i]))
+    }
+
+
+def path(of: Model) -> list[str]:
+    """Segments with a length on the critical path, in time order."""
+    segments = of.segments
+    chosen = [i for i in range(len(segments)) if of.on_path[i] and segments.end[i] > segments.start[i]]
+    return [label(of, i) for i in sorted(chosen, key=lambda i: int(segments.start[i]))]
+
+
+def kinds(of: Model) -> dict[str, str]:
+    """Kind of every segment on a thread, by label."""
+    segments = of.segments
+    return {label(of, i): KINDS[segments.kind[i]] for i in range(len(segments)) if segments.on_thread[i]}

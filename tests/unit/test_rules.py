@@ -1,0 +1,186 @@
+"""Each rule of the causal model on a trace of a few rows: when it fires, and when it must not."""
+
+import pytest
+import tiny
+from tiny import call, event, kernel, step, sync
+
+
+def test_a_kernel_is_launched_by_the_call_with_its_correlation_whatever_its_name() -> None:
+    model = tiny.model(call("anyLaunchEx", 0, 4, 9), kernel("k", 6, 20, 9))
+    assert tiny.dependencies(model, "INVOCATION") == {("anyLaunchEx@0", "launch", "k@6")}
+    assert tiny.path(model) == ["anyLaunchEx@0", "k@6"]
+
+
+def test_one_graph_launch_has_many_kernels() -> None:
+    model = tiny.model(call("cudaGraphLaunch", 0, 4, 9), kernel("a", 6, 8, 9), kernel("b", 9, 12, 9))
+    assert tiny.dependencies(model, "INVOCATION") == {
+        ("cudaGraphLaunch@0", "launch", "a@6"),
+        ("cudaGraphLaunch@0", "launch", "b@9"),
+    }
+
+
+def test_a_kernel_that_starts_inside_its_call_leaves_the_call_one_usual_latency_before() -> None:
+    usual = [
+        row
+        for i in range(4)
+        for row in (call("l", 20 * i, 20 * i + 4, i + 1), kernel("k", 20 * i + 5, 20 * i + 9, i + 1))
+    ]
+    model = tiny.model(*usual, call("l", 80, 90, 9), kernel("early", 87, 99, 9))
+    assert ("l@80", "launch", "early@87") in tiny.dependencies(model, "INVOCATION", binding=True)
+    assert tiny.path(model)[-2:] == ["l@80", "early@87"]
+    assert "l@82" in tiny.kinds(model)
+
+
+def test_a_kernel_before_its_call_keeps_its_edge() -> None:
+    contradiction = call("cudaDeviceSynchronize", 56, 70, 2)
+    model = tiny.model(event("op", 0, 50), call("l", 50, 55, 1), kernel("k", 45, 70, 1), contradiction)
+    assert model.clock_offset_ns == 0
+    assert tiny.dependencies(model, "INVOCATION") == {("op@0", "launch", "k@45")}
+
+
+def test_work_of_a_stream_is_ordered_unless_it_overlaps() -> None:
+    model = tiny.model(
+        call("l", 0, 1, 1), kernel("a", 2, 10, 1), kernel("b", 10, 20, None), kernel("c", 15, 30, 1)
+    )
+    assert tiny.dependencies(model, "SEQUENTIAL") & {
+        ("a@2", "stream order", "b@10"),
+        ("b@10", "stream order", "c@15"),
+    } == {("a@2", "stream order", "b@10")}
+
+
+def test_the_later_of_launch_and_stream_binds() -> None:
+    rows = [call("l", 0, 2, 1), kernel("a", 3, 50, 1), call("l", 4, 6, 2), kernel("b", 51, 60, 2)]
+    assert ("a@3", "stream order", "b@51") in tiny.dependencies(tiny.model(*rows), "SEQUENTIAL", binding=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "mechanism"),
+    [
+        ("cudaStreamSynchronize", sync("Stream Sync", 5, 30, 2, stream=7), "stream synchronize"),
+        ("cudaDeviceSynchronize", sync("Context Sync", 5, 30, 2, stream=-1), "device synchronize"),
+        ("cudaStreamSynchronize", None, "stream synchronize"),
+        ("hipDeviceSynchronize", None, "device synchronize"),
+        ("hipEventSynchronize", None, "event synchronize"),
+    ],
+)
+def test_a_blocking_call_waits_until_the_awaited_work_ends(
+    name: str, row: tiny.Row | None, mechanism: str
+) -> None:
+    rows = [call("l", 0, 2, 1), kernel("k", 4, 25, 1), call(name, 5, 30, 2), event("op", 30, 40)]
+    model = tiny.model(*rows, *([row] if row else []))
+    assert tiny.dependencies(model, "SYNCHRONIZATION", binding=True) == {("k@4", mechanism, f"{name}@25")}
+    assert tiny.kinds(model)["(waiting for GPU)@5"] == "wait"
+    assert tiny.path(model) == ["l@0", "k@4", f"{name}@25", "op@30"]
+
+
+def test_a_call_waits_for_what_was_enqueued_before_it_not_for_what_ends_before_it() -> None:
+    model = tiny.model(
+        call("l", 0, 2, 1),
+        kernel("mine", 4, 10, 1, stream=7),
+        call("l", 2, 4, 2),
+        kernel("other", 5, 22, 2, stream=20),
+        call("cudaStreamSynchronize", 6, 30, 3),
+        sync("Stream Sync", 6, 30, 3, stream=7),
+        event("op", 30, 40),
+    )
+    assert tiny.dependencies(model, "SYNCHRONIZATION") == {
+        ("mine@4", "stream synchronize", "cudaStreamSynchronize@10")
+    }
+
+
+def test_an_event_query_blocks_nobody() -> None:
+    rows = [call("l", 0, 2, 1), kernel("k", 4, 25, 1), call("cudaEventQuery", 5, 30, 2), event("op", 30, 40)]
+    row = sync("Event Sync", 5, 30, 2, stream=-1, wait_on_stream=7, wait_on_record=1)
+    assert tiny.dependencies(tiny.model(*rows, row), "SYNCHRONIZATION") == set()
+
+
+def test_a_copy_to_pageable_memory_holds_its_call() -> None:
+    copy = kernel("Memcpy DtoH (Device -> Pageable)", 5, 25, 1, category="gpu_memcpy")
+    model = tiny.model(call("cudaMemcpyAsync", 0, 30, 1), copy, event("op", 30, 40))
+    assert {m for _, m, _ in tiny.dependencies(model, "SYNCHRONIZATION", binding=True)} == {"blocking copy"}
+    pinned = {**copy, "name": "Memcpy DtoH (Device -> Pinned)"}
+    assert (
+        tiny.dependencies(tiny.model(call("cudaMemcpyAsync", 0, 30, 1), pinned), "SYNCHRONIZATION") == set()
+    )
+
+
+def test_a_stream_waits_for_the_work_before_the_recorded_event() -> None:
+    model = tiny.model(
+        call("l", 0, 1, 1),
+        kernel("copy", 2, 50, 1, stream=24),
+        call("cudaEventRecord", 2, 3, 2),
+        call("cudaStreamWaitEvent", 3, 4, 3),
+        sync("Stream Wait Event", 3, 4, 3, stream=7, wait_on_stream=24, wait_on_record=2),
+        call("l", 5, 6, 4, thread=2),
+        kernel("compute", 50, 80, 4, stream=7),
+    )
+    assert tiny.dependencies(model, "SYNCHRONIZATION", binding=True) == {
+        ("copy@2", "stream wait event", "compute@50")
+    }
+
+
+def _backward(thread: int, start: float, end: float, number: int) -> tiny.Row:
+    return event("node", start, end, thread=thread, sequence_number=number, forward_thread=1)
+
+
+def _forward(thread: int, start: float, end: float, number: int) -> tiny.Row:
+    return event("forward", start, end, thread=thread, sequence_number=number, forward_thread=0)
+
+
+def test_the_backward_pass_is_handed_to_the_engine_and_joined() -> None:
+    model = tiny.model(
+        step(1, 0, 100),
+        _forward(1, 5, 20, 3),
+        _forward(3, 5, 21, 77),
+        _backward(2, 30, 60, 3),
+        event("optimizer", 70, 90),
+    )
+    assert tiny.dependencies(model, "CROSS_THREAD", binding=True) == {
+        ("ProfilerStep#1@20", "autograd hand-off", "node@30"),
+        ("node@30", "autograd join", "ProfilerStep#1@60"),
+    }
+    assert tiny.kinds(model)["(waiting for another thread)@30"] == "wait"
+
+
+def test_a_caller_that_works_at_the_end_of_the_pass_did_not_wait_for_it() -> None:
+    model = tiny.model(
+        step(1, 0, 100), _forward(1, 5, 20, 3), _backward(2, 30, 60, 3), event("AccumulateGrad", 50, 80)
+    )
+    assert {m for _, m, _ in tiny.dependencies(model, "CROSS_THREAD")} == {"autograd hand-off"}
+
+
+def test_two_passes_are_two_hand_offs() -> None:
+    passes = [(_forward(1, t, t + 10, t), _backward(2, t + 20, t + 40, t)) for t in (0, 100)]
+    model = tiny.model(step(1, 0, 200), *(row for rows in passes for row in rows))
+    handed = [d for d in tiny.dependencies(model, "CROSS_THREAD") if d[1] == "autograd hand-off"]
+    assert sorted(effect for _, _, effect in handed) == ["node@120", "node@20"]
+
+
+def test_the_gpu_clock_is_moved_where_causality_leaves_a_narrow_interval() -> None:
+    model = tiny.model(
+        call("l", 10, 12, 1),
+        kernel("k", 5, 20, 1),
+        call("cudaDeviceSynchronize", 13, 30, 2),
+        event("op", 30, 40),
+    )
+    assert model.clock_offset_ns == 7_500
+    assert ("l@10", "launch", "k@12.5") in tiny.dependencies(model, "INVOCATION")
+
+
+def test_the_path_ends_on_a_lane_that_matters() -> None:
+    model = tiny.model(step(1, 0, 50), event("op", 10, 50), event("watchdog", 0, 500, thread=9))
+    assert (model.window.start, model.window.end) == (0, 50_000)
+    assert tiny.path(model) == ["ProfilerStep#1@0", "op@10"]
+
+
+def test_gpu_work_without_a_launch_starts_at_the_queue_start() -> None:
+    model = tiny.model(event("op", 0, 5), kernel("orphan", 20, 60, None))
+    assert ("(unknown)@0", "queue start", "orphan@20") in tiny.dependencies(model, "SEQUENTIAL", binding=True)
+    assert tiny.path(model) == ["orphan@20"]
+
+
+def test_a_step_window_ends_with_the_gpu_work_launched_in_it() -> None:
+    model = tiny.model(step(4, 0, 10), call("l", 5, 6, 1), kernel("k", 8, 40, 1), step(5, 10, 60))
+    assert model.steps.number.tolist() == [4, 5]
+    assert model.steps.window_end.tolist() == [40_000, 60_000]
+    assert model.steps.of_event.tolist() == [4, 4, 4, 5]
