@@ -88,7 +88,12 @@ def _new_file(target: Path) -> Iterator[Path]:
 
 def _write_parquet(source: Path, data: bytes, target: Path) -> int:
     """Write a row group a batch; returns the number of rows."""
-    head, document, tail = _split(source, unpack(source, data, Integrity(str(source))))
+    integrity = Integrity(str(source))
+    text = unpack(source, data, integrity)
+    for finding in integrity:
+        if finding.level == "error":
+            raise _refusal(source, finding.message)
+    head, document, tail = _split(source, text)
     schema = parquet.SCHEMA.with_metadata({parquet.HEAD: head, parquet.TAIL: tail})
     rows = 0
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:

@@ -33,7 +33,8 @@ def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Inte
 
 
 def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
-    on_cpu = ~on_gpu & ~_among(events, "category", NOT_IN_LANES)
+    # the profiler's own overhead has the pid -1
+    on_cpu = ~on_gpu & ~_among(events, "category", (*NOT_IN_LANES, "overhead"))
     pids = pc.unique(events["pid"].combine_chunks().filter(pa.array(on_cpu))).dictionary_decode()
     if len(pids) > 1:
         shown = ", ".join(sorted(str(pid) for pid in pids)[:4])

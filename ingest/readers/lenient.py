@@ -71,9 +71,10 @@ class LenientDocument:
             return Facts()
 
     def _state_rest(self, rest: str) -> None:
-        place = self._byte(len(self._text) - len(rest))
-        message = f"text after the end of the document, from byte {place} on, is ignored"
-        self._integrity.add("text_after_end", "warning", int(bool(rest.strip())), message)
+        if rest.strip():
+            place = self._byte(len(self._text) - len(rest))
+            message = f"text after the end of the document, from byte {place} on, is ignored"
+            self._integrity.add("text_after_end", "warning", 1, message)
 
     def _events(self) -> Iterator[tuple[int, bytes]]:
         text, at, position = self._text, self._start, 0
@@ -109,9 +110,8 @@ class LenientDocument:
             try:
                 return at + int(self._scan(window)[1])
             except json.JSONDecodeError as error:
-                goes_on = error.pos >= len(window) - _LONGEST_WORD or error.msg.startswith(
-                    "Unterminated string"
-                )
+                near_end = error.pos >= len(window) - _LONGEST_WORD
+                goes_on = near_end or error.msg.startswith("Unterminated string")
                 if not goes_on or at + size >= len(self._text):
                     return None
                 size *= 64

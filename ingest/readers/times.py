@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 EXACT_FLOAT_US = 2.0**43
 """Below it a float64 of microseconds is nearer to its literal than half a nanosecond."""
-LIMIT_US = 2.0**53
-"""Times from here on do not fit into int64 nanoseconds and are not usable."""
+LIMIT_US = 2.0**52
+"""Times from here on (the year 2112) are not usable; below it differences fit into int64 nanoseconds."""
 
 Number = int | float | None
 

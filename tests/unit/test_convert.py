@@ -121,6 +121,13 @@ def test_text_that_is_no_utf8_is_refused(tmp_path: Path, text: bytes) -> None:
         convert_trace(source, tmp_path / "t.parquet")
 
 
+def test_gzip_with_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "in.json.gz"
+    source.write_bytes(gzip.compress(b"[{}]")[:-8] + bytes(8))
+    with pytest.raises(InputError, match="gzip stream damaged"):
+        convert_trace(source, tmp_path / "t.parquet")
+
+
 def test_an_existing_output_stays_unless_replaced(tmp_path: Path) -> None:
     source, target = tmp_path / "in.json", tmp_path / "t.parquet"
     source.write_text("[]")

@@ -29,13 +29,13 @@ def test_a_literal_keeps_every_nanosecond(literal: str, expected_ns: int) -> Non
     assert _parse(literal) == expected_ns
 
 
-@given(st.integers(-(2**62), 2**62))
+@given(st.integers(-(2**52 - 1) * 1000, (2**52 - 1) * 1000))
 def test_any_nanosecond_survives_as_microseconds_with_three_decimals(ns: int) -> None:
     sign, rest = "-" if ns < 0 else "", abs(ns)
     assert _parse(f"{sign}{rest // 1000}.{rest % 1000:03d}") == ns
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), 2**53, 1e300, 10**400, -(2**60)])
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), 2**52, 1e300, 10**400, -(2**60)])
 def test_what_is_no_time_is_marked_unusable(value: Number) -> None:
     times, usable = to_ns([1, value], lambda k: "")
     assert times.tolist() == [1000, 0]
@@ -43,9 +43,9 @@ def test_what_is_no_time_is_marked_unusable(value: Number) -> None:
 
 
 def test_integers_never_ask_for_their_text() -> None:
-    times, _ = to_ns([2**52, 5], pytest.fail)
+    times, _ = to_ns([2**51, 5], pytest.fail)
     assert times.dtype == np.int64
-    assert times.tolist() == [2**52 * 1000, 5000]
+    assert times.tolist() == [2**51 * 1000, 5000]
 
 
 def _parse(literal: str) -> int:
