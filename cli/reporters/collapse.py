@@ -7,6 +7,8 @@ import numpy.typing as npt
 import pandas as pd
 
 _SAME = ["lane", "name", "category"]
+_TINY_SHARE = 0.001
+_FEW = 20
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,15 @@ class Piece:
 
 
 def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
-    """Return at most `most` pieces that tile the path (PATH_COLUMNS), as many of them kept as fit."""
+    """Return at most `most` pieces that tile the path (PATH_COLUMNS), as many of them kept as fit.
+
+    Stretches below a thousandth of the path are kept only while there are few.
+    """
     stretches = _stretches(path)
-    order = np.argsort(-stretches["duration_ns"].to_numpy(), kind="stable")
-    least, greatest = 0, min(len(order), most)
+    lengths = stretches["duration_ns"].to_numpy()
+    order = np.argsort(-lengths, kind="stable")
+    worth = int((lengths >= _TINY_SHARE * lengths.sum()).sum())
+    least, greatest = 0, min(len(order), most, max(worth, _FEW))
     while least < greatest:
         middle = (least + greatest + 1) // 2
         if _starts(_mask(order, middle)).sum() <= most:

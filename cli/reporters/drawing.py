@@ -6,11 +6,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tracegraph.cli.reporters.text import label
 from tracegraph.store.errors import InputError, TracegraphError
 
 FORMATS = ("svg", "png", "pdf", "dot")
-FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
 _SECONDS = 120
 # In a child process: what Graphviz and fontconfig print, or a crash of theirs, stays out of the command.
 _BY_WHEEL = """
@@ -38,17 +36,6 @@ def drawn_by() -> str:
     """Return what draws the pictures here."""
     program = shutil.which("dot")
     return program or f"pygraphviz {importlib.metadata.version('pygraphviz')}"
-
-
-def dot_label(text: str, width: int) -> str:
-    """Return a name as DOT label text: one visible line of at most `width` characters, all of it literal."""
-    return label(text, width).replace("\\", "\\\\").replace("&", "&amp;")
-
-
-def html_label(text: str, width: int) -> str:
-    """Return a name as text inside an HTML-like DOT label."""
-    safe = label(text, width).replace("&", "&amp;").replace('"', "&quot;")
-    return safe.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _run(command: Sequence[str], dot_source: str) -> bytes:

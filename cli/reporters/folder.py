@@ -45,7 +45,7 @@ def write_folder(
         "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
         "hotspots.csv": lambda out: out.write(hotspots_csv(findings.hotspots).encode()),
         "gaps.csv": lambda out: out.write(hotspots_csv(findings.gaps).encode()),
-        "critical_path.svg": lambda out: out.write(draw(path_picture(findings), "svg")),
+        "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings, recommendations).encode()),
         OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
     }
@@ -64,6 +64,10 @@ def write_folder(
             else:
                 names[name].replace(folder / name)
     return Written(tuple(name for name in makers if name not in left_out), left_out)
+
+
+def _picture(findings: Findings) -> str:
+    return path_picture(findings.details.name, findings.step, findings.path, findings.lanes)
 
 
 @contextmanager

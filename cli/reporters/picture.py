@@ -3,29 +3,41 @@
 from collections.abc import Sequence
 
 import graphviz
+import pandas as pd
 
-from tracegraph.cli.findings import GAP, Findings
+from tracegraph.cli.findings import GAP
 from tracegraph.cli.reporters.collapse import Piece, collapse
-from tracegraph.cli.reporters.drawing import FONT, dot_label, html_label
-from tracegraph.cli.reporters.palette import DEPENDENCY_COLOURS, category_colour, dependency_colour, tint
+from tracegraph.cli.reporters.dot import PALE, dot_label, new_graph
+from tracegraph.cli.reporters.palette import category_colour, dependency_colour, tint
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
 
 _MOST_PIECES = 60
 _NAME_CELLS = 44
 _LANE_CELLS = 30
-_INK = "#1f2933"
-_PALE = "#7b8794"
-_HEADING = {"shape": "plaintext", "style": "", "fontcolor": _PALE}
-_MOST_LEGEND = 8
+_HEADING = {"shape": "plaintext", "style": "", "fontcolor": PALE}
+_LEFT_OUT = {
+    "shape": "plaintext",
+    "style": "",
+    "fontcolor": PALE,
+    "fontsize": "9",
+    "height": "0.18",
+    "margin": "0.02",
+}
 
 
-def path_picture(findings: Findings, most: int = _MOST_PIECES) -> str:
-    """Return the DOT text of the path in at most `most` nodes, one column for each lane."""
-    pieces = collapse(findings.path, most)
-    graph = new_graph(_title(findings), sorted({piece.category for piece in pieces if piece.kept}))
-    above = _add_lanes(graph, findings, pieces)
+def path_picture(
+    run: str, step: int | None, path: pd.DataFrame, lanes: pd.DataFrame, most: int = _MOST_PIECES
+) -> str:
+    """Return the DOT text of a path (PATH_COLUMNS) in at most `most` nodes, one column for each lane."""
+    pieces = collapse(path, most)
+    total_ns = sum(piece.duration_ns for piece in pieces)
+    part = "" if step is None else f", step {step}"
+    count = plural(len(path), "stretch", "stretches")
+    title = f"Critical path of {label(run, _NAME_CELLS)}{part}: {format_ns(total_ns)} in {count}"
+    graph = new_graph(title, sorted({piece.category for piece in pieces if piece.kept}))
+    above = _add_lanes(graph, lanes, pieces)
     for index, piece in enumerate(pieces):
-        _add_piece(graph, findings, piece, index)
+        _add_piece(graph, piece, index, piece.duration_ns / max(1, total_ns))
         if index:
             _add_hand_over(graph, pieces[index - 1], piece, index)
         if piece.lanes == 1:
@@ -35,65 +47,9 @@ def path_picture(findings: Findings, most: int = _MOST_PIECES) -> str:
     return str(graph.source)
 
 
-def new_graph(title: str, categories: Sequence[str]) -> "graphviz.Digraph":
-    """Return an empty graph in the style of all pictures, with a title and a legend of the colours."""
-    return graphviz.Digraph(
-        "tracegraph",
-        graph_attr={
-            "label": _heading(title, categories),
-            "labelloc": "t",
-            "labeljust": "l",
-            "fontname": FONT,
-            "fontcolor": _INK,
-            "nodesep": "0.3",
-            "ranksep": "0.22",
-            "bgcolor": "white",
-            "pad": "0.25",
-        },
-        node_attr={
-            "shape": "box",
-            "style": "filled,rounded",
-            "fontname": FONT,
-            "fontsize": "11",
-            "fontcolor": _INK,
-            "margin": "0.12,0.05",
-            "height": "0.3",
-        },
-        edge_attr={"fontname": FONT, "fontsize": "9", "arrowsize": "0.6", "penwidth": "1.4"},
-    )
-
-
-def _heading(title: str, categories: Sequence[str]) -> str:
-    """Return title and legend as an HTML-like label: fills are categories, arrows dependency kinds."""
-    fills = "".join(
-        f'<td bgcolor="{tint(category_colour(name))}"><font point-size="9">{html_label(name, 20)}</font></td>'
-        for name in categories[:_MOST_LEGEND]
-    )
-    arrows = "".join(
-        f'<td><font point-size="9" color="{colour}">→ {kind.lower().replace("_", " ")}</font></td>'
-        for kind, colour in DEPENDENCY_COLOURS.items()
-    )
-    rows = "".join(_legend_row(cells) for cells in (fills, arrows) if cells)
-    head = f'<tr><td align="left"><font point-size="13">{html_label(title, 120)}</font></td></tr>'
-    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{head}{rows}</table>>'
-
-
-def _legend_row(cells: str) -> str:
-    table = f'<table border="0" cellborder="0" cellspacing="3" cellpadding="3"><tr>{cells}</tr></table>'
-    return f'<tr><td align="left">{table}</td></tr>'
-
-
-def _title(findings: Findings) -> str:
-    part = "" if findings.step is None else f", step {findings.step}"
-    return (
-        f"Critical path of {label(findings.details.name, 60)}{part}: {format_ns(findings.length_ns)} in "
-        f"{plural(len(findings.path), 'stretch', 'stretches')}"
-    )
-
-
-def _add_lanes(graph: "graphviz.Digraph", findings: Findings, pieces: Sequence[Piece]) -> dict[int, str]:
+def _add_lanes(graph: "graphviz.Digraph", lanes: pd.DataFrame, pieces: Sequence[Piece]) -> dict[int, str]:
     """Add the columns' headings, in the order in which the path comes by; return them by lane."""
-    names = dict(zip(findings.lanes["lane"], findings.lanes["name"], strict=True))
+    names = dict(zip(lanes["lane"], lanes["name"], strict=True))
     headings = {piece.lane: f"lane{piece.lane}" for piece in pieces if piece.lanes == 1}
     with graph.subgraph(graph_attr={"rank": "same"}) as row:
         for lane, heading in headings.items():
@@ -101,14 +57,13 @@ def _add_lanes(graph: "graphviz.Digraph", findings: Findings, pieces: Sequence[P
     return headings
 
 
-def _add_piece(graph: "graphviz.Digraph", findings: Findings, piece: Piece, index: int) -> None:
-    share = findings.share(piece.duration_ns)
+def _add_piece(graph: "graphviz.Digraph", piece: Piece, index: int, share: float) -> None:
     size = f"{format_ns(piece.duration_ns)} · {format_share(share)}"
     attributes: dict[str, str] = {}
     if not piece.kept:
         lanes = f" on {piece.lanes} lanes" if piece.lanes > 1 else ""
         text = f"… {plural(piece.rows, 'stretch', 'stretches')}{lanes}, {size}"
-        attributes |= {"style": "rounded,dashed", "color": _PALE, "fontcolor": _PALE, "fontsize": "9"}
+        attributes |= _LEFT_OUT
     else:
         times = f" × {piece.rows:,}" if piece.rows > 1 else ""
         text = f"{dot_label(piece.name, _NAME_CELLS)}{times}\\n{size}"
@@ -118,7 +73,7 @@ def _add_piece(graph: "graphviz.Digraph", findings: Findings, piece: Piece, inde
             "penwidth": f"{1 + 4 * min(share, 1):.2f}",
         }
         if piece.category == GAP:
-            attributes |= {"style": "filled,rounded,dashed", "color": _PALE}
+            attributes |= {"style": "filled,rounded,dashed", "color": PALE}
     graph.node(f"piece{index}", text, attributes)
 
 

@@ -1,0 +1,187 @@
+"""`tracegraph render`: parts of the graph as pictures."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import parameter_option, parse_assignments
+from tracegraph.cli.reporters.drawing import FORMATS, draw
+from tracegraph.cli.reporters.graphs import causes_picture, lanes_picture, result_picture
+from tracegraph.cli.reporters.picture import path_picture
+from tracegraph.cli.reporters.text import format_ns, label
+from tracegraph.queries import events, inventory, path, timeline, windows
+from tracegraph.store.connection import Database
+from tracegraph.store.errors import InputError
+from tracegraph.store.session import open_database
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_TITLE_CELLS = 60
+
+
+@click.group()
+def render() -> None:
+    """Draw a part of the graph into FILE: .svg, .png, .pdf or .dot."""
+
+
+def _output(command: _Command) -> _Command:
+    return click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File to draw into.",
+    )(command)
+
+
+def _run(command: _Command) -> _Command:
+    return click.option("--run", "name", help="Name of the run; default: the newest.")(command)
+
+
+def _step(command: _Command) -> _Command:
+    return click.option("--step", type=int, help="Only this step: the number in ProfilerStep#N.")(command)
+
+
+@render.command("critical-path")
+@_step
+@_run
+@_output
+@pass_context
+def critical_path(context: Context, step: int | None, name: str | None, output: Path) -> None:
+    """Draw the critical path: its longest stretches, a column a lane."""
+    with _database(context, output) as database:
+        run = inventory.ready_run(database, name)
+        rows = path.critical_path(database, run, *_window(database, run, step))
+        lanes = inventory.lanes(database, run)
+    _write(path_picture(run, step, rows, lanes), output)
+
+
+@render.command()
+@click.argument("event_name", metavar="NAME")
+@click.option("--count", type=click.IntRange(1, 100), default=3, show_default=True, help="Stretches shown.")
+@_step
+@_run
+@_output
+@pass_context
+def hotspot(
+    context: Context, *, event_name: str, count: int, step: int | None, name: str | None, output: Path
+) -> None:
+    """Draw the longest stretches of events called NAME on the path, with all their causes and effects."""
+    with _database(context, output) as database:
+        run = inventory.ready_run(database, name)
+        window = _window(database, run, step)
+        edges = events.hotspot_neighbourhood(database, run, *window, name=event_name, limit=count)
+        lanes = inventory.lanes(database, run)
+    if edges.empty:
+        raise InputError(
+            f"no event named {event_name!r} is on the path", "tracegraph report lists those that are"
+        )
+    title = f"{label(event_name, _TITLE_CELLS)}: causes and effects of its longest stretches"
+    _write(causes_picture(title, edges, lanes, window[0]), output)
+
+
+@render.command()
+@click.argument("source_index", type=click.IntRange(0))
+@click.option(
+    "--rank", type=click.IntRange(0), default=0, show_default=True, help="Rank of the event's file."
+)
+@click.option("--depth", type=click.IntRange(1, 50), default=5, show_default=True, help="Causes back.")
+@_run
+@_output
+@pass_context
+def event(
+    context: Context, *, source_index: int, rank: int, depth: int, name: str | None, output: Path
+) -> None:
+    """Draw why an event started when it did: its causes, back to a depth.
+
+    SOURCE_INDEX is its position in the file's traceEvents, as in critical_path.csv.
+    """
+    with _database(context, output) as database:
+        run = inventory.ready_run(database, name)
+        edges = events.event_causes(database, run, source_index, rank, depth=depth)
+        lanes = inventory.lanes(database, run)
+        origin_ns = int(inventory.run_details(database, run)["window_start_ns"].iloc[0])
+    if edges.empty:
+        raise InputError(
+            f"event {source_index} of rank {rank} has no causes in run {run!r}",
+            "give the source_index of a row of critical_path.csv",
+        )
+    title = f"Causes of event {source_index}, {depth} back"
+    _write(causes_picture(title, edges, lanes, origin_ns), output)
+
+
+@render.command()
+@click.argument("number", type=int)
+@_run
+@_output
+@pass_context
+def step(context: Context, number: int, name: str | None, output: Path) -> None:
+    """Draw the lanes of step NUMBER and what they cause on each other."""
+    with _database(context, output) as database:
+        run = inventory.ready_run(database, name)
+        start_ns, end_ns, _ = _window(database, run, number)
+        edges = timeline.lane_dependencies(database, run, start_ns, end_ns)
+        lanes = inventory.lanes(database, run)
+    title = (
+        f"Step {number} of {label(run, _TITLE_CELLS)}, {format_ns(end_ns - start_ns)}: lanes and hand-overs"
+    )
+    _write(lanes_picture(title, edges, lanes), output)
+
+
+@render.command()
+@click.argument("query")
+@parameter_option
+@_output
+@pass_context
+def cypher(context: Context, query: str, assignments: tuple[str, ...], output: Path) -> None:
+    """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write."""
+    parameters = {key: _value(text) for key, text in parse_assignments(assignments).items()}
+    with _database(context, output) as database:
+        rows = database.read(query, parameters)
+    _write(result_picture(label(query, _TITLE_CELLS), rows), output)
+
+
+@contextmanager
+def _database(context: Context, output: Path) -> Iterator[Database]:
+    """Open the database once it is clear that the picture can have its format."""
+    _format(output)
+    with (
+        context.progress() as progress,
+        open_database(context.workspace, context.connection, progress) as database,
+    ):
+        progress("asking the database", 0, 0)
+        yield database
+
+
+def _window(database: Database, run: str, step: int | None) -> tuple[int, int, int]:
+    """Return start, end and sink of the step's window, else of the run's."""
+    found = windows.run_window(database, run) if step is None else windows.step_window(database, run, step)
+    start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
+    return start_ns, end_ns, chain
+
+
+def _format(output: Path) -> str:
+    suffix = output.suffix.lstrip(".").lower()
+    if suffix not in FORMATS:
+        raise InputError(f"{output} names no picture format", f"end it with .{', .'.join(FORMATS)}")
+    return suffix
+
+
+def _write(source: str, output: Path) -> None:
+    picture = draw(source, _format(output))
+    try:
+        output.write_bytes(picture)
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror}", "choose another file with -o") from error
+
+
+def _value(text: str) -> object:
+    """Return a parameter's value: read as JSON where it is JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
