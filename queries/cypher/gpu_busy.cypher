@@ -12,9 +12,14 @@
 // Cost: reads the GPU segments of the window once.
 
 MATCH (l:Lane {run: $run, kind: 'stream'})
-MATCH (c:Chain {run: $run, lane: l.lane})
-WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
-MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
+WITH collect(l.lane) AS streams
+// `chain >= 0` lets the index on (run, chain) find the chains of the run.
+MATCH (c:Chain {run: $run})
+WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns AND c.lane IN streams
+WITH c.lane AS lane, collect(c.chain) AS chains
+MATCH (l:Lane {run: $run, lane: lane})
+UNWIND chains AS chain
+MATCH (s:Segment {run: $run, chain: chain, kind: 'work'})
 WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
 WITH l.rank AS rank, l.device AS device,
   CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,

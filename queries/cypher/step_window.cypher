@@ -9,10 +9,12 @@
 MATCH (t:Step {run: $run, number: $number})
 WITH min(t.start_ns) AS start_ns, max(t.window_end_ns) AS end_ns
 MATCH (l:Lane {run: $run, matters: true})
-MATCH (c:Chain {run: $run, lane: l.lane})
-WHERE c.chain >= 0 AND c.start_ns < end_ns AND c.end_ns >= end_ns
+WITH start_ns, end_ns, collect(l.lane) AS lanes
+// `chain >= 0` lets the index on (run, chain) find the chains of the run.
+MATCH (c:Chain {run: $run})
+WHERE c.chain >= 0 AND c.start_ns < end_ns AND c.end_ns >= end_ns AND c.lane IN lanes
 MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work', end_ns: end_ns})
 WHERE s.start_ns < end_ns
 RETURN start_ns, end_ns, c.chain AS chain
-ORDER BY l.lane, chain
+ORDER BY c.lane, chain
 LIMIT 1

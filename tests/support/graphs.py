@@ -61,21 +61,23 @@ CREATE
 """One step: the CPU launches a kernel and waits for it; a thread beside it idles. Path: A, launch, gemm, sync, B."""
 
 _DEFAULTS = """
-MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain)
+MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain) OR (n:Lane AND n.run = $run)
 SET n.run = $run, n.rank = 0, n.lane = coalesce(n.lane, 0), n.duration_ns = n.end_ns - n.start_ns,
-  n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') END
+  n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') WHEN n:Lane THEN coalesce(n.kind, 'thread') END
 """
 
 
 @contextmanager
 def stored(database: Database, run: str, graph: str) -> Iterator[None]:
-    """Store a graph for the block; nodes without a run get `run`, rank 0, lane 0 and, segments, kind `work`."""
+    """Store a graph for the block; its nodes get rank 0, lane 0, kind `work` or `thread` unless they say."""
     try:
         database.write(graph, {"run": run, **EDGES})
         database.write(_DEFAULTS, {"run": run})
         yield
     finally:
-        database.write("MATCH (n) WHERE n.run = $run OR (n:Run AND n.name = $run) DETACH DELETE n", {"run": run})
+        database.write(
+            "MATCH (n) WHERE n.run = $run OR (n:Run AND n.name = $run) DETACH DELETE n", {"run": run}
+        )
 
 
 def as_table(frame: pd.DataFrame) -> list[str]:

@@ -1,0 +1,45 @@
+"""What holds for every .cypher file, asked from the real server: it plans, and it returns what it declares."""
+
+import pytest
+
+from tracegraph.queries.catalog import queries
+from tracegraph.queries.module import CypherModule
+from tracegraph.store.connection import Database
+from tracegraph.store.ddl import statements
+
+MODULES = {query.module.name: query.module for query in queries().values()}
+EXAMPLES: dict[str, object] = {"INTEGER": 1, "FLOAT": 1.0, "STRING": "none", "BOOLEAN": True}
+UNBOUNDED = {"AllNodesScan", "CartesianProduct", "DirectedAllRelationshipsScan"}
+LABEL_SCANS = {"runs", "newest_ready_run"}
+"""Queries over all runs, of which there are few."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def indexes(database: Database) -> None:
+    for statement in statements():
+        database.write(statement)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_plan_reads_by_index(name: str, database: Database) -> None:
+    operators = set(_operators(database.explain(MODULES[name].text, _examples(MODULES[name]))))
+    assert not operators & UNBOUNDED
+    assert "NodeByLabelScan" not in operators or name in LABEL_SCANS
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_columns_are_those_declared(name: str, database: Database) -> None:
+    module = MODULES[name]
+    returned = list(database.read(module.text, _examples(module)).columns)
+    assert returned == [column.name for column in module.columns]
+
+
+def _examples(module: CypherModule) -> dict[str, object]:
+    return {parameter.name: EXAMPLES[parameter.type] for parameter in module.parameters}
+
+
+def _operators(plan: dict[str, object]) -> list[str]:
+    children = plan.get("children", [])
+    assert isinstance(children, list)
+    own = str(plan["operatorType"]).partition("@")[0]
+    return [own, *(operator for child in children for operator in _operators(child))]
