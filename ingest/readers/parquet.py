@@ -45,7 +45,7 @@ class ParquetDocument:
         try:
             self._file = pq.ParquetFile(pa.BufferReader(data))
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path} is damaged Parquet: {error}", "convert the trace again") from None
+            raise _damage(path, error) from None
         metadata = self._file.schema_arrow.metadata or {}
         if HEAD not in metadata or TAIL not in metadata or "json" not in self._file.schema_arrow.names:
             raise InputError(
@@ -68,9 +68,7 @@ class ParquetDocument:
                 yield Batch(texts, range(start, start + len(texts)))
                 start += len(texts)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{self._path} is damaged Parquet after event {start}: {error}", "convert the trace again"
-            ) from None
+            raise _damage(self._path, error, f" after event {start}") from None
 
     def facts(self) -> Facts:
         """Rank, devices and versions."""
@@ -79,4 +77,9 @@ class ParquetDocument:
         try:
             return read_facts(msgspec.json.decode(self.head + b"[]" + self.tail, type=TopLevel))
         except (msgspec.MsgspecError, RecursionError) as error:
-            raise InputError(f"{self._path} is damaged Parquet: {error}", "convert the trace again") from None
+            raise _damage(self._path, error) from None
+
+
+def _damage(path: Path, error: Exception, place: str = "") -> InputError:
+    reason = " ".join(str(error).split())  # Arrow's messages may have several lines
+    return InputError(f"{path} is damaged Parquet{place}: {reason}", "convert the trace again")
