@@ -249,7 +249,7 @@ RELATIONSHIPS = (
 INDEXES = (
     Index("Run", ("name",), unique=True),
     Index("Event", ("run", "source_index")),
-    Index("Event", ("run", "name")),
+    Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
     Index("Segment", ("run", "chain")),
     Index("Chain", ("run", "chain")),
     Index("Trace", ("run",)),

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -28,10 +28,9 @@ _PORT_TAKEN = "Address already in use"
 
 @dataclass(frozen=True)
 class ServerState:
-    """What server.json says of a running server; `created` (Unix time, s) tells a reused pid."""
+    """What server.json says of a running server."""
 
     pid: int
-    created: float
     bolt: int
     http: int
     keep: bool  # started by `tracegraph db start`: stays when commands end
@@ -43,14 +42,16 @@ class ServerState:
 
 
 def running(workspace: Workspace) -> ServerState | None:
-    """The workspace's server when its process is alive, whatever the state file claims."""
+    """The workspace's server when its process is alive, whatever the state file claims.
+
+    A process with the recorded pid counts only when its command line names this workspace's home.
+    """
     try:
         state = ServerState(**json.loads(workspace.server_file.read_text()))
         process = psutil.Process(state.pid)
-        same = abs(process.create_time() - state.created) < 1 and _is_alive(process, workspace)
     except (OSError, ValueError, TypeError, psutil.Error):
         return None
-    return state if same else None
+    return state if _is_alive(process, workspace) else None
 
 
 def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> ServerState:
@@ -69,7 +70,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     else:
         _wait_until_ready(workspace, state, progress)
     if keep and not state.keep:
-        state = ServerState(state.pid, state.created, state.bolt, state.http, keep=True)
+        state = replace(state, keep=True)
         _write_state(workspace, state)
     return state
 
@@ -136,7 +137,7 @@ def _launch(workspace: Workspace, ports: Ports) -> ServerState:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal is for the command, not for the server
         )
-    state = ServerState(process.pid, psutil.Process(process.pid).create_time(), ports.bolt, ports.http, False)
+    state = ServerState(process.pid, ports.bolt, ports.http, keep=False)
     _write_state(workspace, state)
     return state
 

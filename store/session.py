@@ -10,7 +10,6 @@ from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.load import (
     as_loading,
     delete_half_loaded,
-    delete_run,
     ensure_schema,
     load_hidden,
     make_ready,
@@ -113,13 +112,6 @@ def store_run(
     """As `store_and_open`, for when nothing is asked from the database afterwards."""
     with store_and_open(workspace, settings, tables, manifest, progress):
         pass
-
-
-def remove_run(workspace: Workspace, database: Database, name: str, progress: Progress = silent) -> None:
-    """Delete a run from the database, then its kept tables."""
-    with lock(workspace.ingest_lock):
-        delete_run(database, name, progress)
-        workspace.delete_run(name)
 
 
 def refuse_other_content(workspace: Workspace, name: str, manifest: Mapping[str, object]) -> None:

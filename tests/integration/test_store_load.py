@@ -1,0 +1,138 @@
+"""What arrives in the database equals the tables, on both ways, and a run is visible only when whole."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from export import from_database, from_tables
+from hostile import hostile_graph
+
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.errors import InputError
+from tracegraph.store.load import (
+    as_loading,
+    delete_half_loaded,
+    delete_run,
+    load_hidden,
+    load_run,
+    make_ready,
+)
+from tracegraph.store.session import open_database, store_and_open, store_run
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import open_workspace
+
+MANAGED = ConnectionSettings()
+STATE = "MATCH (r:Run {name: $run}) RETURN r.state AS state"
+
+
+@pytest.fixture
+def loaded(database: Database) -> Iterator[GraphTables]:
+    tables = hostile_graph("hostile-bolt")
+    load_run(database, tables)
+    yield tables
+    delete_run(database, tables.run)
+
+
+def states(database: Database, run: str) -> list[str]:
+    return database.read(STATE, {"run": run})["state"].tolist()
+
+
+def manifest(run: str, sha256: str = "00") -> dict[str, object]:
+    return {"run": run, "created": "2026-01-01", "sources": [{"path": "x", "sha256": sha256, "rank": 0}]}
+
+
+def test_bolt_load_equals_the_tables(loaded: GraphTables, database: Database) -> None:
+    assert from_database(database, loaded.run) == from_tables(loaded)
+
+
+def test_bulk_load_equals_the_tables(tmp_path: Path) -> None:
+    tables = hostile_graph("hostile-bulk")
+    workspace = open_workspace(tmp_path / "with space")
+    with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
+        assert from_database(database, tables.run) == from_tables(tables)
+    assert from_tables(workspace.load_run(tables.run)) == from_tables(tables)
+    assert workspace.manifests() == [manifest(tables.run)]
+    # The second run of a workspace goes over Bolt, into the same database.
+    other = hostile_graph("second", ["a", "b", "c", "d", "e", "f"])
+    with store_and_open(workspace, MANAGED, other, manifest("second")) as database:
+        assert from_database(database, other.run) == from_tables(other)
+        assert from_database(database, tables.run) == from_tables(tables)
+        assert not list(workspace.neo4j_home.parent.glob("neo4j.new*"))
+    with pytest.raises(InputError, match="another file"):
+        store_run(workspace, MANAGED, other, manifest("second", "ff"))
+
+
+def test_a_run_is_replaced_whole(loaded: GraphTables, database: Database) -> None:
+    smaller = hostile_graph(loaded.run, ["a", "b", "c", "d", "e", "f"])
+    load_run(database, smaller)
+    assert from_database(database, loaded.run) == from_tables(smaller)
+
+
+def test_other_runs_stay(loaded: GraphTables, database: Database) -> None:
+    load_run(database, hostile_graph("neighbour", list("abcdef")))
+    delete_run(database, "neighbour")
+    assert from_database(database, "neighbour") == ([], [])
+    assert from_database(database, loaded.run) == from_tables(loaded)
+
+
+def test_a_run_is_hidden_until_it_is_whole(database: Database) -> None:
+    tables = hostile_graph("hidden", list("abcdef"))
+    load_hidden(database, tables)
+    assert states(database, "hidden") == ["loading"]
+    make_ready(database, "hidden")
+    assert from_database(database, "hidden") == from_tables(tables)
+    delete_run(database, "hidden")
+
+
+@pytest.mark.parametrize("stage", ["storing nodes", "storing relationships"])
+def test_a_broken_load_leaves_nothing_visible(stage: str, database: Database) -> None:
+    def fail(text: str, done: int, total: int) -> None:
+        if text == stage:
+            raise KeyboardInterrupt
+
+    tables = hostile_graph("broken", list("abcdef"))
+    with pytest.raises(KeyboardInterrupt):
+        load_run(database, tables, fail)
+    assert states(database, "broken") == ["loading"]
+    load_run(database, tables)
+    assert from_database(database, "broken") == from_tables(tables)
+    delete_run(database, "broken")
+
+
+def test_half_loaded_runs_are_removed(loaded: GraphTables, database: Database) -> None:
+    load_hidden(database, hostile_graph("half", list("abcdef")))
+    delete_half_loaded(database)
+    assert from_database(database, "half") == ([], [])
+    assert states(database, loaded.run) == ["ready"]
+
+
+def test_relationships_find_their_nodes_by_id(database: Database) -> None:
+    from tracegraph.store.bolt import relationship_query  # noqa: PLC0415
+
+    plan = database.explain(
+        relationship_query("SEQUENTIAL", ["lag_ns"]),
+        {"last": 0, "columns": {"start": [0], "end": [1], "lag_ns": [0]}},
+    )
+    assert str(plan).count("NodeByIdSeek") == 2
+    assert "Scan" not in str(plan)
+
+
+def test_a_broken_import_leaves_no_database(tmp_path: Path) -> None:
+    def fail(text: str, done: int, total: int) -> None:
+        if text == "importing into Neo4j":
+            raise KeyboardInterrupt
+
+    workspace = open_workspace(tmp_path)
+    tables = hostile_graph("import", list("abcdef"))
+    with pytest.raises(KeyboardInterrupt):
+        store_run(workspace, MANAGED, tables, manifest("import"), fail)
+    assert not workspace.has_database()
+    assert workspace.manifests() == []
+    with open_database(workspace, MANAGED) as database:
+        assert database.read("MATCH (n) RETURN n").empty
+
+
+def test_loading_changes_the_state_only() -> None:
+    tables = hostile_graph("state", list("abcdef"))
+    [before], [after] = tables.nodes["Run"].to_pylist(), as_loading(tables).nodes["Run"].to_pylist()
+    assert after == {**before, "state": "loading"}
