@@ -14,7 +14,7 @@ class CallStack:
     `parent`: for each event the index of the innermost event that contains it, -1 for none.
     `piece_*`: stretches with one innermost open event, by lane and time, without holes between the first and
     the last event of a lane; `piece_event` is -1 where no event is open. Zero-length events have no piece.
-    `overruns`: events that end after the event they start in, the largest such overrun, and the first case.
+    `overruns`: number of events that end after the event they start in; `first_overrun`: the first, else -1.
     """
 
     parent: Ints
@@ -23,7 +23,6 @@ class CallStack:
     piece_end: Ints
     piece_event: Ints
     overruns: int
-    largest_overrun_ns: int
     first_overrun: int
 
     def self_time(self, events: Events) -> Ints:
@@ -48,7 +47,6 @@ class _Builder:
         self.end: list[int] = []
         self.event: list[int] = []
         self.overruns = 0
-        self.largest_overrun = 0
         self.first_overrun = -1
 
     def add_lane(self, lane: int, order: Ints, starts: list[int], ends: list[int]) -> None:
@@ -83,7 +81,6 @@ class _Builder:
 
     def _outlived(self, stack: list[tuple[int, int]], event: int, end: int) -> int:
         self.overruns += 1
-        self.largest_overrun = max(self.largest_overrun, end - stack[-1][0])
         if self.first_overrun < 0:
             self.first_overrun = event
         return next((outer for stop, outer in reversed(stack) if stop >= end), -1)
@@ -104,6 +101,5 @@ def nest(events: Events) -> CallStack:
         piece_end=np.array(builder.end, dtype=np.int64),
         piece_event=np.array(builder.event, dtype=np.int64),
         overruns=builder.overruns,
-        largest_overrun_ns=builder.largest_overrun,
         first_overrun=builder.first_overrun,
     )

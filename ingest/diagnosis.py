@@ -17,13 +17,11 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
 
     stack = model.stack
     if stack.overruns:
-        extent = f"by up to {stack.largest_overrun_ns} ns"
-        integrity.add(
-            "outside_parent",
-            "info",
-            stack.overruns,
-            f"events end after the event that they start in, {extent}; {place(stack.first_overrun)}",
+        message = (
+            "events outlive the one they start in, as annotations do with the frame that opens them; "
+            f"the youngest open one counts; {place(stack.first_overrun)}"
         )
+        integrity.add("outside_parent", "info", stack.overruns, message)
     orphans = np.flatnonzero(events.is_gpu & (model.launches.call < 0))
     if len(orphans):
         integrity.add(
@@ -49,9 +47,6 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
         integrity.add("stream_overlap", "info", len(overlaps), message)
     clipped = int((events.on_thread & (events.end > model.window.end)).sum())
     integrity.add("after_window", "info", clipped, "events end after the last one that matters; cut there")
-    processes = len(np.unique(model.lanes.frame.loc[model.lanes.is_thread, "pid"]))
-    if processes > 1:
-        integrity.add("several_processes", "info", processes, "CPU events of several processes in one file")
 
 
 def _overlapping(model: Model) -> Ints:

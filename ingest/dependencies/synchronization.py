@@ -180,7 +180,7 @@ def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[in
         asked.sort_values("at"), frame.sort_values("at"), on="at", by="thread", allow_exact_matches=False
     ).sort_values("row")
     position = {lane: i for i, lane in enumerate(lanes)}
-    return found["stream"].map(position).fillna(-1).to_numpy(dtype=np.int64)
+    return np.asarray(found["stream"].map(position).fillna(-1), dtype=np.int64)
 
 
 def _blocking_copies(collect: _Collector, launches: Launches, names: "pd.Series[str]") -> None:

@@ -21,7 +21,7 @@ def check_trace(trace: TraceFile, has_rank: bool, integrity: Integrity) -> None:
     on_gpu = _among(trace.events, "category", GPU_WORK)
     _check_rank(trace.events, has_rank, on_gpu, integrity)
     _check_processes(trace.events, on_gpu, integrity)
-    _check_launches(trace.events, on_gpu, integrity)
+    _check_calls(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
 
@@ -41,15 +41,10 @@ def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> N
         integrity.add("several_processes", "info", len(pids), f"processes have CPU events: {shown}")
 
 
-def _check_launches(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
-    """GPU work that no call launches, and calls that share a correlation id."""
+def _check_calls(events: pa.Table, integrity: Integrity) -> None:
+    """Calls that share a correlation id."""
     correlation = events["correlation"].fill_null(-1).to_numpy()
-    index = events["source_index"].to_numpy()
     calls = correlation[_is_call(events) & (correlation >= 0)]
-    orphans = index[on_gpu & ~np.isin(correlation, calls)]
-    if len(orphans):
-        message = f"GPU activities have no launching call in the file, the first at source index {orphans[0]}"
-        integrity.add("gpu_without_launch", "info", len(orphans), message)
     ids, counts = np.unique(calls, return_counts=True)
     repeated = ids[counts > 1]
     if len(repeated):

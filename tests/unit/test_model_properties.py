@@ -22,7 +22,7 @@ lengths = st.integers(0, 25)
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[tiny.Row]:
-    """Events that overlap at will on 3 threads, calls and GPU work on 2 streams with clashing correlations."""
+    """Events that overlap at will on 3 threads, calls and GPU work on 2 streams, correlations that clash."""
     out: list[tiny.Row] = []
     for _ in range(draw(st.integers(1, 14))):
         begin, thread = draw(moments), draw(st.integers(1, 3))
