@@ -30,11 +30,18 @@ COMMANDS = {
 _LOG = logging.getLogger("tracegraph")
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 _HELP = ("-h", "--help")
+_HELP_ASKED = "tracegraph.help_asked"
 _INTERRUPTED = 130
 
 
 class CommandTable(click.Group):
     """The commands of `COMMANDS`, each imported only when it is called, so that the help comes at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the global options and note whether the help of a command is asked for."""
+        rest = super().parse_args(ctx, args)
+        ctx.meta[_HELP_ASKED] = any(word in _HELP for word in rest)
+        return rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the help."""
@@ -87,7 +94,7 @@ def cli(
     """Why is this training step slow? Profiler traces as a causal graph in Neo4j."""
     logging.basicConfig(format="%(message)s")
     _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
-    if any(word in _HELP for word in ctx.args):
+    if ctx.meta[_HELP_ASKED]:
         return  # the help of a command needs no workspace
     # Imported here: the help must not wait for pandas and the driver.
     from rich.console import Console  # noqa: PLC0415

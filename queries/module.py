@@ -61,8 +61,9 @@ class Parameter:
 
     def check(self, value: object) -> None:
         """InputError unless `value` has the parameter's type and lies in its bounds, both ends included."""
-        fits = isinstance(value, _PYTHON[self.type]) and (self.type == "BOOLEAN") == isinstance(value, bool)
-        if fits and isinstance(value, int) and self.bounds is not None:
+        allowed = (int, float) if self.type == "FLOAT" else _PYTHON[self.type]
+        fits = isinstance(value, allowed) and (self.type == "BOOLEAN") == isinstance(value, bool)
+        if fits and isinstance(value, (int, float)) and self.bounds is not None:
             fits = self.bounds[0] <= value <= self.bounds[1]
         if not fits:
             raise InputError(

@@ -1,0 +1,79 @@
+"""Runs as queries see them: newest first, ready or not, and what a query is given that the user left out."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from graphs import GPU_STEP, as_table, stored
+
+from tracegraph.queries import inventory
+from tracegraph.queries.catalog import fill, find
+from tracegraph.store.connection import Database
+from tracegraph.store.errors import InputError
+
+RUNS = {"runs-old": ("ready", "2990"), "runs-new": ("ready", "2991"), "runs-loading": ("loading", "2992")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def three_runs(database: Database) -> Iterator[None]:
+    with ExitStack() as graphs:
+        for name, (state, created) in RUNS.items():
+            graph = GPU_STEP.replace("'ready'", f"'{state}'").replace("2024-05-01", created)
+            graphs.enter_context(stored(database, name, graph))
+        yield
+
+
+def test_runs_are_listed_newest_first(database: Database) -> None:
+    rows = inventory.runs(database).head(3)
+    assert as_table(rows[["name", "state", "created", "events", "duration_ns"]])[1:] == [
+        "runs-loading loading 2992 7 130",
+        "runs-new ready 2991 7 130",
+        "runs-old ready 2990 7 130",
+    ]
+
+
+def test_newest_ready_run(database: Database) -> None:
+    assert inventory.newest_ready_run(database)["name"].tolist() == ["runs-new"]
+    assert inventory.ready_run(database) == "runs-new"
+    assert inventory.ready_run(database, "runs-old") == "runs-old"
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [("runs-loading", "'runs-loading' is not completely stored"), ("runs-none", "no run named 'runs-none'")],
+)
+def test_run_that_cannot_be_used(run: str, message: str, database: Database) -> None:
+    with pytest.raises(InputError, match=message):
+        inventory.ready_run(database, run)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "filled"),
+    [
+        ("hotspots", {}, {"run": "runs-new", "start_ns": 0, "end_ns": 130, "chain": 2}),
+        ("hotspots", {"step": 2}, {"run": "runs-new", "start_ns": 45, "end_ns": 100, "chain": 1}),
+        ("hotspots", {"start_ns": 60}, {"run": "runs-new", "start_ns": 60, "end_ns": 130, "chain": 2}),
+        ("gpu_busy", {"end_ns": 90}, {"run": "runs-new", "start_ns": 0, "end_ns": 90}),
+        ("steps", {"run": "runs-old"}, {"run": "runs-old"}),
+        ("runs", {}, {}),
+    ],
+)
+def test_what_is_filled_in(
+    name: str, given: dict[str, object], filled: dict[str, object], database: Database
+) -> None:
+    assert fill(database, find(name), given) == filled
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"step": 3}, "no step 3; present: 1, 2"),
+        ({"step": 1, "start_ns": 0}, "a step gives start_ns, end_ns, chain"),
+        ({"end_ns": 100}, "belong together"),
+        ({"chain": 1}, "belong together"),
+        ({"run": "runs-none"}, "no run named"),
+    ],
+)
+def test_windows_that_cannot_be_filled(given: dict[str, object], message: str, database: Database) -> None:
+    with pytest.raises(InputError, match=message):
+        fill(database, find("hotspots"), given)

@@ -1,0 +1,128 @@
+"""The command line itself: the help comes at once, and every error ends in one line and its exit code."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from tracegraph.cli import main as cli_main
+from tracegraph.cli.main import COMMANDS, main
+from tracegraph.store.errors import InputError, StoreError, TracegraphError
+
+HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")
+
+
+@pytest.fixture
+def run_failing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """Run a command that raises an error; its exit code and what stands on stderr."""
+
+    def run(error: BaseException, *options: str) -> tuple[int, str]:
+        @click.command()
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setattr(cli_main.CommandTable, "get_command", lambda *_: fail)
+        code = main(["--workspace", str(tmp_path), *options, "fail"])
+        return code, capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (InputError("no run named 'x'", "list them"), 2, "tracegraph: no run named 'x'; list them\n"),
+        (StoreError("the server is down"), 3, "tracegraph: the server is down\n"),
+        (TracegraphError("a\n  b\n^"), 1, "tracegraph: a b ^\n"),
+        (InputError("run '\x1b[31m\u202e'"), 2, "tracegraph: run '\\x1b[31m\\u202e'\n"),
+        (KeyError("k"), 1, "tracegraph: unexpected KeyError: 'k'; run tracegraph -v to see where\n"),
+    ],
+)
+def test_error_is_one_line(
+    error: Exception, code: int, line: str, run_failing: Callable[..., tuple[int, str]]
+) -> None:
+    assert run_failing(error) == (code, line)
+
+
+def test_interruption(run_failing: Callable[..., tuple[int, str]]) -> None:
+    code, text = run_failing(KeyboardInterrupt())
+    assert (code, text.strip()) == (130, "")
+
+
+def test_traceback_only_when_asked(
+    run_failing: Callable[..., tuple[int, str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    run_failing(KeyError("k"))
+    assert not caplog.records
+    run_failing(KeyError("k"), "-v")
+    assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("arguments", [["no-such-command"], ["--no-such-option"], ["db", "no-such-command"]])
+def test_wrong_usage(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert "No such" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_every_command(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([flag]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+
+
+def test_help_of_a_command_makes_no_workspace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--workspace", str(tmp_path / "new"), "query", "-h"]) == 0
+    assert "--describe" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from tracegraph.cli.main import main; code = main(['--help']); "
+        f"print([name for name in {HEAVY} if name in sys.modules]); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("tracegraph, version ")
+
+
+def test_completion_script_and_words() -> None:
+    program = "import sys; from tracegraph.cli.main import main; sys.exit(main())"
+
+    def complete(instruction: str, words: str) -> str:
+        environment = {"_TRACEGRAPH_COMPLETE": instruction, "COMP_WORDS": words, "COMP_CWORD": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+        )
+        return done.stdout
+
+    assert "complete" in complete("bash_source", "")
+    assert complete("zsh_complete", "tracegraph --qui").splitlines()[1] == "--quiet"
+
+
+def test_reader_that_goes_away(tmp_path: Path) -> None:
+    program = (
+        "import sys, click; from tracegraph.cli import main as m\n"
+        "show = click.Command('show', callback=lambda: [click.echo('line' * 1000) for _ in range(1000)])\n"
+        "m.CommandTable.get_command = lambda *_: show\n"
+        f"sys.exit(m.main(['--workspace', {str(tmp_path)!r}, 'show']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

@@ -1,0 +1,148 @@
+"""The header of a .cypher file is its signature: what is read from it, and that every file keeps to it."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from tracegraph.queries import module
+from tracegraph.queries.catalog import find, queries
+from tracegraph.queries.module import CypherModule
+from tracegraph.store import schema
+from tracegraph.store.errors import InputError
+
+MODULES = {query.module.name: query.module for query in queries().values()}
+HEADER = """// One sentence.
+// @param run STRING name of the run
+// @param limit INTEGER rows listed, 1..10, default 3
+// @param share FLOAT smallest share
+// @param all BOOLEAN whether all are listed, default false
+// @column name STRING? name of the event
+// Order: name.
+
+MATCH (e:Event {run: $run})
+RETURN e.name AS name
+"""
+LABELS = {node.label for node in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
+TYPES = {kind.type for kind in schema.RELATIONSHIPS}
+PROPERTIES = {p.name for kind in (*schema.NODES, *schema.RELATIONSHIPS) for p in kind.properties}
+WALK = re.compile(r"MATCH \(sink:Chain.*?UNWIND exits AS exit\n", re.DOTALL)
+
+
+def test_header_is_parsed() -> None:
+    parsed = module.parse("example", HEADER)
+    assert parsed.summary == "One sentence."
+    assert [(p.name, p.type, p.bounds, p.default) for p in parsed.parameters] == [
+        ("run", "STRING", None, None),
+        ("limit", "INTEGER", (1, 10), 3),
+        ("share", "FLOAT", None, None),
+        ("all", "BOOLEAN", None, False),
+    ]
+    assert [(c.name, c.type, c.nullable) for c in parsed.columns] == [("name", "STRING", True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n) RETURN n",
+        "// no capital.\nRETURN 1",
+        "// No full stop\nRETURN 1",
+        "// One sentence.\n// @param run TEXT of no type\nRETURN 1",
+        "// One sentence.\n// @column name STRING\nRETURN 1",
+        "// One sentence.\n// Remarks: none\nRETURN 1",
+    ],
+)
+def test_header_out_of_form(text: str) -> None:
+    with pytest.raises(ValueError, match=r"example\.cypher"):
+        module.parse("example", text)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "needs parameter run"),
+        ({"run": "r"}, "needs parameter share"),
+        ({"run": "r", "share": 0.5, "top": 3}, "has no parameter top; example takes: run, limit, share, all"),
+        ({"run": 1, "share": 0.5}, "run=1 is not allowed"),
+        ({"run": "r", "share": 0.5, "limit": 0}, "limit=0 is not allowed"),
+        ({"run": "r", "share": 0.5, "limit": 11}, "limit=11 is not allowed"),
+        ({"run": "r", "share": 0.5, "limit": True}, "limit=True is not allowed"),
+        ({"run": "r", "share": 0.5, "limit": 1.0}, "limit=1.0 is not allowed"),
+        ({"run": "r", "share": 0.5, "all": 1}, "all=1 is not allowed"),
+    ],
+)
+def test_values_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        module.parse("example", HEADER).complete(values)
+
+
+def test_defaults_are_filled_in() -> None:
+    complete = module.parse("example", HEADER).complete({"run": "r", "share": 1})
+    assert complete == {"run": "r", "limit": 3, "share": 1, "all": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [("limit", "7", 7), ("share", "0.5", 0.5), ("all", "True", True), ("run", "7", "7")],
+)
+def test_typed_text(name: str, text: str, value: object) -> None:
+    parameters = {p.name: p for p in module.parse("example", HEADER).parameters}
+    assert parameters[name].parse(text) == value
+
+
+@pytest.mark.parametrize(("name", "text"), [("limit", "7.5"), ("share", "half"), ("all", "1")])
+def test_text_of_another_type(name: str, text: str) -> None:
+    parameters = {p.name: p for p in module.parse("example", HEADER).parameters}
+    with pytest.raises(InputError, match=f"{name}='{text}' is no"):
+        parameters[name].parse(text)
+
+
+def test_every_file_is_in_the_catalog() -> None:
+    stored = {path.name.removesuffix(".cypher") for path in (files("tracegraph.queries") / "cypher").iterdir()}
+    assert stored == set(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_parameters_are_those_of_the_body(name: str) -> None:
+    assert {p.name for p in MODULES[name].parameters} == set(re.findall(r"\$(\w+)", MODULES[name].body))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_names_are_in_the_schema(name: str) -> None:
+    body = MODULES[name].body
+    strings = re.sub(r"'[^']*'", "''", body)
+    assert set(re.findall(r":([A-Z][a-z]\w*)", strings)) <= LABELS
+    assert set(re.findall(r"\b[A-Z]+_[A-Z]+\b|:([A-Z]{2,})\b", strings)) - {""} <= TYPES
+    keys = set(re.findall(r"[{,]\s*(\w+):", strings))
+    assert set(re.findall(r"\b[a-z]\w*\.([a-z]\w*)", strings)) <= PROPERTIES | keys
+    matched = re.findall(r"\(\w*:(\w+) \{([^}]*)\}", strings)
+    for label, pattern in matched:
+        node = next(node for node in schema.NODES if node.label == label)
+        assert set(re.findall(r"(\w+):", pattern)) <= {p.name for p in node.properties}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_query_computes_and_does_not_write(name: str) -> None:
+    body = MODULES[name].body
+    assert "on_critical_path" not in body
+    assert not re.search(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|LOAD)\b", body)
+
+
+def test_all_walks_are_the_same() -> None:
+    walks = {match[0] for found in MODULES.values() if (match := WALK.search(found.text))}
+    assert len(walks) == 1
+    assert sum("LEADS_TO" in found.text for found in MODULES.values()) >= 6
+
+
+def test_unknown_query_and_parameter() -> None:
+    with pytest.raises(InputError, match="no query named 'hotspot'; there are: call_tree, critical_path"):
+        find("hotspot")
+    with pytest.raises(InputError, match="takes: run, start_ns, end_ns, chain, limit, step"):
+        find("hotspots").parse({"top": "3"})
+    with pytest.raises(InputError, match="has no parameter run; it takes none"):
+        find("runs").parse({"run": "x"})
+
+
+def test_body_leaves_comments_out() -> None:
+    example = CypherModule("x", "", (), (), "// $a\nRETURN $b\n  // $c\n")
+    assert example.body == "RETURN $b"
