@@ -1,4 +1,4 @@
-"""A path in few pieces: the longest stretches as they are, what lies between them merged."""
+"""A path in few pieces: long stretches alone, runs on one lane collapsed, the shortest pieces merged."""
 
 from dataclasses import dataclass
 
@@ -6,52 +6,109 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-_SAME = ["lane", "name", "category"]
+from tracegraph.cli.findings import GAP
+
+_LONG_SHARE = 0.01
 _TINY_SHARE = 0.001
 _FEW = 20
+_PARTS = 3
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the rows of one name add to a piece."""
+
+    name: str
+    category: str
+    rows: int
+    duration_ns: int
 
 
 @dataclass(frozen=True)
 class Piece:
     """A part of the path in time order.
 
-    `kept`: neighbouring rows of one name on one lane; otherwise whatever lies between two kept pieces, on
-    `lanes` lanes, beginning on `lane`. `dependency` and `mechanism` say how the path came to the first row.
+    `kept`: a long stretch, or a run of stretches on one lane; `parts` are its largest, by name. Otherwise
+    whatever lies between two kept pieces, on `lanes` lanes, beginning on `lane`, without `parts`.
+    `dependency` and `mechanism` say how the path came to the first row.
     """
 
     kept: bool
     lane: int
     lanes: int
-    name: str
-    category: str
     dependency: str
     mechanism: str
     rows: int
     duration_ns: int
+    parts: tuple[Part, ...]
+
+    @property
+    def category(self) -> str:
+        """Category that stands for the piece: that of its largest part that is no gap, if it has one."""
+        return next((part.category for part in self.parts if part.category != GAP), GAP)
 
 
 def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
-    """Return at most `most` pieces that tile the path (PATH_COLUMNS), as many of them kept as fit.
-
-    Stretches below a thousandth of the path are kept only while there are few.
-    """
-    stretches = _stretches(path)
+    """Return at most `most` pieces that tile the path (PATH_COLUMNS), the longest of them kept."""
+    rows = path.assign(duration_ns=path["end_ns"] - path["start_ns"], rows=1)
+    same = ["lane", "name", "category"]
+    stretches = _merge(rows, _changes(rows[same]))
     lengths = stretches["duration_ns"].to_numpy()
+    is_long = lengths >= _LONG_SHARE * lengths.sum()
+    runs = _changes(stretches[["lane"]]) | is_long | _after(is_long)
+    kept = _choose(_merge(stretches, runs)["duration_ns"].to_numpy(), most)
+    run_of_stretch = runs.cumsum() - 1
+    piece_of_run = (kept | _after(kept)).cumsum() - 1
+    stretches = stretches.assign(piece=piece_of_run[run_of_stretch], kept=kept[run_of_stretch])
+    parts = _parts(stretches[stretches["kept"]])
+    pieces = stretches.groupby("piece", sort=True).agg(
+        kept=("kept", "first"),
+        lane=("lane", "first"),
+        lanes=("lane", "nunique"),
+        dependency=("dependency", "first"),
+        mechanism=("mechanism", "first"),
+        rows=("rows", "sum"),
+        duration_ns=("duration_ns", "sum"),
+    )
+    return [Piece(**row, parts=parts.get(place, ())) for place, row in enumerate(pieces.to_dict("records"))]
+
+
+def _choose(lengths: npt.NDArray[np.int64], most: int) -> Mask:
+    """Return which runs are kept: the longest, as many as give at most `most` pieces.
+
+    Runs below a thousandth of the path are kept only while there are few.
+    """
     order = np.argsort(-lengths, kind="stable")
     worth = int((lengths >= _TINY_SHARE * lengths.sum()).sum())
     least, greatest = 0, min(len(order), most, max(worth, _FEW))
     while least < greatest:
         middle = (least + greatest + 1) // 2
-        if _starts(_mask(order, middle)).sum() <= most:
+        kept = _mask(order, middle)
+        if (kept | _after(kept)).sum() <= most:
             least = middle
         else:
             greatest = middle - 1
-    kept = _mask(order, least)
-    groups = stretches.assign(kept=kept).groupby(_starts(kept).cumsum(), sort=False)
-    pieces = groups.agg(
-        kept=("kept", "first"),
+    return _mask(order, least)
+
+
+def _parts(stretches: pd.DataFrame) -> dict[int, tuple[Part, ...]]:
+    """Return the largest parts of each piece."""
+    groups = stretches.groupby(["piece", "name", "category"], as_index=False, sort=True)[
+        ["rows", "duration_ns"]
+    ].sum()
+    largest = groups.sort_values(["piece", "duration_ns"], ascending=[True, False], kind="stable")
+    parts: dict[int, tuple[Part, ...]] = {}
+    for piece, *part in largest.groupby("piece", sort=True).head(_PARTS).itertuples(index=False, name=None):
+        parts[piece] = (*parts.get(piece, ()), Part(*part))
+    return parts
+
+
+def _merge(rows: pd.DataFrame, starts: Mask) -> pd.DataFrame:
+    """Return each group of rows as one; a group begins where `starts` is true."""
+    return rows.groupby(starts.cumsum(), sort=False).agg(
         lane=("lane", "first"),
-        lanes=("lane", "nunique"),
         name=("name", "first"),
         category=("category", "first"),
         dependency=("dependency", "first"),
@@ -59,32 +116,20 @@ def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
         rows=("rows", "sum"),
         duration_ns=("duration_ns", "sum"),
     )
-    return [Piece(*row) for row in pieces.itertuples(index=False, name=None)]
 
 
-def _stretches(path: pd.DataFrame) -> pd.DataFrame:
-    """Return neighbouring rows of one name on one lane as one row each."""
-    rows = path.assign(duration_ns=path["end_ns"] - path["start_ns"])
-    changed = rows[_SAME].ne(rows[_SAME].shift()).any(axis=1)
-    return rows.groupby(changed.cumsum().to_numpy(), sort=False).agg(
-        lane=("lane", "first"),
-        name=("name", "first"),
-        category=("category", "first"),
-        dependency=("dependency", "first"),
-        mechanism=("mechanism", "first"),
-        rows=("lane", "size"),
-        duration_ns=("duration_ns", "sum"),
-    )
+def _changes(values: pd.DataFrame) -> Mask:
+    return values.ne(values.shift()).any(axis=1).to_numpy(dtype=bool)
 
 
-def _mask(order: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.bool_]:
+def _after(mask: Mask) -> Mask:
+    """Return which rows follow one in the mask; the first row does."""
+    after = np.roll(mask, 1)
+    after[:1] = True
+    return after
+
+
+def _mask(order: npt.NDArray[np.intp], count: int) -> Mask:
     mask = np.zeros(len(order), dtype=bool)
     mask[order[:count]] = True
     return mask
-
-
-def _starts(kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return where a piece begins: at each kept stretch and right after one."""
-    after = np.roll(kept, 1)
-    after[:1] = True
-    return np.logical_or(kept, after)

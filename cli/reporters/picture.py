@@ -1,12 +1,12 @@
-"""The picture of a critical path: its longest stretches in time order, a column a lane, as DOT."""
+"""The picture of a critical path: its longest pieces in time order, a column a lane, as DOT."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import graphviz
 import pandas as pd
 
 from tracegraph.cli.findings import GAP
-from tracegraph.cli.reporters.collapse import Piece, collapse
+from tracegraph.cli.reporters.collapse import Part, Piece, collapse
 from tracegraph.cli.reporters.dot import PALE, dot_label, new_graph
 from tracegraph.cli.reporters.palette import category_colour, dependency_colour, tint
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
@@ -59,22 +59,39 @@ def _add_lanes(graph: "graphviz.Digraph", lanes: pd.DataFrame, pieces: Sequence[
 
 def _add_piece(graph: "graphviz.Digraph", piece: Piece, index: int, share: float) -> None:
     size = f"{format_ns(piece.duration_ns)} · {format_share(share)}"
-    attributes: dict[str, str] = {}
     if not piece.kept:
         lanes = f" on {piece.lanes} lanes" if piece.lanes > 1 else ""
         text = f"… {plural(piece.rows, 'stretch', 'stretches')}{lanes}, {size}"
-        attributes |= _LEFT_OUT
-    else:
-        times = f" × {piece.rows:,}" if piece.rows > 1 else ""
-        text = f"{dot_label(piece.name, _NAME_CELLS)}{times}\\n{size}"
-        attributes |= {
-            "fillcolor": tint(category_colour(piece.category)),
-            "color": category_colour(piece.category),
-            "penwidth": f"{1 + 4 * min(share, 1):.2f}",
-        }
-        if piece.category == GAP:
-            attributes |= {"style": "filled,rounded,dashed", "color": PALE}
-    graph.node(f"piece{index}", text, attributes)
+        graph.node(f"piece{index}", text, _LEFT_OUT)
+        return
+    attributes = {
+        "fillcolor": tint(category_colour(piece.category)),
+        "color": category_colour(piece.category),
+        "penwidth": f"{1 + 4 * min(share, 1):.2f}",
+    }
+    if piece.category == GAP:
+        attributes |= {"style": "filled,rounded,dashed", "color": PALE}
+    graph.node(f"piece{index}", "\\n".join(_lines(piece, size)), attributes)
+
+
+def _lines(piece: Piece, size: str) -> Iterator[str]:
+    """Yield the label's lines: a single name with its size, else the size and what it is made of."""
+    if sum(part.rows for part in piece.parts) == piece.rows and len(piece.parts) == 1:
+        yield _part_text(piece.parts[0])
+        yield size
+        return
+    yield size
+    for part in piece.parts:
+        yield f"{_part_text(part)}, {format_ns(part.duration_ns)}"
+    rows = piece.rows - sum(part.rows for part in piece.parts)
+    if rows:
+        rest_ns = piece.duration_ns - sum(part.duration_ns for part in piece.parts)
+        yield f"… {plural(rows, 'stretch', 'stretches')}, {format_ns(rest_ns)}"
+
+
+def _part_text(part: Part) -> str:
+    times = f" × {part.rows:,}" if part.rows > 1 else ""
+    return f"{dot_label(part.name, _NAME_CELLS)}{times}"
 
 
 def _add_hand_over(graph: "graphviz.Digraph", before: Piece, piece: Piece, index: int) -> None:

@@ -291,8 +291,12 @@
         pen.moveTo(x(at), TOP - 6);
         pen.lineTo(x(at), height);
         pen.stroke();
-        pen.fillText(duration(at), x(at) + 3, 10);
+        if (x(at) < width - 60) pen.fillText(tick(at), x(at) + 3, 10);
       }
+    }
+
+    function tick(ns) {
+      return duration(ns).replace(/\.?0+ /, " ");
     }
 
     function work(pen, lane) {
