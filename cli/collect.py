@@ -2,19 +2,20 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import pandas as pd
 
-from tracegraph.cli.findings import Findings, RunDetails, Source
-from tracegraph.queries import inventory, path, timeline, windows
+from tracegraph.cli.findings import TOPICS, Findings, RunDetails, Source
+from tracegraph.queries import events, inventory, path, timeline, windows
 from tracegraph.store.connection import Database
 from tracegraph.store.progress import Progress
 
 Answer = TypeVar("Answer")
 _PIXELS = 4_000
 _STAGES = 4
+_MOST_NAMED = 100_000
 
 
 class _Stages:
@@ -70,7 +71,14 @@ def collect_findings(
         timeline=drawn,
         gpu=timeline.gpu_busy(*window),
         steps=inventory.steps(database, run),
+        topics={topic: _named(database, run, beginnings) for topic, beginnings in TOPICS.items()},
     )
+
+
+def _named(database: Database, run: str, beginnings: Sequence[str]) -> pd.DataFrame:
+    """Return the longest events on lanes whose name has one of the beginnings."""
+    found = [events.events_named(database, run, name, limit=_MOST_NAMED) for name in beginnings]
+    return pd.concat(found)[["lane", "start_ns", "end_ns"]].dropna().astype("int64")
 
 
 def _details(database: Database, run: str, timings_s: Mapping[str, float]) -> RunDetails:

@@ -13,6 +13,12 @@ PATH_COLUMNS = (
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
 GAP = "gap"
+DATA_LOADING, COMMUNICATION = "data loading", "communication"
+TOPICS = {
+    DATA_LOADING: ("enumerate(DataLoader)", "torch/utils/data/dataloader.py"),
+    COMMUNICATION: ("nccl", "rccl", "gloo:", "mpi:", "ucc:", "xccl:", "c10d::", "record_param_comms"),
+}
+"""Beginnings of the names of events that are about a topic, with all that runs inside them."""
 _STEP_PREFIX = "ProfilerStep#"
 _ANNOTATION = "user_annotation"
 
@@ -53,6 +59,7 @@ class Findings:
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns.
+    `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
     """
 
     details: RunDetails
@@ -66,6 +73,7 @@ class Findings:
     timeline: pd.DataFrame
     gpu: pd.DataFrame
     steps: pd.DataFrame
+    topics: Mapping[str, pd.DataFrame]
 
     @property
     def length_ns(self) -> int:

@@ -3,15 +3,12 @@
 import re
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import Findings
+from tracegraph.cli.findings import COMMUNICATION, DATA_LOADING, Findings
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
 
-_DATA_LOADING = re.compile(r"dataloader|data_loader|next_batch|prefetch_?generator", re.IGNORECASE)
-_COMMUNICATION = re.compile(
-    r"nccl|rccl|^c10d::|^gloo:|^mpi:|^record_param_comms|oneccl|deep_?ep", re.IGNORECASE
-)
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
 )
@@ -29,22 +26,25 @@ class Measured:
 
 
 def data_loading(findings: Findings) -> Measured | None:
-    """Share of the path in events named after data loading."""
-    return _named(findings, _DATA_LOADING, "in events named after data loading")
+    """Share of the path in the DataLoader, with all that runs inside it."""
+    return _about(findings, DATA_LOADING, "inside the DataLoader")
 
 
 def communication(findings: Findings) -> Measured | None:
-    """Share of the path in collectives and their calls."""
-    return _named(findings, _COMMUNICATION, "in collectives and their calls")
+    """Share of the path in collectives and their calls, with all that runs inside them."""
+    return _about(findings, COMMUNICATION, "in collectives and their calls")
 
 
 def allocation(findings: Findings) -> Measured | None:
     """Share of the path in calls that allocate or free memory."""
-    return _named(findings, _ALLOCATION, "in calls that allocate or free memory")
+    codes, names = pd.factorize(findings.path["name"])
+    allocates = np.array([bool(_ALLOCATION.search(str(name))) for name in names], dtype=bool)
+    spent = int(findings.durations[allocates[codes]].sum())
+    return _measured(findings, spent, "in calls that allocate or free memory")
 
 
 def synchronization(findings: Findings) -> Measured | None:
-    """Share of the path on the CPU from a return out of a wait for the GPU to the next launch."""
+    """Share of the path on the CPU after a return from a wait for the GPU, until it goes to the GPU again."""
     on_gpu = _on_gpu(findings)
     returned = ~on_gpu & on_gpu.shift(fill_value=False) & findings.path["dependency"].eq("SYNCHRONIZATION")
     if not returned.any():
@@ -53,7 +53,8 @@ def synchronization(findings: Findings) -> Measured | None:
     after = block.isin(block[returned]) & ~on_gpu
     spent = int(findings.durations[after].sum())
     times = plural(int(returned.sum()), "time")
-    return _measured(findings, spent, f"on the CPU between a wait for the GPU and the next launch ({times})")
+    where = f"on the CPU after a wait for the GPU ({times}), until the path goes to the GPU again"
+    return _measured(findings, spent, where)
 
 
 def launch_overhead(findings: Findings) -> Measured | None:
@@ -150,11 +151,28 @@ def inferred(findings: Findings) -> Measured | None:
     return Measured(share, f"{format_share(share)} of the changes of lane: {count:,} of {int(moved.sum()):,}")
 
 
-def _named(findings: Findings, pattern: "re.Pattern[str]", where: str) -> Measured | None:
-    codes, names = pd.factorize(findings.path["name"])
-    matches = pd.Series([bool(pattern.search(str(name))) for name in names], dtype=bool).take(codes)
-    rows = matches.set_axis(findings.path.index) & ~findings.is_gap
-    return _measured(findings, int(findings.durations[rows].sum()), where)
+def _about(findings: Findings, topic: str, where: str) -> Measured | None:
+    """Measure the time on the path while an event of the topic is open on the same lane."""
+    spent = 0
+    for lane, events in findings.topics[topic].groupby("lane"):
+        rows = findings.path[findings.path["lane"] == lane]
+        spent += covered_ns(rows, events)
+    return _measured(findings, spent, where)
+
+
+def covered_ns(rows: pd.DataFrame, events: pd.DataFrame) -> int:
+    """Return how long at least one of `events` is open during `rows`; both have start_ns and end_ns."""
+    ordered = events.sort_values("start_ns")
+    starts = ordered["start_ns"].to_numpy()
+    reached = np.maximum.accumulate(ordered["end_ns"].to_numpy())
+    # An event counts from where those before it have ended.
+    starts = np.maximum(starts, np.concatenate([starts[:1], reached[:-1]]))
+    lengths = np.concatenate([[0], np.cumsum(reached - starts)])
+    times = rows[["start_ns", "end_ns"]].to_numpy()
+    place = np.searchsorted(starts, times, side="right")
+    open_ns = np.minimum(times, reached[place - 1]) - starts[place - 1]
+    before = np.where(place > 0, lengths[place - 1] + open_ns, 0)
+    return int((before[:, 1] - before[:, 0]).sum())
 
 
 def _on_gpu(findings: Findings) -> "pd.Series[bool]":

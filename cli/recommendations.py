@@ -49,7 +49,7 @@ RULES = (
     ),
     Rule(
         "synchronization",
-        "The CPU waits for the GPU, then the GPU waits for the CPU",
+        "The path returns from the GPU to the CPU at synchronisations",
         0.05,
         metrics.synchronization,
         "Look for .item(), .cpu(), .tolist(), printed tensors, nonzero() or torch.cuda.synchronize() in the "

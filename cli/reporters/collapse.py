@@ -1,6 +1,7 @@
 """A path in few pieces: long stretches alone, runs on one lane collapsed, the shortest pieces merged."""
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +73,8 @@ def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
         rows=("rows", "sum"),
         duration_ns=("duration_ns", "sum"),
     )
-    return [Piece(**row, parts=parts.get(place, ())) for place, row in enumerate(pieces.to_dict("records"))]
+    records = cast("list[dict[str, Any]]", pieces.to_dict("records"))
+    return [Piece(**row, parts=parts.get(place, ())) for place, row in enumerate(records)]
 
 
 def _choose(lengths: npt.NDArray[np.int64], most: int) -> Mask:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, TOPICS, Findings, RunDetails, Source
 
 LANES = pd.DataFrame(
     [
@@ -89,6 +89,7 @@ def make_findings() -> FindingsFactory:
                 {"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}
             ),
             steps=pd.DataFrame(steps),
+            topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
         )
         return replace(findings, **changes)  # type: ignore[arg-type]
 
