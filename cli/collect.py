@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import pandas as pd
@@ -15,7 +15,6 @@ from tracegraph.store.progress import Progress
 Answer = TypeVar("Answer")
 _PIXELS = 4_000
 _STAGES = 4
-_MOST_NAMED = 100_000
 
 
 class _Stages:
@@ -71,14 +70,14 @@ def collect_findings(
         timeline=drawn,
         gpu=timeline.gpu_busy(*window),
         steps=inventory.steps(database, run),
-        topics={topic: _named(database, run, beginnings) for topic, beginnings in TOPICS.items()},
+        topics=_topics(*window),
     )
 
 
-def _named(database: Database, run: str, beginnings: Sequence[str]) -> pd.DataFrame:
-    """Return the longest events on lanes whose name has one of the beginnings."""
-    found = [events.events_named(database, run, name, limit=_MOST_NAMED) for name in beginnings]
-    return pd.concat(found)[["lane", "start_ns", "end_ns"]].dropna().astype("int64")
+def _topics(database: Database, run: str, start_ns: int, end_ns: int) -> dict[str, pd.DataFrame]:
+    wanted = "\n".join(beginning for beginnings in TOPICS.values() for beginning in beginnings)
+    found = events.events_about(database, run, start_ns, end_ns, wanted)
+    return {topic: found[found["beginning"].isin(beginnings)] for topic, beginnings in TOPICS.items()}
 
 
 def _details(database: Database, run: str, timings_s: Mapping[str, float]) -> RunDetails:

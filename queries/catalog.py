@@ -36,6 +36,7 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     timeline.lane_timeline,
     timeline.lane_dependencies,
     events.events_named,
+    events.events_about,
     events.call_tree,
     events.launches,
     events.event_causes,

@@ -14,6 +14,13 @@ def events_named(database: Database, run: str, name: str, limit: int = 20) -> pd
     return load("events_named").run(database, run=run, name=name, limit=limit)
 
 
+def events_about(database: Database, run: str, start_ns: int, end_ns: int, beginnings: str) -> pd.DataFrame:
+    """Where events run whose names begin in one of several ways (one a line): beginning, lane, start, end."""
+    return load("events_about").run(
+        database, run=run, start_ns=start_ns, end_ns=end_ns, beginnings=beginnings
+    )
+
+
 def call_tree(
     database: Database, run: str, source_index: int, rank: int = 0, *, depth: int = 3, limit: int = 200
 ) -> pd.DataFrame:

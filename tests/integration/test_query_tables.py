@@ -95,6 +95,10 @@ CASES = {
         rank source_index name category lane start_ns end_ns duration_ns self_ns step
         0 0 step user_annotation 0 0 130 130 - -
         0 3 sync cuda_runtime 0 50 110 60 - -""",
+    "events_about beginnings=s end_ns=100": """
+        beginning lane start_ns end_ns
+        s 0 0 130
+        s 0 50 110""",
     "call_tree source_index=0": """
         depth source_index parent name category start_ns end_ns duration_ns self_ns
         0 0 - step user_annotation 0 130 130 -
