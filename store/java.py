@@ -45,6 +45,7 @@ def server_command(home: Path) -> list[str]:
         "org.neo4j.server.CommunityEntryPoint",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",
+        "--console-mode",  # else nothing of its log reaches the console
     ]
 
 
@@ -68,7 +69,7 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
     """Run one `neo4j-admin` command in `home` and return what it printed.
 
     Raises:
-        StoreError: the command failed; holds the last lines of its output.
+        StoreError: the command failed; says why.
     """
     done = subprocess.run(
         [*_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC"), "org.neo4j.cli.AdminTool", *arguments],
@@ -83,16 +84,17 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
     )
     if done.returncode:
         raise StoreError(
-            f"neo4j-admin {arguments[0]} failed in {home}: {last_lines(done.stdout)}",
+            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(done.stdout)}",
             "run `tracegraph doctor`",
         )
     return done.stdout
 
 
-def last_lines(text: str, count: int = 5) -> str:
-    """The last `count` lines of a log that say something, without the frames of stack traces."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("\tat ")]
-    return " | ".join(lines[-count:])
+def cause_in(log: str) -> str:
+    """What a log says went wrong: its innermost cause, else its last lines."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])
 
 
 def _java(*flags: str) -> list[str]:

@@ -19,7 +19,7 @@ from tracegraph.store.errors import StoreError
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
-_START_LIMIT_S = 120.0
+_START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _STOP_GRACE_S = 15.0
 _POLL_S = 0.05
 _ATTEMPTS = 3
@@ -149,13 +149,13 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
         progress("starting Neo4j", 0, 0)
         if running(workspace) is None:
             raise StoreError(
-                f"Neo4j ended while starting: {java.last_lines(_log(workspace.neo4j_home))}",
+                f"Neo4j ended while starting: {java.cause_in(_log(workspace.neo4j_home))}",
                 f"see {workspace.neo4j_home / 'logs'}, or run `tracegraph doctor`",
             )
         if time.monotonic() > limit:
             raise StoreError(
                 f"Neo4j did not answer within {_START_LIMIT_S:.0f} s: "
-                f"{java.last_lines(_log(workspace.neo4j_home))}",
+                f"{java.cause_in(_log(workspace.neo4j_home))}",
                 f"see {workspace.neo4j_home / 'logs'}",
             )
         time.sleep(_POLL_S)

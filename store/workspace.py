@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import platformdirs
 
-from tracegraph.store.errors import StoreError
+from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables, load_graph
 
@@ -61,15 +61,15 @@ class Workspace:
         """Folder of a run; any name is a safe file name here.
 
         Raises:
-            StoreError: the name is too long for a file name.
+            InputError: the name is empty or too long for a file name.
         """
         encoded = quote(name, safe=" ()[]{}=,+@")
         if encoded.startswith("."):
             encoded = "%2E" + encoded[1:]
         if not encoded or len(encoded) > _LONGEST_FILE_NAME:
-            raise StoreError(
+            raise InputError(
                 f"the run name {name[:40]!r} cannot be a folder's name ({len(encoded)} characters)",
-                "choose a shorter one with --run",
+                "choose another one with --run",
             )
         return self.runs_dir / encoded
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 
-
 from tracegraph.store.connection import Database
 from tracegraph.store.tables import GraphTables
 
@@ -13,15 +12,17 @@ Export = tuple[list[str], list[str]]
 
 def from_database(database: Database, run: str) -> Export:
     """Nodes and relationships of a run with all labels and properties, sorted."""
-    nodes = database.read(f"{_NODES} RETURN labels(n) AS l, properties(n) AS p", {"run": run})
+    nodes = database.read(f"{_NODES} RETURN labels(n), properties(n)", {"run": run})
     edges = database.read(
-        f"{_NODES} MATCH (n)-[r]->(m) RETURN labels(n) AS l, properties(n) AS p, type(r) AS t, "
-        "properties(r) AS q, labels(m) AS k, properties(m) AS o",
+        f"{_NODES} MATCH (n)-[r]->(m) "
+        "RETURN labels(n), properties(n), type(r), properties(r), labels(m), properties(m)",
         {"run": run},
     )
     return (
-        sorted(_node(l, p) for l, p in nodes.itertuples(index=False)),
-        sorted(_edge(_node(l, p), t, q, _node(k, o)) for l, p, t, q, k, o in edges.itertuples(index=False)),
+        sorted(_node(*row) for row in nodes.itertuples(index=False)),
+        sorted(
+            _edge(_node(*row[:2]), row[2], row[3], _node(*row[4:])) for row in edges.itertuples(index=False)
+        ),
     )
 
 

@@ -1,0 +1,137 @@
+"""The managed server's life: started once, found again, stopped, and back after every kind of kill."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tracegraph.store import server
+from tracegraph.store.config import Ports
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.errors import StoreError
+from tracegraph.store.session import find_server, open_database, start_server, stop_server
+from tracegraph.store.workspace import Workspace, open_workspace
+
+MANAGED = ConnectionSettings()
+_HOLD = """
+import sys, time
+from pathlib import Path
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.session import open_database
+from tracegraph.store.workspace import open_workspace
+with open_database(open_workspace(Path(sys.argv[1])), ConnectionSettings()) as database:
+    database.write("CREATE (:Survivor)")
+    print("open", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace whose server these tests may kill."""
+    workspace = open_workspace(tmp_path_factory.mktemp("server"))
+    yield workspace
+    stop_server(workspace)
+
+
+def server_pid(workspace: Workspace) -> int:
+    state = find_server(workspace)
+    assert state is not None
+    return state.pid
+
+
+def count(workspace: Workspace) -> int:
+    with open_database(workspace, MANAGED) as database:
+        return int(database.read("MATCH (n:Survivor) RETURN count(n) AS n")["n"].iloc[0])
+
+
+def test_two_commands_share_one_server_and_the_last_stops_it(own: Workspace) -> None:
+    def use(seconds: float) -> int:
+        with open_database(own, MANAGED) as database:
+            time.sleep(seconds)
+            assert database.read("RETURN 1 AS one")["one"].tolist() == [1]
+            return server_pid(own)
+
+    begun = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        pids = set(pool.map(use, [0, 2]))
+    print(f"two commands, start to stop: {time.monotonic() - begun:.1f} s")
+    assert len(pids) == 1
+    assert find_server(own) is None
+    assert not psutil.pid_exists(pids.pop())
+
+
+def test_it_comes_back_after_every_kind_of_kill(own: Workspace) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(own.root)], stdout=subprocess.PIPE, text=True
+    )
+    assert command.stdout is not None
+    assert command.stdout.readline() == "open\n"
+    pid = server_pid(own)
+    with pytest.raises(StoreError, match="another command uses"):
+        stop_server(own)
+    # The command dies without a word: its server stays, is found, serves and is stopped by the next one.
+    command.kill()
+    command.wait()
+    with open_database(own, MANAGED):
+        assert server_pid(own) == pid
+        # The server dies: the next command starts another, and what was committed is there.
+        psutil.Process(pid).kill()
+        psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
+    assert find_server(own) is None
+    assert count(own) == 1
+    # A server that no state file knows is ended, since it holds the files.
+    start_server(own)
+    own.server_file.unlink()
+    assert count(own) == 1
+    assert find_server(own) is None
+
+
+def test_a_kept_server_stays_private_and_serves_the_browser(
+    own: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first choice of ports is taken by another server before ours starts.
+    free = server._free_ports()
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        taken = listener.getsockname()[1]
+        choices = iter([Ports(taken, free.http)])
+        real = server._free_ports
+        monkeypatch.setattr(server, "_free_ports", lambda: next(choices, None) or real())
+        begun = time.monotonic()
+        state = start_server(own)
+        print(f"start with one retry: {time.monotonic() - begun:.1f} s")
+    with open_database(own, MANAGED):
+        pass
+    assert server_pid(own) == state.pid
+    listening = {
+        item.laddr.ip
+        for item in psutil.Process(state.pid).net_connections("inet")
+        if item.status == psutil.CONN_LISTEN
+    }
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert own.password_file.stat().st_mode & 0o777 == 0o600
+    password = own.password_file.read_text().strip()
+    assert not [p for p in psutil.process_iter(["cmdline"]) if password in " ".join(p.info["cmdline"] or [])]
+    with urllib.request.urlopen(state.ports.browser) as page:
+        assert b"<title>Neo4j Browser" in page.read()
+    begun = time.monotonic()
+    assert stop_server(own)
+    print(f"stop: {time.monotonic() - begun:.2f} s")
+    assert not stop_server(own)
+
+
+def test_a_failed_start_shows_the_servers_words(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    (workspace.neo4j_home / "data").mkdir(parents=True)
+    (workspace.neo4j_home / "data" / "databases").write_text("a file where a folder must be")
+    with pytest.raises(StoreError, match=r"Neo4j ended while starting: .*databases"):
+        start_server(workspace)
+    assert find_server(workspace) is None

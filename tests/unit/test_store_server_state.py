@@ -1,0 +1,108 @@
+"""The managed server's files: settings, state, locks; no server runs here."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tracegraph.store import java, server
+from tracegraph.store.config import Ports, configuration
+from tracegraph.store.locks import lock, try_lock
+from tracegraph.store.workspace import Workspace, open_workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return open_workspace(tmp_path)
+
+
+def test_the_server_is_private_and_takes_no_files() -> None:
+    settings = dict(line.split("=", 1) for line in configuration(Ports(1, 2)).splitlines())
+    expected = {
+        "server.default_listen_address": "127.0.0.1",
+        "server.bolt.listen_address": "127.0.0.1:1",
+        "server.http.listen_address": "127.0.0.1:2",
+        "server.https.enabled": "false",
+        "dbms.security.auth_enabled": "true",
+        "dbms.usage_report.enabled": "false",
+        "dbms.security.allow_csv_import_from_file_urls": "false",
+        "internal.dbms.cypher_ip_blocklist": "0.0.0.0/0,::/0",
+        "db.logs.query.enabled": "OFF",
+        "internal.server.bolt.thread_pool_shutdown_wait_time": "0s",
+    }
+    assert {name: settings.get(name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "",
+        "{}",
+        "[1]",
+        '{"pid": "x", "bolt": 1, "http": 2, "keep": false}',
+        json.dumps({"pid": os.getpid(), "bolt": 1, "http": 2, "keep": True}),  # a reused pid
+        json.dumps({"pid": 2**22 + 1, "bolt": 1, "http": 2, "keep": True}),  # no such process
+        json.dumps({"pid": -1, "bolt": 1, "http": 2, "keep": True}),
+    ],
+)
+def test_a_state_file_alone_is_no_server(content: str | None, workspace: Workspace) -> None:
+    if content is not None:
+        workspace.server_file.write_text(content)
+    assert server.running(workspace) is None
+    assert server.stop(workspace) is False
+    assert not workspace.server_file.exists()
+
+
+def test_a_server_is_known_by_its_home(tmp_path: Path) -> None:
+    command = java.server_command(tmp_path / "a b")
+    assert java.is_server(command, tmp_path / "a b")
+    assert not java.is_server(command, tmp_path / "a")
+
+
+@pytest.mark.parametrize(("mib", "heap"), [(256, "-Xmx512m"), (8192, "-Xmx2048m"), (1 << 20, "-Xmx4096m")])
+def test_the_heap_fits_the_machine(mib: int, heap: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "memory_mib", lambda: mib)
+    assert heap in java.server_command(Path("home"))
+
+
+@pytest.mark.parametrize(("limit", "mib"), [("max", None), ("1073741824", 1024), (None, None)])
+def test_a_containers_limit_counts(
+    limit: str | None, mib: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if limit is not None:
+        (tmp_path / "max").write_text(limit + "\n")
+    whole = java.memory_mib()
+    monkeypatch.setattr(java, "_CGROUP_LIMIT", tmp_path / "max")
+    assert java.memory_mib() == (mib or whole) or limit == "max"
+
+
+def test_java_gets_no_flags_of_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
+    assert "JAVA_TOOL_OPTIONS" not in java.environment(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        ("", ""),
+        ("one\n\ntwo\n", "one | two"),
+        (
+            "ERROR Failed\n\tat a.b\nCaused by: outer\n\tat c\nCaused by: inner: why\n\t... 3 more\nINFO bye",
+            "inner: why",
+        ),
+    ],
+)
+def test_the_innermost_cause_is_told(log: str, cause: str) -> None:
+    assert java.cause_in(log) == cause
+
+
+def test_locks_admit_sharers_and_one_owner(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "lock"
+    with lock(path, shared=True), lock(path, shared=True), try_lock(path) as alone:
+        assert not alone
+    with try_lock(path) as alone, try_lock(path) as second:
+        assert (alone, second) == (True, False)
+    with try_lock(path) as alone:
+        assert alone

@@ -1,0 +1,147 @@
+"""A workspace keeps runs whole under any name, and says clearly what it cannot use."""
+
+import json
+from pathlib import Path
+
+import pytest
+from export import from_tables
+from hostile import hostile_graph
+
+from tracegraph.store import session
+from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace, open_workspace
+
+NAMES = [
+    "plain",
+    "../up",
+    "..",
+    ".",
+    ".hidden",
+    "a/b",
+    "nul\x00",
+    "space and ümlaut",
+    "CON:",
+    "%2E",
+    "-rf",
+    "*",
+]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return open_workspace(tmp_path / "made" / "on demand")
+
+
+def small(run: str, first: str = "a") -> GraphTables:
+    return hostile_graph(run, [first, *"bcdef"])
+
+
+def keep(workspace: Workspace, run: str, first: str = "a", created: str = "1") -> Path:
+    return workspace.save_run(small(run, first), {"run": run, "created": created})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_is_one_folder_below_runs(name: str, workspace: Workspace) -> None:
+    folder = keep(workspace, name)
+    assert folder.parent == workspace.runs_dir
+    assert not folder.name.startswith(".")
+    assert from_tables(workspace.load_run(name)) == from_tables(small(name))
+    assert workspace.manifests() == [{"run": name, "created": "1"}]
+    workspace.delete_run(name)
+    assert workspace.manifests() == []
+
+
+def test_names_do_not_meet(workspace: Workspace) -> None:
+    assert len({workspace.run_folder(name) for name in NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300, "ü" * 100])
+def test_a_name_that_no_folder_can_have_is_refused(name: str, workspace: Workspace) -> None:
+    with pytest.raises(InputError, match="run name"):
+        workspace.run_folder(name)
+
+
+def test_runs_are_listed_oldest_first(workspace: Workspace) -> None:
+    for name, created in (("b", "2"), ("c", "3"), ("a", "1")):
+        keep(workspace, name, created=created)
+    assert [entry["run"] for entry in workspace.manifests()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("failing", ["save", "sync"])
+def test_a_failed_save_leaves_the_old_run(
+    failing: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    keep(workspace, "run", "old")
+    with monkeypatch.context() as patch:
+        patch.setattr(*{"save": (GraphTables, "save"), "sync": ("os.fsync",)}[failing], fail)
+        with pytest.raises(StoreError, match="No space left"):
+            keep(workspace, "run", "new")
+    assert from_tables(workspace.load_run("run")) == from_tables(small("run", "old"))
+    keep(workspace, "run", "new")
+    assert from_tables(workspace.load_run("run")) == from_tables(small("run", "new"))
+    assert [path.name for path in workspace.runs_dir.iterdir()] == ["run"]
+
+
+def test_an_absent_run_is_named(workspace: Workspace) -> None:
+    assert workspace.manifest("absent") is None
+    with pytest.raises(StoreError, match="'absent'"):
+        workspace.load_run("absent")
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "refused"),
+    [
+        (["aa"], ["aa"], False),
+        (["aa"], ["bb"], True),
+        (["aa", "bb"], ["bb", "aa"], False),
+        (["aa"], [], True),
+    ],
+)
+def test_a_name_belongs_to_its_files(
+    kept: list[str], given: list[str], refused: bool, workspace: Workspace
+) -> None:
+    def sources(hashes: list[str]) -> dict[str, object]:
+        return {"run": "r", "sources": [{"sha256": digest} for digest in hashes]}
+
+    workspace.save_run(small("r"), sources(kept))
+    if refused:
+        with pytest.raises(InputError, match="'r' holds"):
+            session.refuse_other_content(workspace, "r", sources(given))
+    else:
+        session.refuse_other_content(workspace, "r", sources(given))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"schema_version": 999}', "newer"),
+        ('{"schema_version": 0}', "older"),
+        ("[]", "damaged"),
+        ("", "damaged"),
+    ],
+)
+def test_a_workspace_of_another_version_is_refused(content: str, words: str, workspace: Workspace) -> None:
+    (workspace.root / "workspace.json").write_text(content)
+    with pytest.raises(StoreError, match=words):
+        open_workspace(workspace.root)
+
+
+def test_a_damaged_manifest_is_named(workspace: Workspace) -> None:
+    (keep(workspace, "run") / "manifest.json").write_text("{")
+    with pytest.raises(StoreError, match=r"manifest\.json is damaged"):
+        workspace.manifests()
+
+
+def test_a_workspace_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="Not a directory"):
+        open_workspace(tmp_path / "file" / "workspace")
+
+
+def test_manifests_are_readable_json(workspace: Workspace) -> None:
+    folder = keep(workspace, "run")
+    assert json.loads((folder / "manifest.json").read_text())["run"] == "run"
