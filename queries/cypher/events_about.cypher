@@ -10,6 +10,7 @@
 // Order: beginning, lane, start, then end.
 // Empty when: no name in the window begins so.
 // Cost: reads the names of all events of the run.
+
 WITH split($beginnings, '\n') AS beginnings
 MATCH (e:Event {run: $run})
 WHERE e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL

@@ -14,6 +14,7 @@
 // @column step INTEGER? number of the profiler step
 // Order: duration, longest first, then start.
 // Empty when: no event has such a name.
+// Cost: reads the names of all events of the run.
 
 MATCH (e:Event {run: $run}) WHERE e.name STARTS WITH $name
 RETURN e.rank AS rank, e.source_index AS source_index, e.name AS name, e.category AS category, e.lane AS lane,

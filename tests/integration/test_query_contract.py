@@ -1,4 +1,4 @@
-"""What holds for every .cypher file, asked from the real server: it plans, and it returns what it declares."""
+"""What holds for every .cypher file, asked from the server: it plans, and it returns what it declares."""
 
 import pytest
 

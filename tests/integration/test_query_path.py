@@ -1,4 +1,4 @@
-"""The critical path where it is easily got wrong: clipping, holes, pieces, lengths of zero, sinks, long walks."""
+"""The critical path where it is easily got wrong: clipping, holes, pieces, no length, sinks, long walks."""
 
 from collections.abc import Iterator
 
@@ -80,7 +80,8 @@ CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100
   (:Chain {chain: 3, lane: 3, start_ns: 50, end_ns: 120}),
   (:Segment {chain: 3, lane: 3, start_ns: 50, end_ns: 100}),
   (:Segment {chain: 3, lane: 3, start_ns: 100, end_ns: 120}),
-  (:Chain {chain: 4, lane: 4, start_ns: 0, end_ns: 100}), (:Segment {chain: 4, lane: 4, start_ns: 0, end_ns: 100})
+  (:Chain {chain: 4, lane: 4, start_ns: 0, end_ns: 100}),
+  (:Segment {chain: 4, lane: 4, start_ns: 0, end_ns: 100})
 """
 
 
@@ -158,7 +159,11 @@ def test_name_of_lag(kind: str, mechanism: str, database: Database) -> None:
           (:Segment {{name: 'A', category: 'cpu_op', chain: 0, start_ns: 0, end_ns: 10}})-[:{edge}]->
           (:Segment {{name: 'B', category: 'cpu_op', chain: 1, start_ns: 30, end_ns: 40}})"""
     with stored(database, RUN, graph):
-        assert path.critical_path(database, RUN, 0, 40, 1)["name"].tolist() == ["A", LAGS[kind, mechanism], "B"]
+        assert path.critical_path(database, RUN, 0, 40, 1)["name"].tolist() == [
+            "A",
+            LAGS[kind, mechanism],
+            "B",
+        ]
         assert path.path_gaps(database, RUN, 0, 40, 1)["name"].tolist() == [LAGS[kind, mechanism]]
 
 
@@ -179,8 +184,8 @@ def test_long_walk(database: Database) -> None:
     graph = """
         UNWIND range(0, 19999) AS i
         CREATE (:Chain {run: $run, chain: i, lane: i % 2, rank: 0, start_ns: i * 10, end_ns: i * 10 + 10}),
-          (:Segment {run: $run, chain: i, lane: i % 2, rank: 0, kind: 'work', name: 'A' + (i % 3), category: 'cpu_op',
-            source_index: i, start_ns: i * 10, end_ns: i * 10 + 10})
+          (:Segment {run: $run, chain: i, lane: i % 2, rank: 0, kind: 'work', name: 'A' + (i % 3),
+            category: 'cpu_op', source_index: i, start_ns: i * 10, end_ns: i * 10 + 10})
         WITH collect(i) AS all UNWIND all AS i
         MATCH (cause:Chain {run: $run, chain: i}), (effect:Chain {run: $run, chain: i + 1})
         CREATE (cause)-[:LEADS_TO {at_ns: cause.end_ns}]->(effect)"""

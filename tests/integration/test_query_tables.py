@@ -11,8 +11,8 @@ from tracegraph.store.ddl import statements
 
 RUN = "tiny-tables"
 EDGE_COLUMNS = (
-    "cause_name cause_start_ns cause_end_ns effect_name effect_start_ns effect_end_ns dependency mechanism gap_ns "
-    "binding"
+    "cause_name cause_start_ns cause_end_ns effect_name effect_start_ns effect_end_ns "
+    "dependency mechanism gap_ns binding"
 )
 CASES = {
     "run_details": """
@@ -123,7 +123,7 @@ CASES = {
         sync 105 110 B 110 130 SEQUENTIAL program_order 0 True""",
 }
 ELSEWHERE = {"runs", "newest_ready_run", "path_segments"}
-"""Queries over all runs of the database, and the rows behind `critical_path`: tested in test_query_runs and _path."""
+"""Queries over all runs are tested in test_query_runs, the rows behind `critical_path` in test_query_path."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -28,20 +28,24 @@ CREATE
   (:Lane {run: $run, lane: 1, rank: 0, kind: 'stream', name: 'stream', device: 0, stream: 7, matters: true}),
   (:Lane {run: $run, lane: 2, rank: 0, kind: 'thread', name: 'idle', pid: '1', tid: '2', matters: false}),
 
-  (step:Event:Annotation {name: 'step', category: 'user_annotation', source_index: 0, start_ns: 0, end_ns: 130}),
+  (step:Event:Annotation {name: 'step', category: 'user_annotation', source_index: 0,
+    start_ns: 0, end_ns: 130}),
   (a:Event:CpuOp:Segment {name: 'A', category: 'cpu_op', source_index: 1, start_ns: 0, end_ns: 40, chain: 0}),
   (call:Event:Runtime:Segment {name: 'launch', category: 'cuda_runtime', source_index: 2, start_ns: 40,
     end_ns: 50, chain: 0}),
   (sync:Event:Runtime {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50, end_ns: 110}),
-  (before:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50, end_ns: 55, chain: 0}),
-  (wait:Segment {kind: 'wait', name: 'waiting for GPU', category: 'gap', start_ns: 55, end_ns: 105, chain: 0}),
+  (before:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50,
+    end_ns: 55, chain: 0}),
+  (wait:Segment {kind: 'wait', name: 'waiting for GPU', category: 'gap', start_ns: 55, end_ns: 105,
+    chain: 0}),
   (gemm:Event:Kernel:Segment {name: 'gemm', category: 'kernel', source_index: 4, lane: 1, start_ns: 60,
     end_ns: 100, chain: 1}),
   (copy:Event:Memcpy:Segment {name: 'copy', category: 'gpu_memcpy', source_index: 6, lane: 1, start_ns: 100,
     end_ns: 104, chain: 1, slack_ns: 6}),
-  (after:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 105, end_ns: 110, chain: 2,
-    margin_ns: 3}),
-  (b:Event:CpuOp:Segment {name: 'B', category: 'cpu_op', source_index: 5, start_ns: 110, end_ns: 130, chain: 2}),
+  (after:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 105,
+    end_ns: 110, chain: 2, margin_ns: 3}),
+  (b:Event:CpuOp:Segment {name: 'B', category: 'cpu_op', source_index: 5, start_ns: 110, end_ns: 130,
+    chain: 2}),
   (idle:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', lane: 2, start_ns: 0, end_ns: 130,
     chain: 3}),
 
@@ -58,7 +62,7 @@ CREATE
   (a)-[:CHILD_OF]->(step), (call)-[:CHILD_OF]->(step), (sync)-[:CHILD_OF]->(step), (b)-[:CHILD_OF]->(step),
   (before)-[:PART_OF]->(sync), (after)-[:PART_OF]->(sync), (wait)-[:PART_OF]->(sync)
 """
-"""One step: the CPU launches a kernel and waits for it; a thread beside it idles. Path: A, launch, gemm, sync, B."""
+"""The CPU launches a kernel and waits for it; another thread idles. The path: A, launch, gemm, sync, B."""
 
 _DEFAULTS = """
 MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain) OR (n:Lane AND n.run = $run)

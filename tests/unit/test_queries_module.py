@@ -98,7 +98,9 @@ def test_text_of_another_type(name: str, text: str) -> None:
 
 
 def test_every_file_is_in_the_catalog() -> None:
-    stored = {path.name.removesuffix(".cypher") for path in (files("tracegraph.queries") / "cypher").iterdir()}
+    stored = {
+        path.name.removesuffix(".cypher") for path in (files("tracegraph.queries") / "cypher").iterdir()
+    }
     assert stored == set(MODULES)
 
 

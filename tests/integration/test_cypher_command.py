@@ -1,0 +1,158 @@
+"""`tracegraph cypher`: what it shows; without --write nothing changes the store, nor reads the host."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from graphs import GPU_STEP, stored
+
+from tracegraph.cli.main import main
+from tracegraph.store.connection import Database
+from tracegraph.store.workspace import Workspace
+
+RUN = "tiny-cypher"
+WRITES = {
+    "CREATE": "CREATE (:Intruder)",
+    "MERGE": "MERGE (:Intruder)",
+    "SET": "MATCH (r:Run) SET r.intruder = true",
+    "SET label": "MATCH (r:Run) SET r:Intruder",
+    "REMOVE": "MATCH (r:Run) REMOVE r.state",
+    "DELETE": "MATCH (r:Run) DETACH DELETE r",
+    "DDL index": "CREATE INDEX intruder FOR (n:Intruder) ON (n.name)",
+    "DDL constraint": "CREATE CONSTRAINT intruder FOR (n:Intruder) REQUIRE n.name IS UNIQUE",
+    "DDL drop": "DROP INDEX intruder IF EXISTS",
+    "CALL IN TRANSACTIONS": "UNWIND [1] AS i CALL (i) { CREATE (:Intruder) } IN TRANSACTIONS",
+    "procedure": "CALL db.createLabel('Intruder')",
+}
+ADDRESSES = ["file:///etc/passwd", "http://127.0.0.1:9/rows.csv", "https://127.0.0.1:9/rows.csv"]
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def graph(database: Database) -> Iterator[None]:
+    with stored(database, RUN, GPU_STEP):
+        yield
+
+
+@pytest.fixture
+def cypher(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["--workspace", str(workspace.root), "cypher", *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def _store(database: Database) -> tuple[list[object], ...]:
+    """All nodes with labels and properties, all indexes and all labels."""
+    nodes = (
+        "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties ORDER BY id"
+    )
+    return (
+        database.read(nodes).to_dict("records"),
+        database.read("SHOW INDEXES YIELD name RETURN name ORDER BY name")["name"].tolist(),
+        database.read("CALL db.labels() YIELD label RETURN label ORDER BY label")["label"].tolist(),
+    )
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_writes_are_refused(kind: str, cypher: Run, database: Database) -> None:
+    before = _store(database)
+    code, out, err = cypher(WRITES[kind])
+    assert (code, out) == (2, "")
+    assert err.startswith("tracegraph: ")
+    assert err.count("\n") == 1
+    assert _store(database) == before
+
+
+def test_refusal_names_the_way(cypher: Run) -> None:
+    expected = "tracegraph: the query writes, and only reading is allowed here; add --write if it shall\n"
+    assert cypher(WRITES["CREATE"]) == (2, "", expected)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("options", [(), ("--write",)], ids=["read", "write"])
+def test_load_csv_is_refused(address: str, options: tuple[str, ...], cypher: Run, database: Database) -> None:
+    before = _store(database)
+    code, out, err = cypher(f"LOAD CSV FROM '{address}' AS row RETURN row", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("tracegraph: ")
+    assert "root:" not in err
+    assert _store(database) == before
+
+
+def test_write_option_writes(cypher: Run, database: Database) -> None:
+    try:
+        assert cypher("CREATE (:Intruder {name: $name})", "--write", "-p", "name=x") == (0, "", "")
+        assert database.read("MATCH (n:Intruder) RETURN n.name AS name")["name"].tolist() == ["x"]
+    finally:
+        database.write("MATCH (n:Intruder) DELETE n")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("0.5", 0.5),
+        ("true", True),
+        ('"7"', "7"),
+        ("[1, 2]", [1, 2]),
+        ("gemm<float>", "gemm<float>"),
+    ],
+)
+def test_parameter_is_json_or_text(text: str, value: object, cypher: Run) -> None:
+    code, out, _ = cypher("RETURN $value AS value", "-p", f"value={text}", "--format", "json")
+    assert (code, json.loads(out)) == (0, [{"value": value}])
+
+
+PATH = (
+    f"MATCH p = (:Run {{name: '{RUN}'}})<-[:OF_RUN]-(t) "
+    "RETURN p, t AS trace, [1, null] AS list, null AS nothing"
+)
+
+
+def test_graph_values_as_table(cypher: Run) -> None:
+    code, out, _ = cypher(PATH)
+    assert code == 0
+    assert f'(:Run "{RUN}")<-[:OF_RUN]-(:Trace)' in out
+    assert '(:Trace {clock_offset_ns: 0, file: "tiny.json", rank: 0, ' in out
+    assert "[1, null]" in out
+
+
+def test_graph_values_as_json_and_csv(cypher: Run) -> None:
+    trace = {
+        "labels": ["Trace"],
+        "properties": {"clock_offset_ns": 0, "file": "tiny.json", "rank": 0, "run": RUN, "sha256": "00"},
+    }
+    [row] = json.loads(cypher(PATH, "--format", "json")[1])
+    assert (row["trace"], row["list"], row["nothing"]) == (trace, [1, None], None)
+    assert [node["labels"] for node in row["p"]["nodes"]] == [["Run"], ["Trace"]]
+    assert row["p"]["relationships"] == [{"type": "OF_RUN", "properties": {}}]
+    [cells] = csv.DictReader(io.StringIO(cypher(PATH, "--format", "csv")[1]))
+    assert (json.loads(cells["trace"]), cells["list"], cells["nothing"]) == (trace, "[1, null]", "")
+
+
+def test_rows_go_to_a_file(cypher: Run, tmp_path: Path) -> None:
+    target = tmp_path / "rows.csv"
+    assert cypher("RETURN 1 AS one", "--format", "csv", "-o", str(target)) == (0, "", "")
+    assert target.read_text() == "one\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("RETURN 1 1",), "Invalid input"),
+        (("RETURN $missing",), "missing"),
+        (("RETURN 1", "-p", "novalue"), "write -p key=value"),
+        (("RETURN 1", "--format", "parquet"), "name a file with -o"),
+    ],
+)
+def test_what_cannot_be_run(arguments: tuple[str, ...], part: str, cypher: Run) -> None:
+    code, out, err = cypher(*arguments)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert err.count("\n") == 1

@@ -1,0 +1,117 @@
+"""`tracegraph query` and `tracegraph runs`, on a tiny run."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from graphs import GPU_STEP, stored
+
+from tracegraph.cli.main import main
+from tracegraph.queries.catalog import queries
+from tracegraph.store.connection import Database
+from tracegraph.store.ddl import statements
+from tracegraph.store.workspace import Workspace
+
+RUN = "tiny-command"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def graph(database: Database) -> Iterator[None]:
+    for statement in statements():
+        database.write(statement)
+    with stored(database, RUN, GPU_STEP.replace("2024-05-01", "2999-01-01")):
+        yield
+
+
+@pytest.fixture
+def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["--workspace", str(workspace.root), *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ((), ["A", "gemm", "B", "sync", "launch"]),
+        (("-p", "limit=2"), ["A", "gemm"]),
+        (("-p", "step=2"), ["gemm", "launch"]),
+        (("--run", RUN, "-p", "start_ns=60"), ["gemm", "B", "sync"]),
+    ],
+)
+def test_window_is_filled_in(arguments: tuple[str, ...], names: list[str], tracegraph: Run) -> None:
+    code, out, err = tracegraph("query", "hotspots", *arguments, "--format", "csv")
+    assert (code, err) == (0, "")
+    assert sorted(row["name"] for row in csv.DictReader(io.StringIO(out))) == sorted(names)
+
+
+@pytest.mark.parametrize("name", ["critical_path", "gpu_busy", "runs", "lanes"])
+def test_queries_need_no_parameters(name: str, tracegraph: Run) -> None:
+    code, out, err = tracegraph("query", name, "--format", "json")
+    assert (code, err) == (0, "")
+    assert [*json.loads(out)[0]] == [column.name for column in queries()[name].columns]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("hot",), "there is no query named 'hot'; there are: call_tree, "),
+        ((), "no query is named; tracegraph query --list shows them"),
+        (("hotspots", "-p", "top=2"), "query hotspots has no parameter top; hotspots takes: run, start_ns, "),
+        (("hotspots", "-p", "limit=many"), "parameter limit='many' is no INTEGER; it means: rows listed"),
+        (("hotspots", "-p", "limit=0"), "parameter limit=0 is not allowed; INTEGER: rows listed, 1..1000000"),
+        (("hotspots", "-p", "step=9"), f"run '{RUN}' has no step 9; present: 1, 2"),
+        (("hotspots", "--run", "none"), "there is no run named 'none'; tracegraph runs lists those stored"),
+        (("events_named",), "query events_named needs parameter name; events_named takes: run, name, limit"),
+        (("runs", "--run", RUN), "query runs has no parameter run; it takes none"),
+    ],
+)
+def test_what_cannot_be_asked(arguments: tuple[str, ...], line: str, tracegraph: Run) -> None:
+    code, out, err = tracegraph("query", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"tracegraph: {line}")
+
+
+def test_list_and_describe(tracegraph: Run) -> None:
+    rows = json.loads(tracegraph("query", "--list", "--format", "json")[1])
+    assert {row["name"]: row["summary"] for row in rows} == {q.name: q.summary for q in queries().values()}
+    code, out, _ = tracegraph("query", "hotspots", "--describe")
+    assert code == 0
+    assert out.startswith(queries()["hotspots"].summary)
+    assert all(f" {name} " in out for name in ("start_ns", "chain", "limit", "step", "prop_in_total"))
+
+
+def test_runs_are_listed_by_default(tracegraph: Run) -> None:
+    code, out, _ = tracegraph("runs")
+    assert code == 0
+    assert RUN in out
+    rows = list(csv.DictReader(io.StringIO(tracegraph("runs", "list", "--format", "csv")[1])))
+    assert rows[0]["name"] == RUN
+
+
+def test_show(tracegraph: Run) -> None:
+    rows = json.loads(tracegraph("runs", "show", RUN, "--format", "json")[1])
+    assert {"property": "window_end_ns", "value": 130} in rows
+
+
+def test_delete(tracegraph: Run, database: Database, workspace: Workspace) -> None:
+    folder = workspace.run_folder(RUN)
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps({"run": RUN}))
+    assert tracegraph("runs", "delete", RUN)[:2] == (0, f"deleted {RUN}\n")
+    left = database.read("MATCH (n) WHERE n.run = $run OR n.name = $run RETURN count(n) AS n", {"run": RUN})
+    assert left["n"].tolist() == [0]
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize("command", ["show", "delete"])
+def test_unknown_run(command: str, tracegraph: Run) -> None:
+    expected = "tracegraph: there is no run named 'none'; tracegraph runs lists those stored\n"
+    assert tracegraph("runs", command, "none") == (2, "", expected)
