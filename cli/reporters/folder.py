@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -82,5 +82,6 @@ def _temporary_names(folder: Path, files: Iterable[str]) -> Iterator[dict[str, P
             f"cannot write into {folder}: {error.strerror or error}", "choose another folder with --output"
         ) from error
     finally:
-        for path in names.values():
-            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            for path in names.values():
+                path.unlink(missing_ok=True)

@@ -49,14 +49,17 @@ def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_
             graph.node(
                 numbers[row[side]],
                 f"{dot_label(row[f'{side}_name'] or category, _NAME_CELLS)}\\n{size}\\n{lane}",
-                {"fillcolor": tint(category_colour(category)), "color": category_colour(category)},
+                fillcolor=tint(category_colour(category)),
+                color=category_colour(category),
             )
         colour = dependency_colour(row["dependency"])
         graph.edge(
             numbers[row["cause"]],
             numbers[row["effect"]],
             f"  {dot_label(row['mechanism'], _NAME_CELLS)}, {format_share(row['confidence'])}",
-            {"color": colour, "fontcolor": colour, "style": "solid" if row["binding"] else "dashed"},
+            color=colour,
+            fontcolor=colour,
+            style="solid" if row["binding"] else "dashed",
         )
     return str(graph.source)
 
@@ -71,7 +74,8 @@ def lanes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame) -> str:
         graph.node(
             f"lane{row['lane']}",
             dot_label(row["name"], _NAME_CELLS),
-            {"fillcolor": tint(colour), "color": colour},
+            fillcolor=tint(colour),
+            color=colour,
         )
     for row in edges.to_dict("records"):
         colour = dependency_colour(row["dependency"])
@@ -79,7 +83,7 @@ def lanes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame) -> str:
         counts = f"{row['count']:,}, {row['binding']:,} binding{wait}"
         text = f"  {dot_label(row['mechanism'], _NAME_CELLS)}\\n  {counts}"
         style = {"color": colour, "fontcolor": colour, "style": "solid" if row["binding"] else "dashed"}
-        graph.edge(f"lane{row['cause_lane']}", f"lane{row['effect_lane']}", text, style)
+        graph.edge(f"lane{row['cause_lane']}", f"lane{row['effect_lane']}", text, **style)
     return str(graph.source)
 
 
@@ -101,12 +105,12 @@ def result_picture(title: str, frame: pd.DataFrame) -> str:
     numbers = {key: f"node{place}" for place, key in enumerate(found.nodes)}
     for key, node in found.nodes.items():
         colour = category_colour(str(node["category"])) if node.get("category") else PALE
-        graph.node(numbers[key], _node_label(node), {"fillcolor": tint(colour), "color": colour})
+        graph.node(numbers[key], _node_label(node), fillcolor=tint(colour), color=colour)
     for relationship in found.relationships.values():
         colour = DEPENDENCY_COLOURS.get(relationship.type, PALE)
         ends = [numbers[end.element_id] for end in relationship.nodes if end is not None]
         style = {"color": colour, "fontcolor": colour}
-        graph.edge(ends[0], ends[1], f"  {dot_label(relationship.type, _NAME_CELLS)}", style)
+        graph.edge(ends[0], ends[1], f"  {dot_label(relationship.type, _NAME_CELLS)}", **style)
     return str(graph.source)
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import msgspec
-import numpy as np
 import pandas as pd
 from isal import igzip
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from tracegraph.cli.findings import Findings, Source
 from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.readers.document import locate_list
 from tracegraph.ingest.readers.lenient import LenientDocument
 from tracegraph.ingest.readers.parquet import MAGIC, ParquetDocument
 from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
@@ -24,10 +24,6 @@ _FIRST_ID = 1 << 40  # beyond the ids that profilers write, exact in a double
 _INSIDE_NS = 1_000
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _LEVEL = 1
-
-
-class _Top(Struct, gc=False):
-    traceEvents: Raw
 
 
 def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
@@ -111,40 +107,26 @@ def _checked_bytes(source: Source) -> bytes:
     return data
 
 
-def _with_entries(path: Path, data: bytes, entries: list[bytes]) -> Iterator[bytes]:
+def _with_entries(path: Path, data: bytes, entries: list[bytes]) -> Iterator[bytes | memoryview]:
     """Yield the document's text with `entries` after the last one of its list of events."""
     added = b"".join(b",\n" + entry for entry in entries)
     if data.startswith(MAGIC):
         document = ParquetDocument(path, data)
         yield document.head + b"["
         for number, batch in enumerate(document.batches()):
-            yield (b",\n" if number else b"") + b",\n".join(bytes(text) for text in batch.texts)
+            yield (b",\n" if number else b"") + b",\n".join(map(bytes, batch.texts))
         yield added + b"]" + document.tail
         return
     integrity = Integrity(path.name)
-    text = memoryview(unpack(path, data, integrity))
+    text = unpack(path, data, integrity)
     try:
-        end = _end_of_list(text)
+        end = locate_list(text)[1] - 1
     except (msgspec.DecodeError, RecursionError):
-        readable = (
-            raw for batch in LenientDocument(path, bytes(text), integrity).batches() for raw in batch.texts
-        )
-        yield b'{"traceEvents": [' + b",\n".join(bytes(raw) for raw in readable) + added + b"]}"
+        batches = LenientDocument(path, text, integrity).batches()
+        readable = (bytes(raw) for batch in batches for raw in batch.texts)
+        yield b'{"traceEvents": [' + b",\n".join(readable) + added + b"]}"
         return
-    yield bytes(text[:end])
+    whole = memoryview(text)
+    yield whole[:end]
     yield added
-    yield bytes(text[end:])
-
-
-def _end_of_list(text: memoryview) -> int:
-    """Return the place right after the last event; raises msgspec.DecodeError when the text is damaged."""
-    if bytes(text[:64]).lstrip()[:1] == b"[":
-        msgspec.json.decode(text, type=Raw)
-        return len(bytes(text).rstrip()) - 1
-    events = memoryview(msgspec.json.decode(text, type=_Top).traceEvents)
-    # Raw is a view into the text: its address tells its place.
-    return _address(events) - _address(text) + len(events) - 1
-
-
-def _address(view: memoryview) -> int:
-    return int(np.frombuffer(view, dtype=np.uint8).ctypes.data)
+    yield whole[end:]

@@ -53,7 +53,7 @@ def _add_lanes(graph: "graphviz.Digraph", lanes: pd.DataFrame, pieces: Sequence[
     headings = {piece.lane: f"lane{piece.lane}" for piece in pieces if piece.lanes == 1}
     with graph.subgraph(graph_attr={"rank": "same"}) as row:
         for lane, heading in headings.items():
-            row.node(heading, dot_label(str(names.get(lane, lane)), _LANE_CELLS), _HEADING)
+            row.node(heading, dot_label(str(names.get(lane, lane)), _LANE_CELLS), **_HEADING)
     return headings
 
 
@@ -62,7 +62,7 @@ def _add_piece(graph: "graphviz.Digraph", piece: Piece, index: int, share: float
     if not piece.kept:
         lanes = f" on {piece.lanes} lanes" if piece.lanes > 1 else ""
         text = f"… {plural(piece.rows, 'stretch', 'stretches')}{lanes}, {size}"
-        graph.node(f"piece{index}", text, _LEFT_OUT)
+        graph.node(f"piece{index}", text, **_LEFT_OUT)
         return
     attributes = {
         "fillcolor": tint(category_colour(piece.category)),
@@ -71,7 +71,7 @@ def _add_piece(graph: "graphviz.Digraph", piece: Piece, index: int, share: float
     }
     if piece.category == GAP:
         attributes |= {"style": "filled,rounded,dashed", "color": PALE}
-    graph.node(f"piece{index}", "\\n".join(_lines(piece, size)), attributes)
+    graph.node(f"piece{index}", "\\n".join(_lines(piece, size)), **attributes)
 
 
 def _lines(piece: Piece, size: str) -> Iterator[str]:

@@ -1,10 +1,9 @@
 """A small run's findings, as tables that fit on one screen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
-import pytest
 
 from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, TOPICS, Findings, RunDetails, Source
 
@@ -29,7 +28,6 @@ ROWS = (
     (0, 8, "cudaStreamSynchronize", "cuda_runtime", 2650, 2800, "SYNCHRONIZATION", "stream wait", "inferred"),
     (0, None, "untraced CPU time", "gap", 2800, 3000, "SEQUENTIAL", "program order", "recorded"),
 )
-FindingsFactory = Callable[..., Findings]
 
 
 def path_frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
@@ -54,43 +52,36 @@ def listed(path: pd.DataFrame, gaps: bool, window_ns: int) -> pd.DataFrame:
     return groups.sort_values("duration_ns", ascending=False, kind="stable")[list(HOTSPOT_COLUMNS)]
 
 
-@pytest.fixture
-def make_findings() -> FindingsFactory:
+def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
     """Findings of a path given as rows; by default the nine rows above."""
-
-    def make(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
-        path = path_frame(rows)
-        start, end = int(path["start_ns"].iloc[0]), int(path["end_ns"].iloc[-1])
-        details = RunDetails(
-            name="tiny-0a1b2c3d",
-            ranks=1,
-            events=9,
-            nodes=25,
-            nodes_by_label={"Event": 9, "Segment": 12, "Run": 1},
-            relationships={"SEQUENTIAL": 10, "INVOCATION": 2},
-            integrity=(),
-            timings_s={"read": 0.1},
-            versions={"tracegraph": "0.1.0"},
-            sources=(Source("tiny.json", "00", 0, 0),),
-        )
-        events = path[path["category"].ne("gap")].assign(count=1)
-        steps = {"rank": [0], "number": [5], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}
-        findings = Findings(
-            details=details,
-            start_ns=start,
-            end_ns=end,
-            step=5,
-            path=path,
-            hotspots=listed(path, False, end - start),
-            gaps=listed(path, True, end - start),
-            lanes=LANES,
-            timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
-            gpu=pd.DataFrame(
-                {"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}
-            ),
-            steps=pd.DataFrame(steps),
-            topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
-        )
-        return replace(findings, **changes)  # type: ignore[arg-type]
-
-    return make
+    path = path_frame(rows)
+    start, end = int(path["start_ns"].iloc[0]), int(path["end_ns"].iloc[-1])
+    details = RunDetails(
+        name="tiny-0a1b2c3d",
+        ranks=1,
+        events=9,
+        nodes=25,
+        nodes_by_label={"Event": 9, "Segment": 12, "Run": 1},
+        relationships={"SEQUENTIAL": 10, "INVOCATION": 2},
+        integrity=(),
+        timings_s={"read": 0.1},
+        versions={"tracegraph": "0.1.0"},
+        sources=(Source("tiny.json", "00", 0, 0),),
+    )
+    events = path[path["category"].ne("gap")].assign(count=1)
+    steps = {"rank": [0], "number": [5], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}
+    findings = Findings(
+        details=details,
+        start_ns=start,
+        end_ns=end,
+        step=5,
+        path=path,
+        hotspots=listed(path, False, end - start),
+        gaps=listed(path, True, end - start),
+        lanes=LANES,
+        timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
+        gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
+        steps=pd.DataFrame(steps),
+        topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
+    )
+    return replace(findings, **changes)  # type: ignore[arg-type]

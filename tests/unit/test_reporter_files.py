@@ -1,0 +1,148 @@
+"""summary.json, the CSV files and the folder that they are written into."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from report_data import ROWS, make_findings
+
+from tracegraph.cli.findings import Source
+from tracegraph.cli.reporters.folder import write_folder
+from tracegraph.cli.reporters.summary import summarise, summary_text
+from tracegraph.cli.reporters.tables import hotspots_csv, path_csv
+from tracegraph.store.errors import InputError
+from tracegraph.store.progress import silent
+
+FILES = {
+    "report.html",
+    "hotspots.csv",
+    "gaps.csv",
+    "critical_path.csv",
+    "critical_path.svg",
+    "summary.json",
+}
+
+
+def test_path_rows() -> None:
+    lines = path_csv(make_findings().path).splitlines()
+    assert lines[0] == (
+        "position,rank,lane,source_index,name,category,start_ns,end_ns,"
+        "dependency,mechanism,evidence,confidence,lag_ns"
+    )
+    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0"
+    assert lines[4] == "3,0,2,,launch latency,gap,1600,1700,INVOCATION,correlation,recorded,1.0,0"
+    assert len(lines) == 1 + len(ROWS)
+
+
+def test_more_columns_come_last() -> None:
+    path = make_findings().path
+    path.insert(2, "lane_name", "main")
+    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name")
+
+
+def test_hotspot_rows() -> None:
+    lines = hotspots_csv(make_findings().hotspots).splitlines()
+    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count"
+    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2"
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ('a,"b"\nc\rd', 'a,"b"\nc\rd'),
+        ("\u202e", "\u202e"),
+        ("a\0b", "a\0b"),
+    ],
+)
+def test_names_survive_csv_and_are_no_formulas(name: str, cell: str) -> None:
+    text = path_csv(make_findings([(0, 1, name, "cpu_op", 0, 10, "root", "", "")]).path)
+    row = next(csv.DictReader(io.StringIO(text, newline="")))
+    assert row["name"] == cell
+    assert row["lag_ns"] == "0"
+
+
+def test_summary() -> None:
+    summary = summarise(make_findings())
+    path = summary.pop("critical_path")
+    assert path == {
+        "length_ns": 2000,
+        "stretches": 9,
+        "explained_share": 0.825,
+        "untraced_share": 0.1,
+        "by_category_ns": {
+            "kernel": 900,
+            "gap": 350,
+            "cpu_op": 300,
+            "cuda_runtime": 250,
+            "user_annotation": 200,
+        },
+        "by_dependency_ns": {"INVOCATION": 900, "SEQUENTIAL": 700, "SYNCHRONIZATION": 200, "root": 200},
+        "by_gap_ns": {"untraced CPU time": 200, "launch latency": 100, "waiting for GPU": 50},
+    }
+    assert summary == {
+        "run": "tiny-0a1b2c3d",
+        "window_ns": [1000, 3000],
+        "duration_ns": 2000,
+        "events": 9,
+        "nodes": 25,
+        "nodes_by_label": {"Event": 9, "Segment": 12, "Run": 1},
+        "relationships": {"SEQUENTIAL": 10, "INVOCATION": 2},
+        "ranks": 1,
+        "integrity": [],
+        "timings_s": {"read": 0.1},
+        "versions": {"tracegraph": "0.1.0"},
+        "step": 5,
+        "gpu_busy_share": 0.45,
+    }
+    assert json.loads(summary_text(make_findings()))["duration_ns"] == 2000
+
+
+def test_old_step_names_are_untraced_python() -> None:
+    rows = [
+        (0, 1, "ProfilerStep#3", "cpu_op", 0, 40, "root", "", ""),
+        (0, 2, "a", "cpu_op", 40, 100, "", "", ""),
+    ]
+    assert make_findings(rows).untraced_share == 0.4
+
+
+def test_folder_without_the_source_has_all_but_the_overlay(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "report"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
+    (folder / "overlay.json.gz").write_bytes(b"of an earlier report")
+    (folder / "summary.json").write_text("of an earlier report")
+    written = write_folder(make_findings(), (), folder, silent)
+    assert set(written.files) == FILES
+    assert "tiny.json does not exist" in written.left_out["overlay.json.gz"]
+    assert {path.name for path in folder.iterdir()} == FILES | {"notes.txt"}
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert json.loads((folder / "summary.json").read_text())["run"] == "tiny-0a1b2c3d"
+
+
+def test_failing_writer_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text("of an earlier report")
+    broken = make_findings(gaps=None)
+    with pytest.raises((AttributeError, TypeError)):
+        write_folder(broken, (), tmp_path, silent)
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+    assert (tmp_path / "summary.json").read_text() == "of an earlier report"
+
+
+def test_folder_that_is_a_file_is_an_input_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write into .*file.*--output"):
+        write_folder(make_findings(), (), tmp_path / "file", silent)
+
+
+def test_changed_source_is_told(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text("[]")
+    findings = make_findings()
+    details = type(findings.details)(
+        **{**vars(findings.details), "sources": (Source(str(trace), "00", 0, 0),)}
+    )
+    written = write_folder(make_findings(details=details), (), tmp_path / "out", silent)
+    assert "is not the file that was ingested" in written.left_out["overlay.json.gz"]

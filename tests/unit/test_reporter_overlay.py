@@ -1,0 +1,105 @@
+"""The overlay: the trace as it was, plus one flow for each change of lane."""
+
+import gzip
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from report_data import ROWS, make_findings
+
+from tracegraph.cli.findings import Source
+from tracegraph.cli.reporters.overlay import flow_entries, write_overlay
+from tracegraph.ingest.convert import convert_trace
+
+EVENTS = '{"ph": "X", "name": "a]}", "ts": 1.500, "dur": 1e3}, {"ph":"X","ts":12345678901234567.25}'
+DOCUMENT = (
+    f'{{"schemaVersion": 1, "traceEvents": [\n{EVENTS}\n], "other": {{"traceEvents": [1]}}, "z": null}}'
+)
+
+
+def overlay(path: Path, clock_offset_ns: int = 0) -> str:
+    source = Source(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), 0, clock_offset_ns)
+    stream = io.BytesIO()
+    write_overlay(make_findings(), source, stream)
+    return gzip.decompress(stream.getvalue()).decode()
+
+
+def plain(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def packed(path: Path, text: str) -> Path:
+    path = path.with_suffix(".json.gz")
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def parquet(path: Path, text: str) -> Path:
+    plain(path, text)
+    convert_trace(path, path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+@pytest.mark.parametrize("form", [plain, packed, parquet])
+@pytest.mark.parametrize(
+    "text", [DOCUMENT, f"[{EVENTS}]\n", f" \ufeff[{EVENTS}]".strip()], ids=["object", "list", "mark"]
+)
+def test_entries_keep_their_text_and_place(
+    tmp_path: Path, form: Callable[[Path, str], Path], text: str
+) -> None:
+    result = overlay(form(tmp_path / "trace.json", text))
+    flows = b"".join(b",\n" + entry for entry in flow_entries(make_findings(), Source("", "", 0, 0))).decode()
+    assert flows in result
+    assert json.loads(result.replace(flows, "")) == json.loads(text.removeprefix("\ufeff"))
+    assert "12345678901234567.25" in result
+    document = json.loads(result)
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    assert [event["ph"] for event in events] == ["X", "X", "s", "f", "s", "f"]
+
+
+def test_damaged_text_gives_what_can_be_read(tmp_path: Path) -> None:
+    document = json.loads(overlay(plain(tmp_path / "trace.json", f'{{"traceEvents": [{EVENTS}, {{"ph": "X"')))
+    assert [event["ph"] for event in document["traceEvents"]] == ["X", "X", "s", "f", "s", "f"]
+
+
+def test_flows_join_the_events_on_both_sides_of_a_change_of_lane() -> None:
+    entries = [json.loads(entry) for entry in flow_entries(make_findings(), Source("", "", 0, 100))]
+    rows = [(e["ph"], e.get("bp"), e["pid"], e["tid"], e["ts"], e["args"]["dependency"]) for e in entries]
+    assert rows == [
+        ("s", None, 10, 11, 1.55, "INVOCATION"),
+        ("f", "e", 0, 7, 1.6, "INVOCATION"),
+        ("s", None, 0, 7, 2.45, "SYNCHRONIZATION"),
+        ("f", "e", 10, 11, 2.65, "SYNCHRONIZATION"),
+    ]
+    assert [e["id"] for e in entries] == [1 << 40, 1 << 40, (1 << 40) + 1, (1 << 40) + 1]
+    assert {e["cat"] for e in entries} == {"critical_path"}
+
+
+def test_a_lane_with_gaps_only_is_entered_at_the_gap() -> None:
+    rows = [
+        (0, 1, "a", "cpu_op", 0, 1000, "root", "", ""),
+        (1, None, "untraced CPU time", "gap", 1000, 3000, "CROSS_THREAD", "", ""),
+        (0, 2, "b", "cpu_op", 3000, 4000, "CROSS_THREAD", "", ""),
+    ]
+    entries = [json.loads(entry) for entry in flow_entries(make_findings(rows), Source("", "", 0, 0))]
+    assert [(e["ph"], e["ts"]) for e in entries] == [("s", 0.5), ("f", 1.0), ("s", 3.0), ("f", 3.0)]
+
+
+def test_times_since_1970_stay_exact() -> None:
+    start = 1_695_835_542_514_261_123
+    rows = [
+        (lane, index, name, cat, a - 1000 + start, b - 1000 + start, *rest)
+        for lane, index, name, cat, a, b, *rest in ROWS
+    ]
+    entries = flow_entries(make_findings(rows), Source("", "", 0, 0))
+    assert b'"ts":1695835542514261.673' in entries[0]
+
+
+def test_process_and_thread_names_that_are_no_numbers_stay_text() -> None:
+    lanes = make_findings().lanes.assign(pid=["Spans", "007", "-1"])
+    entries = [json.loads(entry) for entry in flow_entries(make_findings(lanes=lanes), Source("", "", 0, 0))]
+    assert [entries[0]["pid"], entries[1]["pid"]] == ["Spans", -1]
