@@ -63,7 +63,7 @@ def _legend_row(cells: str) -> str:
 
 def dot_label(text: str, width: int) -> str:
     """Return a name as DOT label text: one visible line of at most `width` characters, all of it literal."""
-    return label(text, width).replace("\\", "\\\\").replace("&", "&amp;")
+    return html_label(text, width).replace("\\", "\\\\")
 
 
 def html_label(text: str, width: int) -> str:

@@ -41,7 +41,7 @@ def draw_lanes(findings: Findings) -> Drawing:
     rectangles = _merged(
         findings.timeline[findings.timeline["lane"].isin(shown["lane"])], start_ns, length_ns
     )
-    path = _merged_path(findings.path, start_ns, max(1, length_ns // _PATH_PIXELS))
+    path = _merged_path(findings.path, start_ns, -(-length_ns // _PATH_PIXELS))
     path = path[path["lane"].isin(shown["lane"])]
     names = _names([rectangles, path])
     categories = sorted(set(rectangles["category"]) | set(path["category"]))

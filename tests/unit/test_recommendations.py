@@ -1,0 +1,147 @@
+"""Which rule triggers on which path, and with which number."""
+
+import random
+
+import pandas as pd
+import pytest
+from report_data import make_findings
+
+from tracegraph.cli.findings import COMMUNICATION, DATA_LOADING, Findings
+from tracegraph.cli.metrics import covered_ns
+from tracegraph.cli.recommendations import RULES, recommend
+
+MS = 1_000_000
+
+
+def work(
+    lane: int, name: str, category: str, start: int, end: int, dependency: str = "SEQUENTIAL"
+) -> tuple[object, ...]:
+    source_index = None if category == "gap" else start
+    return (lane, source_index, name, category, start * MS, end * MS, dependency, "", "recorded")
+
+
+def no_gpu(*rows: tuple[object, ...]) -> Findings:
+    findings = make_findings(rows)
+    return make_findings(rows, gpu=findings.gpu.head(0))
+
+
+def found(findings: Findings) -> dict[str, str]:
+    return {one.code: one.number for one in recommend(findings)}
+
+
+CASES = {
+    "launch-overhead": (
+        [
+            work(0, "aten::mm", "cpu_op", 0, 80),
+            work(0, "cudaLaunchKernel", "cuda_runtime", 80, 88),
+            work(2, "launch latency", "gap", 88, 92, "INVOCATION"),
+            work(2, "tiny", "kernel", 92, 100, "INVOCATION"),
+        ],
+        "12.0 % of the path (12.000 ms) in launching calls and launch latency (1 kernel on it, half of them "
+        "shorter than 8.000 ms)",
+    ),
+    "thread-hand-over": (
+        [
+            work(0, "a", "cpu_op", 0, 90),
+            work(1, "waiting for another thread", "gap", 90, 96, "CROSS_THREAD"),
+            work(1, "b", "cpu_op", 96, 100, "CROSS_THREAD"),
+        ],
+        "6.0 % of the path (6.000 ms) in waits between threads (2 rows after a hand-over)",
+    ),
+    "untraced-python": (
+        [
+            work(0, "ProfilerStep#1", "user_annotation", 0, 15),
+            work(0, "untraced CPU time", "gap", 15, 20),
+            work(0, "a", "cpu_op", 20, 100),
+        ],
+        "20.0 % of the path: 15.0 % inside annotations, 5.0 % with no event open",
+    ),
+    "copies": (
+        [work(0, "a", "cpu_op", 0, 94), work(2, "Memcpy HtoD (Pageable -> Device)", "gpu_memcpy", 94, 100)],
+        "6.0 % of the path (6.000 ms) in 1 copy between host and GPU",
+    ),
+    "allocation": (
+        [work(0, "a", "cpu_op", 0, 97), work(0, "cudaMalloc", "cuda_runtime", 97, 100)],
+        "3.0 % of the path (3.000 ms) in calls that allocate or free memory",
+    ),
+    "top-kernel": (
+        [
+            work(0, "a", "cpu_op", 0, 80),
+            work(2, "gemm", "kernel", 80, 97, "INVOCATION"),
+            work(2, "b", "kernel", 97, 100),
+        ],
+        "17.0 % of the path (17.000 ms) in gemm",
+    ),
+    "profiler-overhead": (
+        [work(0, "a", "cpu_op", 0, 97), work(0, "Activity Buffer Request", "overhead", 97, 100)],
+        "3.0 % of the path (3.000 ms) in the profiler's own overhead",
+    ),
+    "unknown-gaps": (
+        [work(0, "a", "cpu_op", 0, 90), work(0, "unknown", "gap", 90, 100)],
+        "10.0 % of the path (10.000 ms) in gaps named unknown",
+    ),
+}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_rule_triggers_with_its_number(code: str) -> None:
+    rows, number = CASES[code]
+    assert found(no_gpu(*rows)) == {code: number}
+
+
+def test_just_below_the_threshold_nothing_triggers() -> None:
+    rows = [work(0, "a", "cpu_op", 0, 951), work(0, "unknown", "gap", 951, 1000)]
+    assert found(no_gpu(*rows)) == {}
+
+
+def test_gpu_rules() -> None:
+    numbers = found(make_findings())
+    assert numbers["idle-gpu"] == "55.0 % of the window: no stream of the GPU runs anything"
+    assert numbers["cpu-bound"] == "50.0 % of the path (1.000 µs) on CPU threads"
+    assert numbers["inferred"] == "50.0 % of the changes of lane: 1 of 2"
+    assert numbers["synchronization"] == (
+        "20.0 % of the path (400 ns) on the CPU after a wait for the GPU (1 time), until the path goes to "
+        "the GPU again"
+    )
+
+
+def test_without_a_gpu_nothing_is_said_about_one() -> None:
+    assert not {"idle-gpu", "cpu-bound", "synchronization", "top-kernel"} & set(
+        found(no_gpu(work(0, "a", "cpu_op", 0, 100)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("topic", "code"), [(DATA_LOADING, "data-loading"), (COMMUNICATION, "communication")]
+)
+def test_topics_count_what_runs_inside_their_events(topic: str, code: str) -> None:
+    rows = [work(0, "a", "cpu_op", 0, 40), work(0, "sleep", "python_function", 40, 100)]
+    inside = pd.DataFrame(
+        {"lane": [0, 0, 1], "start_ns": [50 * MS, 55 * MS, 0], "end_ns": [70 * MS, 80 * MS, 100 * MS]}
+    )
+    findings = make_findings(rows)
+    findings = make_findings(rows, gpu=findings.gpu.head(0), topics=findings.topics | {topic: inside})
+    assert found(findings)[code].startswith("30.0 % of the path (30.000 ms)")
+
+
+def test_the_largest_share_comes_first() -> None:
+    shares = [one.share for one in recommend(make_findings())]
+    assert shares == sorted(shares, reverse=True)
+    assert len(shares) > 2
+
+
+def test_rules_have_codes_of_their_own() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert all(0 < rule.threshold < 1 for rule in RULES)
+
+
+def test_covered_time_counts_overlaps_once() -> None:
+    draw = random.Random(7)
+    for _ in range(200):
+        starts = [draw.randint(0, 50) for _ in range(draw.randint(1, 9))]
+        events = [(start, start + draw.randint(0, 9)) for start in starts]
+        rows = [(at, at + draw.randint(0, 4)) for at in range(0, 60, 5)]
+        is_open = {at for start, end in events for at in range(start, end)}
+        expected = sum(at in is_open for start, end in rows for at in range(start, end))
+        names = ["start_ns", "end_ns"]
+        assert covered_ns(pd.DataFrame(rows, columns=names), pd.DataFrame(events, columns=names)) == expected

@@ -1,0 +1,107 @@
+"""The page: safe data, small however large the run, exact numbers. How it looks is tested in a browser."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pandas as pd
+import pytest
+from report_data import LANES, make_findings
+
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.reporters.html import report_page
+from tracegraph.cli.reporters.lanes import draw_lanes
+
+MIB = 1 << 20
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "\u2028\u2029",
+    "${alert(1)}",
+    "<img src=x onerror=alert(1)>",
+]
+
+
+def data_of(page: str) -> dict[str, object]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, object] = json.loads(found[1])
+    return data
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_stay_inside_their_script(name: str) -> None:
+    page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]), ())
+    assert page.count("<script") == 2
+    assert page.count("</script>") == 2
+    assert "<!--" not in page
+    hotspots = data_of(page)["hotspots"]
+    assert isinstance(hotspots, list)
+    assert hotspots[0]["name"] == name.replace("\u2028\u2029", "\\u2028\\u2029")
+
+
+def test_policy_allows_this_script_and_style_only() -> None:
+    page = report_page(make_findings(), ())
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    for element, directive in (("script", "script-src"), ("style", "style-src")):
+        text = re.search(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
+        assert text is not None
+        digest = base64.b64encode(hashlib.sha256(text[1].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none';")
+    assert not re.search(r"https?://|url\(", page)
+
+
+def test_whole_numbers_beyond_a_double_are_text() -> None:
+    start = 1_695_835_542_514_261_123
+    page = report_page(make_findings([(0, 1, "a", "cpu_op", start, start + 5, "root", "", "")]), ())
+    summary = data_of(page)["summary"]
+    assert isinstance(summary, dict)
+    assert summary["window_ns"] == [str(start), str(start + 5)]
+    assert summary["duration_ns"] == 5
+
+
+def large(events: int, lanes: int, name_length: int) -> Findings:
+    """Findings with `events` short events of different long names on `lanes` lanes, all on the path."""
+    lane = [index % lanes for index in range(events)]
+    names = [f"{index}".ljust(name_length, "x") for index in range(events)]
+    rows = pd.DataFrame(
+        {"lane": lane, "start_ns": range(events), "name": names, "category": "kernel", "count": 1}
+    )
+    rows["end_ns"] = rows["start_ns"] + 1
+    path = rows.assign(source_index=rows.index, dependency="SEQUENTIAL", mechanism="m", evidence="", rank=0)
+    path = path.assign(confidence=1.0, lag_ns=0, position=rows.index)
+    shown = pd.concat([LANES.head(1).assign(lane=number) for number in range(lanes)])
+    return make_findings(start_ns=0, end_ns=events, path=path, timeline=rows, lanes=shown)
+
+
+def test_page_stays_small() -> None:
+    page = report_page(large(300_000, 100, 300), ())
+    assert len(page.encode()) < 10 * MIB
+
+
+def test_drawing_merges_below_a_pixel_and_keeps_the_time() -> None:
+    findings = large(300_000, 2, 8)
+    drawing = draw_lanes(findings)
+    assert len(drawing.rectangles["start"]) <= 100_000
+    assert sum(drawing.rectangles["count"]) == 300_000
+    assert sum(drawing.path["count"]) == 300_000
+    assert sum(drawing.path["length"]) == 300_000
+    assert len(drawing.path["start"]) <= 8_001
+
+
+def test_drawing_caps_the_lanes_and_says_so() -> None:
+    drawing = draw_lanes(large(1_000, 100, 8))
+    assert (len(drawing.lanes), drawing.hidden_lanes) == (60, 40)
+    assert max(drawing.rectangles["lane"]) == 59
+
+
+def test_drawing_of_a_small_run_is_exact() -> None:
+    drawing = draw_lanes(make_findings())
+    assert [lane["name"] for lane in drawing.lanes] == ["thread 11 (main)", "GPU 0 stream 7"]
+    assert drawing.hidden_lanes == 1
+    first = {key: values[0] for key, values in drawing.rectangles.items()}
+    assert (first["start"], first["length"], drawing.names[first["name"]]) == (0, 200, "ProfilerStep#5")
+    assert len(drawing.path["start"]) == 9
