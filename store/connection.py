@@ -121,7 +121,7 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
         )
     except (exceptions.ConfigurationError, ValueError) as error:
         raise InputError(
-            f"{settings.uri!r} is not the address of a Neo4j server: {error}",
+            f"{settings.uri!r} is not the address of a Neo4j server: {str(error).split('. ', 1)[0]}",
             "give one like bolt://localhost:7687",
         ) from error
 

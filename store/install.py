@@ -67,18 +67,18 @@ def install(progress: Progress) -> None:
     folder = jar_folder()
     if folder.is_dir():
         return
-    with lock(folder.with_suffix(".lock")):
+    with lock(folder.with_name(folder.name + ".lock")):
         if folder.is_dir():
             return
-        incoming = folder.with_suffix(".partial")
+        incoming = folder.with_name(folder.name + ".partial")
         try:
             incoming.mkdir(exist_ok=True)
             _fetch_missing(incoming, progress)
             incoming.rename(folder)
         except OSError as error:
             raise StoreError(
-                f"cannot install Neo4j into {folder}: {_first_line(error)}",
-                "check the network and the free space there, then run the command again",
+                f"cannot install Neo4j into {folder}: {error.strerror or error}",
+                "check the rights and the free space there, or set XDG_CACHE_HOME to another folder",
             ) from error
 
 
@@ -105,7 +105,12 @@ def _download(folder: Path, path: str) -> None:
         artifact.resolve()
     except RuntimeError as error:
         raise StoreError(
-            f"{name} {version} is not to be had: {_first_line(error)}", "try again later"
+            f"cannot download {jar.name}: {_first_line(error)}", "run the command again later"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"cannot download {jar.name}: {_first_line(error)}",
+            "Neo4j is fetched once, at first use: check the network, then run the command again",
         ) from error
     if _sha256(target) != pinned_jars()[path]:
         target.unlink()
@@ -127,4 +132,6 @@ def _sha256(path: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).split("\n", 1)[0]
+    """What went wrong, without the layers that the HTTP client wraps around it."""
+    inner = getattr(error.args[0], "reason", None) if error.args else None
+    return str(inner or error).split("\n", 1)[0]

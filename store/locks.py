@@ -39,7 +39,8 @@ def _open(path: Path) -> Iterator[int]:
         handle = path.open("a")
     except OSError as error:
         raise StoreError(
-            f"cannot write {path}: {error.strerror}", "choose another folder with --workspace"
+            f"cannot write {path}: {error.strerror}",
+            "choose a folder that you can write: --workspace for the runs, XDG_CACHE_HOME for Neo4j itself",
         ) from error
     with handle:
         yield handle.fileno()

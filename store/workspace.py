@@ -112,7 +112,8 @@ def open_workspace(path: Path | None) -> Workspace:
     root = (path or Path(platformdirs.user_data_dir("tracegraph"))).expanduser().absolute()
     marker = root / "workspace.json"
     try:
-        (root / "runs").mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (root / "runs").mkdir(exist_ok=True)
         if not marker.exists():
             fresh = marker.with_suffix(f".{os.getpid()}")
             fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))

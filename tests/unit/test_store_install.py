@@ -59,7 +59,9 @@ def test_a_killed_installation_goes_on(cache: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         install.install(kill)
     assert not install.is_installed()
-    for path in install.jar_folder().with_suffix(".partial").rglob("*.jar"):
+    jars = list(cache.rglob("*.jar"))
+    assert jars
+    for path in jars:
         path.write_bytes(b"half")
     install.install(silent)
     assert install.damaged_jars() == []
@@ -67,7 +69,10 @@ def test_a_killed_installation_goes_on(cache: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [({}, "one 1.0|two 2.0"), ({**CONTENT, "org/a/one/1.0/one-1.0.jar": b"evil"}, "one-1.0.jar .* SHA-256")],
+    [
+        ({}, r"cannot download (one-1|two-2).0.*jar"),
+        ({**CONTENT, "org/a/one/1.0/one-1.0.jar": b"evil"}, "one-1.0.jar .* SHA-256"),
+    ],
 )
 def test_a_wrong_repository_is_refused(
     content: dict[str, bytes], words: str, cache: Path, monkeypatch: pytest.MonkeyPatch
@@ -83,9 +88,7 @@ def test_no_network_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr("requests.request", unreachable)
-    with pytest.raises(
-        StoreError, match=r"cannot install Neo4j into .*: no route; check the network"
-    ) as caught:
+    with pytest.raises(StoreError, match=r"cannot download .*jar: no route; .*check the network") as caught:
         install.install(silent)
     assert "\n" not in str(caught.value)
 

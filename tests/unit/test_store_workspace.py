@@ -142,6 +142,10 @@ def test_a_workspace_below_a_file_is_refused(tmp_path: Path) -> None:
         open_workspace(tmp_path / "file" / "workspace")
 
 
+def test_a_new_workspace_is_private(workspace: Workspace) -> None:
+    assert workspace.root.stat().st_mode & 0o777 == 0o700
+
+
 def test_manifests_are_readable_json(workspace: Workspace) -> None:
     folder = keep(workspace, "run")
     assert json.loads((folder / "manifest.json").read_text())["run"] == "run"
