@@ -25,7 +25,7 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     inventory.dependency_counts,
     windows.run_window,
     windows.step_window,
-    path.path_segments,
+    path.critical_path,
     path.path_hops,
     path.hotspots,
     path.path_gaps,
@@ -80,16 +80,15 @@ class Query:
 
 def _query(function: Callable[..., pd.DataFrame]) -> Query:
     module = load(function.__name__)
+    if function is path.critical_path:
+        # Its rows are made of the segments that the Cypher gives.
+        return Query(module.name, path.PATH_SUMMARY, module, path.PATH_COLUMNS, function)
     return Query(module.name, module.summary, module, module.columns, function)
 
 
 def queries() -> dict[str, Query]:
     """All queries by name, in the order in which they are listed."""
-    listed = {function.__name__: _query(function) for function in _FUNCTIONS}
-    summary = "The rows of a window's critical path in time order: events and named gaps that tile it."
-    segments = listed["path_segments"].module
-    listed["critical_path"] = Query("critical_path", summary, segments, path.PATH_COLUMNS, path.critical_path)
-    return listed
+    return {function.__name__: _query(function) for function in _FUNCTIONS}
 
 
 def find(name: str) -> Query:

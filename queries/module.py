@@ -21,7 +21,7 @@ _DTYPE: dict[tuple[str, bool], Any] = {
     ("BOOLEAN", False): "bool",
     ("BOOLEAN", True): "boolean",
 }
-_FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN)(\??) (\S.*)")
+_FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN|LIST)(\??) (\S.*)")
 _NOTE = re.compile(r"// (Order|Empty when|Cost): \S.*")
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
 _DEFAULT = re.compile(r"default (\S+)")
@@ -105,13 +105,16 @@ class CypherModule:
         """Result of the query with the header's columns, in its order, in the header's types.
 
         INTEGER is int64 (Int64 where nullable), FLOAT float64, BOOLEAN bool (boolean where nullable), STRING
-        object with None for null. InputError for a missing, unknown, mistyped or unbounded parameter.
+        object with None for null, LIST object. InputError for a parameter that is missing, unknown, of
+        another type or out of bounds.
         """
         frame = database.read(self.text, self.complete(values))
         return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in self.columns})
 
 
 def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
+    if column.type == "LIST":
+        return values.astype(object)
     if column.type == "STRING":
         texts = values.astype(object)
         return texts.where(texts.notna(), None)

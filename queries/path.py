@@ -4,6 +4,9 @@ Every function takes the window as `start_ns`, `end_ns` (ns) and `chain`, the si
 and `step_window` of `tracegraph.queries.windows` give them.
 """
 
+from itertools import chain as joined
+
+import numpy as np
 import pandas as pd
 
 from tracegraph.queries.inventory import lanes
@@ -27,11 +30,22 @@ PATH_COLUMNS = (
     Column("lane_name", "STRING", False, "readable name of the lane"),
 )
 """Columns of `critical_path`."""
+PATH_SUMMARY = "The rows of a window's critical path in time order: events and named gaps that tile it."
 
 
 def path_segments(database: Database, run: str, start_ns: int, end_ns: int, chain: int) -> pd.DataFrame:
-    """Segments on the path, unordered, each with its binding dependency and the name of a lag before it."""
-    return load("path_segments").run(database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain)
+    """Segments on the path, unordered, each with its binding dependency and the name of a lag before it.
+
+    Columns as of `cypher/critical_path.cypher`, one row a segment; source_index is null for a gap.
+    """
+    groups = load("critical_path").run(database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain)
+    lists = ["source_index", "start_ns", "end_ns"]
+    sizes = groups["start_ns"].map(len).astype("int64")
+    segments = groups.drop(columns=lists).loc[groups.index.repeat(sizes)].reset_index(drop=True)
+    for name in lists:
+        segments[name] = np.fromiter(joined.from_iterable(groups[name]), dtype=np.int64, count=len(segments))
+    segments["source_index"] = segments["source_index"].astype("Int64").mask(segments["source_index"] < 0)
+    return segments
 
 
 def critical_path(database: Database, run: str, start_ns: int, end_ns: int, chain: int) -> pd.DataFrame:

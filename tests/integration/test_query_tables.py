@@ -122,8 +122,8 @@ CASES = {
         gemm 60 100 sync 105 110 SYNCHRONIZATION device_synchronize 5 True
         sync 105 110 B 110 130 SEQUENTIAL program_order 0 True""",
 }
-ELSEWHERE = {"runs", "newest_ready_run", "path_segments"}
-"""Queries over all runs are tested in test_query_runs, the rows behind `critical_path` in test_query_path."""
+ELSEWHERE = {"runs", "newest_ready_run"}
+"""Queries over all runs are tested in test_query_runs."""
 
 
 @pytest.fixture(scope="module", autouse=True)
