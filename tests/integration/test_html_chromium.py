@@ -1,0 +1,133 @@
+"""report.html in a real Chromium: opened from a file, without network or errors, with the right numbers."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from browser import Page, find_browser, open_page
+from report_data import make_findings
+
+from tracegraph.cli.findings import Findings
+from tracegraph.cli.main import main
+from tracegraph.cli.recommendations import recommend
+from tracegraph.cli.reporters.html import report_page
+from tracegraph.store.workspace import Workspace
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
+HOSTILE = [
+    "<script>window.pwned = 1</script>",
+    "<img src=x onerror='window.pwned = 1'>",
+    "</script><script>window.pwned = 1</script>",
+    "<!--<script>window.pwned = 1</script>-->",
+    "${window.pwned = 1}`+(window.pwned = 1)+`",
+    "'\"><svg onload=window.pwned=1>",
+    "javascript:window.pwned=1",
+    "__proto__",
+    "constructor",
+    "\u202eright to left\u2028",
+]
+ROWS = "[...document.querySelectorAll('details tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+COLOURS = """(() => {
+  const canvas = document.querySelector('canvas');
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  const found = new Set();
+  for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 3).join());
+  return [...found];
+})()"""
+KERNEL = """(() => {
+  const box = document.querySelector('canvas').getBoundingClientRect();
+  return [box.left + 0.65 * box.width, box.top + 64];
+})()"""
+CANVAS = "document.querySelector('canvas').toDataURL()"
+SOON = "new Promise((done) => setTimeout(done, 200))"
+Open = Callable[[Path], AbstractContextManager[Page]]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Open:
+    """Open a file in a browser and check that it asked for nothing else and reported nothing."""
+    program = find_browser()
+    if program is None:
+        pytest.skip("no Chromium is installed")
+
+    @contextmanager
+    def open_file(path: Path) -> Iterator[Page]:
+        with open_page(program, path.as_uri(), tmp_path / "profile") as page:
+            yield page
+            assert page.problems == []
+            assert page.requests == [path.as_uri()]
+
+    return open_file
+
+
+def written(tmp_path: Path, findings: Findings) -> Path:
+    path = tmp_path / "report.html"
+    path.write_text(report_page(findings, recommend(findings)), encoding="utf-8")
+    return path
+
+
+def flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every number of a summary by its dotted name, as the page writes it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict | list) and value:
+        for key, item in items:
+            yield from flat(item, f"{name}.{key}" if name else str(key))
+    elif not isinstance(value, float):  # floats are compared as numbers elsewhere
+        yield name, "none" if isinstance(value, dict | list) else json.dumps(value).strip('"')
+
+
+@pytest.mark.usefixtures("database")
+def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Workspace, opened: Open) -> None:
+    arguments = ["--workspace", str(workspace.root), "report", str(EXAMPLE), "-o", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    with opened(tmp_path / "out" / "report.html") as page:
+        page.evaluate("document.querySelector('details').open = true")
+        rows = dict(page.evaluate(ROWS))
+        text = page.evaluate("document.body.innerText")
+    assert {name: rows[name] for name, _ in flat(summary)} == dict(flat(summary))
+    path = summary["critical_path"]
+    assert float(rows["critical_path.explained_share"]) == path["explained_share"]
+    assert f"{path['length_ns'] / 1e6:,.3f} ms" in text
+    assert summary["run"] in text
+    titles = ["Integrity", "Window", "Lanes", "Composition", "Hotspots", "Gaps", "Recommendations"]
+    assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
+
+
+def test_path_and_lanes_are_drawn(tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, make_findings())) as page:
+        colours = page.evaluate(COLOURS)
+    assert {"214,32,78", "76,120,168", "232,135,30"} <= set(colours)  # the path, an operator, a kernel
+
+
+def test_zoom_and_tooltip_answer(tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, make_findings())) as page:
+        x, y = page.evaluate(KERNEL)
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        assert "gemm<float>" in page.evaluate("document.querySelector('.tip').innerText")
+        before = page.evaluate(CANVAS)
+        page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-200)
+        page.evaluate(SOON)
+        assert page.evaluate(CANVAS) != before
+        page.evaluate("document.querySelector('button').click()")
+        page.evaluate(SOON)
+        assert page.evaluate(CANVAS) == before
+
+
+def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
+    rows = [
+        (0, place, name, name, 100 * place, 100 * place + 100, "root" if place == 0 else name, name, name)
+        for place, name in enumerate(HOSTILE)
+    ]
+    findings = make_findings(rows)
+    findings = make_findings(rows, lanes=findings.lanes.assign(name=HOSTILE[0]))
+    with opened(written(tmp_path, findings)) as page:
+        assert page.evaluate("window.pwned") is None
+        assert page.evaluate("document.querySelectorAll('script').length") == 2
+        assert page.evaluate("document.querySelectorAll('img, svg, iframe, a').length") == 0
+        text = page.evaluate("document.body.textContent")
+    for name in HOSTILE[:-1]:
+        assert name in text
+    assert "\\u202eright to left\\u2028" in text

@@ -1,0 +1,229 @@
+"""`tracegraph report`, `ingest`, `render` and `doctor` on real traces and a real server."""
+
+import csv
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tracegraph.cli.main import main
+from tracegraph.store.connection import Database
+from tracegraph.store.workspace import Workspace
+
+TRACES = Path(__file__).parents[2] / "examples" / "traces"
+ORACLE = Path(__file__).parents[2].parent / "shared" / "oracle" / "check_outputs.py"
+GPU = TRACES / "simulated_gpu.json.gz"
+CPU = TRACES / "train_small.json.gz"
+FILES = {
+    "report.html",
+    "hotspots.csv",
+    "gaps.csv",
+    "critical_path.csv",
+    "critical_path.svg",
+    "summary.json",
+    "overlay.json.gz",
+}
+Run = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize("trace", [GPU, CPU, TRACES / "slow_loader.json.gz", TRACES / "two_threads.json.gz"])
+def test_files_agree_with_each_other(trace: Path, tmp_path: Path, tracegraph: Run) -> None:
+    code, out, _ = tracegraph("report", trace, "-o", tmp_path)
+    assert code == 0
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+    summary, path = (
+        json.loads((tmp_path / "summary.json").read_text()),
+        rows_of(tmp_path / "critical_path.csv"),
+    )
+    edges = [int(path[0]["start_ns"]), *(int(row["end_ns"]) for row in path)]
+    assert [int(row["start_ns"]) for row in path] == edges[:-1]
+    assert [edges[0], edges[-1]] == summary["window_ns"]
+    assert path[0]["dependency"] == "root"
+    assert "tiles the window" in out
+    listed = rows_of(tmp_path / "hotspots.csv")
+    assert 0 < len(listed) <= 10
+    assert float(listed[0]["prop_in_total"]) == int(listed[0]["duration_ns"]) / summary["duration_ns"]
+    if ORACLE.exists():
+        done = subprocess.run([sys.executable, ORACLE, tmp_path], capture_output=True, text=True, check=False)
+        assert done.stdout.startswith("1/1 whole"), done.stdout
+
+
+def test_counts_in_the_database_are_those_of_the_summary(
+    tmp_path: Path, tracegraph: Run, database: Database
+) -> None:
+    assert tracegraph("report", GPU, "-o", tmp_path)[0] == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    run = {"run": summary["run"]}
+    node = "(n {run: $run})"
+    labels = database.read(f"MATCH {node} UNWIND labels(n) AS label RETURN label, count(*) AS count", run)
+    found = dict(zip(labels["label"], labels["count"], strict=True)) | {"Run": 1}
+    assert found == {name: count for name, count in summary["nodes_by_label"].items() if count}
+    types = database.read(f"MATCH {node}-[r]->() RETURN type(r) AS type, count(*) AS count", run)
+    assert dict(zip(types["type"], types["count"], strict=True)) == {
+        name: count for name, count in summary["relationships"].items() if count
+    }
+
+
+def test_hotspot_options(tmp_path: Path, tracegraph: Run) -> None:
+    assert tracegraph("report", "-i", GPU, "--top_functions", "3", "-o", tmp_path)[0] == 0
+    listed = rows_of(tmp_path / "hotspots.csv")
+    assert len(listed) == 3
+    assert sum(float(row["proportion"]) for row in listed) == pytest.approx(1)
+
+
+def test_step_cuts_the_window(tmp_path: Path, tracegraph: Run, database: Database) -> None:
+    assert tracegraph("ingest", GPU, "--run", "steps")[0] == 0
+    steps = database.read(
+        "MATCH (s:Step {run: 'steps'}) RETURN s.number AS n, s.start_ns AS a, s.window_end_ns AS b"
+    )
+    number, start, end = (int(value) for value in steps.iloc[1])
+    assert tracegraph("report", "--run", "steps", "--step", number, "-o", tmp_path)[0] == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["step"], summary["window_ns"]) == (number, [start, end])
+    assert rows_of(tmp_path / "critical_path.csv")[0]["start_ns"] == str(start)
+    code, _, err = tracegraph("report", "--run", "steps", "--step", "999")
+    assert code == 2
+    assert f"no step 999; present: {', '.join(map(str, sorted(steps['n'])))}" in err
+
+
+def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
+    assert tracegraph("ingest", CPU, "--run", "newest")[0] == 0
+    code, out, _ = tracegraph("report")
+    assert code == 0
+    assert out.startswith("Run newest\n")
+
+
+def test_ingest_prints_the_run_and_its_counts(tracegraph: Run) -> None:
+    code, out, _ = tracegraph("ingest", GPU)
+    assert code == 0
+    assert out.startswith("run simulated_gpu-")
+    assert "SEQUENTIAL " in out
+    assert " nodes\n" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", GPU, CPU), "2 traces were given, but several ranks are not supported yet"),
+        (("report", GPU, "-i", CPU), "2 traces were given"),
+        (("ingest", GPU, CPU), "2 traces were given"),
+        (("report", "absent.json"), "does not exist"),
+        (("report", "--run", "absent"), "there is no run named 'absent'"),
+        (("report", GPU, "--top-functions", "0"), "0 is not in the range"),
+        (("render", "critical-path", "-o", "picture.gif"), "names no picture format"),
+    ],
+)
+def test_what_cannot_be_done_is_exit_2_in_one_line(
+    arguments: tuple[object, ...], message: str, tracegraph: Run
+) -> None:
+    code, out, err = tracegraph(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_name_holds_one_content(tmp_path: Path, tracegraph: Run) -> None:
+    assert tracegraph("ingest", GPU, "--run", "taken")[0] == 0
+    assert tracegraph("ingest", GPU, "--run", "taken")[0] == 0
+    code, _, err = tracegraph("report", CPU, "--run", "taken", "-o", tmp_path / "out")
+    assert code == 2
+    assert "'taken' holds another file" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_overlay_is_left_out_when_the_trace_changed(tmp_path: Path, tracegraph: Run) -> None:
+    trace = tmp_path / "copy.json.gz"
+    shutil.copy(GPU, trace)
+    assert tracegraph("ingest", trace, "--run", "changed")[0] == 0
+    trace.write_bytes(gzip.compress(b"[]"))
+    code, out, _ = tracegraph("report", "--run", "changed", "-o", tmp_path / "out")
+    assert code == 0
+    assert "overlay.json.gz is left out: " in out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES - {"overlay.json.gz"}
+
+
+def test_pictures_of_everything(tmp_path: Path, tracegraph: Run) -> None:
+    assert tracegraph("report", GPU, "--run", "drawn", "-o", tmp_path)[0] == 0
+    event = next(row for row in rows_of(tmp_path / "critical_path.csv") if row["category"] == "kernel")
+    step = json.loads((tmp_path / "summary.json").read_text())["nodes_by_label"]["Step"]
+    pictures = {
+        "path.svg": ("critical-path", "--run", "drawn"),
+        "path.pdf": ("critical-path", "--run", "drawn", "--step", 2),
+        "hotspot.png": ("hotspot", event["name"], "--run", "drawn"),
+        "event.svg": ("event", event["source_index"], "--depth", 3, "--run", "drawn"),
+        "step.svg": ("step", 2, "--run", "drawn"),
+        "cypher.dot": (
+            "cypher",
+            "MATCH p = (:Chain {run: $run})-[:LEADS_TO]->() RETURN p LIMIT 5",
+            "-p",
+            "run=drawn",
+        ),
+    }
+    begins = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG", ".dot": b"digraph"}
+    assert step >= 1
+    for name, arguments in pictures.items():
+        code, _, err = tracegraph("render", *arguments, "-o", tmp_path / name)
+        assert (code, err) == (0, ""), name
+        assert (tmp_path / name).read_bytes().startswith(begins[Path(name).suffix]), name
+    assert "LEADS_TO" in (tmp_path / "cypher.dot").read_text()
+    assert event["name"][:10] in (tmp_path / "event.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("cypher", "RETURN 1"), "returns no node"),
+        (("cypher", "CREATE (n:Event) RETURN n"), "only reading is allowed"),
+        (("event", "123456789"), "has no causes"),
+        (("hotspot", "no such name"), "is on the path"),
+    ],
+)
+def test_pictures_that_cannot_be(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, tracegraph: Run
+) -> None:
+    assert tracegraph("ingest", CPU)[0] == 0
+    code, _, err = tracegraph("render", *arguments, "-o", tmp_path / "picture.svg")
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "picture.svg").exists()
+
+
+def test_doctor_finds_everything_in_order(tracegraph: Run) -> None:
+    code, out, err = tracegraph("doctor")
+    assert (code, err) == (0, "")
+    for part in ("Python", "tracegraph", "workspace", "Java", "Neo4j", "server", "pictures", "Docker"):
+        assert f" {part} " in out
+    assert "fails" not in out
+
+
+def test_doctor_names_an_unreachable_server(tracegraph: Run) -> None:
+    code, out, err = tracegraph("--uri", "bolt://127.0.0.1:1", "doctor")
+    assert code == 3
+    assert "cannot be reached" in out
+    assert "does not work" in err
+
+
+def test_no_run_at_all_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--workspace", str(tmp_path), "report"]) == 2
+    assert "no run is stored; give a trace: tracegraph report TRACE" in capsys.readouterr().err
