@@ -80,7 +80,7 @@ def hotspot(
         raise InputError(
             f"no event named {event_name!r} is on the path", "tracegraph report lists those that are"
         )
-    title = f"{label(event_name, _TITLE_CELLS)}: causes and effects of its longest stretches"
+    title = f"{label(event_name, _TITLE_CELLS)}: causes and effects (solid: explains the start)"
     _write(causes_picture(title, edges, lanes, window[0]), output)
 
 

@@ -296,7 +296,7 @@
     }
 
     function tick(ns) {
-      return duration(ns).replace(/\.?0+ /, " ");
+      return duration(ns).replace(/\.0+ /, " ").replace(/(\.\d*[1-9])0+ /, "$1 ");
     }
 
     function work(pen, lane) {
