@@ -1,0 +1,29 @@
+"""A stored subgraph for notebooks, through py2neo: `pip install 'tracegraph[py2neo]'`.
+
+py2neo is no longer maintained by its authors. It is pinned, and nothing else in tracegraph uses it.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from py2neo import Subgraph
+
+
+def subgraph(
+    settings: ConnectionSettings, query: str, parameters: Mapping[str, object] | None = None
+) -> "Subgraph":
+    """The nodes and relationships that a read-only query returns, as one py2neo `Subgraph`.
+
+    Empty results give an empty subgraph. Raises `StoreError` where py2neo is not installed.
+    """
+    try:
+        from py2neo import Graph, Subgraph  # noqa: PLC0415 (an extra: most installations lack it)
+    except ImportError as error:
+        raise StoreError("py2neo is not installed", "pip install 'tracegraph[py2neo]'") from error
+    graph = Graph(settings.uri, auth=(settings.username, settings.password), name=settings.database)
+    found = graph.query(query, dict(parameters or {})).to_subgraph()
+    return found if found is not None else Subgraph()
