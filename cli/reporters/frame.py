@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pandas.api.types import is_numeric_dtype
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -89,7 +90,7 @@ def _arrow(frame: pd.DataFrame) -> pa.Table:
 def _print(frame: pd.DataFrame, console: Console) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in frame.columns:
-        number = frame[name].dtype != object
+        number = is_numeric_dtype(frame[name].dtype)
         table.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold")
     for row in frame.astype(object).itertuples(index=False):
         table.add_row(*(_cell(value) for value in row))

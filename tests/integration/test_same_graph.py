@@ -1,4 +1,4 @@
-"""One file, one graph: in fresh workspaces, ingested again over itself, and in number what the columns say."""
+"""One file, one graph: in fresh workspaces, ingested again over itself, and counted as in the columns."""
 
 import json
 from collections import Counter
