@@ -1,6 +1,7 @@
 """The TRACE arguments of a command, and the run that they become."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,11 @@ from tracegraph.store.tables import GraphTables
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that was just stored, open in the database."""
+    """A run that was just stored, open in the database; `timings_s` are the seconds of each stage so far."""
 
     database: Database
-    name: str
-    counts: GraphTables
-    manifest: dict[str, object]
+    tables: GraphTables
+    timings_s: dict[str, float]
 
 
 @contextmanager
@@ -40,5 +40,13 @@ def stored_run(
             "give one trace, and each rank's as a run of its own",
         )
     tables, manifest = ingest_run([trace.absolute() for trace in traces], name, progress)
+    begun = time.perf_counter()
     with store_and_open(context.workspace, context.connection, tables, manifest, progress) as database:
-        yield StoredRun(database, tables.run, tables, manifest)
+        seconds = round(time.perf_counter() - begun, 3)
+        yield StoredRun(database, tables, {**ingest_timings(manifest), "storing the run": seconds})
+
+
+def ingest_timings(manifest: Mapping[str, object]) -> dict[str, float]:
+    """Seconds of each stage of the ingest, as a manifest states them; none where it states none."""
+    timings = manifest.get("timings_s")
+    return dict(timings) if isinstance(timings, dict) else {}

@@ -19,10 +19,10 @@ def ingest(context: Context, traces: tuple[Path, ...], name: str | None) -> None
     The same content under the same name replaces the run.
     """
     with context.progress() as progress, stored_run(context, traces, name, progress) as run:
-        counts = run.counts
-    edges = counts.count_relationships()
-    click.echo(f"run {label(run.name, 200)}")
+        tables = run.tables
+    edges = tables.count_relationships()
+    click.echo(f"run {label(tables.run, 200)}")
     click.echo(
-        f"{plural(counts.count_labels().get('Event', 0), 'event')}, {plural(counts.count_nodes(), 'node')}"
+        f"{plural(tables.count_labels().get('Event', 0), 'event')}, {plural(tables.count_nodes(), 'node')}"
     )
     click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items()))

@@ -15,7 +15,7 @@ from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.cli.reporters.text import visible
-from tracegraph.cli.traces import stored_run
+from tracegraph.cli.traces import ingest_timings, stored_run
 from tracegraph.queries.inventory import ready_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
@@ -83,18 +83,13 @@ def _run(
     """Open the database on the run that the command is about, with the seconds that its ingest took."""
     if traces:
         with stored_run(context, traces, name, progress) as stored:
-            yield stored.database, stored.name, _timings(stored.manifest)
+            yield stored.database, stored.tables.run, stored.timings_s
         return
     if context.connection.uri is None and not context.workspace.manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
     with open_database(context.workspace, context.connection, progress) as database:
         run = ready_run(database, name)
-        yield database, run, _timings(context.workspace.manifest(run) or {})
-
-
-def _timings(manifest: Mapping[str, object]) -> dict[str, float]:
-    timings = manifest.get("timings_s")
-    return dict(timings) if isinstance(timings, dict) else {}
+        yield database, run, ingest_timings(context.workspace.manifest(run) or {})
 
 
 def _console() -> Console:

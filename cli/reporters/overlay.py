@@ -1,7 +1,7 @@
 """overlay.json.gz: the input trace as it is, plus the critical path as flow events; Perfetto draws arrows."""
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from tracegraph.cli.findings import Findings, Source
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.readers.document import locate_list
+from tracegraph.ingest.readers.document import Document, locate_list
 from tracegraph.ingest.readers.lenient import LenientDocument
 from tracegraph.ingest.readers.parquet import MAGIC, ParquetDocument
 from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
@@ -23,7 +23,9 @@ _NAME = "critical path"
 _FIRST_ID = 1 << 40  # beyond the ids that profilers write, exact in a double
 _INSIDE_NS = 1_000
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_QUOTED_ID = re.compile(rb'"([pt]id)"\s*:\s*"([^"\\]*)"')
 _LEVEL = 1
+_Quoted = Collection[tuple[str, str]]
 
 
 def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
@@ -34,34 +36,40 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     Raises:
         InputError: the file is gone, or is not the one that was ingested.
     """
-    pieces = _with_entries(Path(source.file), _checked_bytes(source), flow_entries(findings, source))
+    text, end = _document(Path(source.file), _checked_bytes(source))
+    quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}
     packer = igzip.open(target, "wb", compresslevel=_LEVEL)  # type: ignore[no-untyped-call]
     with cast("BinaryIO", packer) as packed:
-        for piece in pieces:
-            packed.write(piece)
+        packed.write(text[:end])
+        for entry in flow_entries(findings, source, quoted):
+            packed.write(b",\n" + entry)
+        packed.write(text[end:])
 
 
-def flow_entries(findings: Findings, source: Source) -> list[bytes]:
-    """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow."""
+def flow_entries(findings: Findings, source: Source, quoted: _Quoted = frozenset()) -> list[bytes]:
+    """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow.
+
+    `quoted`: what the trace writes as text although it may look like a number, as ("pid", text), ("tid", text).
+    """
     lanes = {int(row["lane"]): row for row in findings.lanes.to_dict("records")}
     entries: list[bytes] = []
     hops = _hops(findings.path[findings.path["rank"] == source.rank])
     for number, hop in enumerate(hops.to_dict("records")):
         common = {"cat": CATEGORY, "name": _NAME, "id": _FIRST_ID + number}
         why = {"dependency": hop["dependency"], "mechanism": hop["mechanism"]}
-        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], source)
-        enter = _place(lanes[hop["lane"]], hop["enter_ns"], source)
+        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], source, quoted)
+        enter = _place(lanes[hop["lane"]], hop["enter_ns"], source, quoted)
         entries.append(msgspec.json.encode({"ph": "s", **common, **leave, "args": why}))
         entries.append(msgspec.json.encode({"ph": "f", "bp": "e", **common, **enter, "args": why}))
     return entries
 
 
-def _place(lane: Mapping[Hashable, Any], at_ns: int, source: Source) -> dict[str, object]:
+def _place(lane: Mapping[Hashable, Any], at_ns: int, source: Source, quoted: _Quoted) -> dict[str, object]:
     """Return where and when an entry stands, in the terms of the file."""
     offset_ns = source.clock_offset_ns if lane["kind"] == "stream" else 0
     return {
-        "pid": _as_written(lane["pid"]),
-        "tid": _as_written(lane["tid"]),
+        "pid": _as_written("pid", lane, quoted),
+        "tid": _as_written("tid", lane, quoted),
         "ts": _microseconds(at_ns - offset_ns),
     }
 
@@ -88,9 +96,10 @@ def _hops(path: pd.DataFrame) -> pd.DataFrame:
     return hops.iloc[1:].astype({"cause_lane": "int64", "leave_ns": "int64", "enter_ns": "int64"})
 
 
-def _as_written(text: str) -> int | str:
-    """Return a pid or tid as the number or the text that the trace holds."""
-    return int(text) if _INTEGER.fullmatch(text) else text
+def _as_written(key: str, lane: Mapping[Hashable, Any], quoted: _Quoted) -> int | str:
+    """Return a lane's pid or tid as the number or the text that the trace holds."""
+    text = str(lane[key])
+    return int(text) if _INTEGER.fullmatch(text) and (key, text) not in quoted else text
 
 
 def _microseconds(time_ns: int) -> Raw:
@@ -107,26 +116,22 @@ def _checked_bytes(source: Source) -> bytes:
     return data
 
 
-def _with_entries(path: Path, data: bytes, entries: list[bytes]) -> Iterator[bytes | memoryview]:
-    """Yield the document's text with `entries` after the last one of its list of events."""
-    added = b"".join(b",\n" + entry for entry in entries)
+def _document(path: Path, data: bytes) -> tuple[memoryview, int]:
+    """Return the document's text and the place of the bracket that closes its list of events.
+
+    Of a damaged text: a document of the events that can be read.
+    """
     if data.startswith(MAGIC):
-        document = ParquetDocument(path, data)
-        yield document.head + b"["
-        for number, batch in enumerate(document.batches()):
-            yield (b",\n" if number else b"") + b",\n".join(map(bytes, batch.texts))
-        yield added + b"]" + document.tail
-        return
+        stored = ParquetDocument(path, data)
+        return _assembled(stored.head, stored, stored.tail)
     integrity = Integrity(path.name)
     text = unpack(path, data, integrity)
     try:
-        end = locate_list(text)[1] - 1
+        return memoryview(text), locate_list(text)[1] - 1
     except (msgspec.DecodeError, RecursionError):
-        batches = LenientDocument(path, text, integrity).batches()
-        readable = (bytes(raw) for batch in batches for raw in batch.texts)
-        yield b'{"traceEvents": [' + b",\n".join(readable) + added + b"]}"
-        return
-    whole = memoryview(text)
-    yield whole[:end]
-    yield added
-    yield whole[end:]
+        return _assembled(b'{"traceEvents": ', LenientDocument(path, text, integrity), b"}")
+
+
+def _assembled(head: bytes, document: Document, tail: bytes) -> tuple[memoryview, int]:
+    events = b",\n".join(bytes(text) for batch in document.batches() for text in batch.texts)
+    return memoryview(head + b"[" + events + b"]" + tail), len(head) + 1 + len(events)

@@ -61,6 +61,12 @@ def test_entries_keep_their_text_and_place(
     assert [event["ph"] for event in events] == ["X", "X", "s", "f", "s", "f"]
 
 
+def test_ids_are_written_as_in_the_trace(tmp_path: Path) -> None:
+    text = '[{"ph":"X","pid": 10,"tid" : "11","id":"10","ts":1,"dur":1},{"pid":"0","tid":"10","ts":1}]'
+    flows = json.loads(overlay(plain(tmp_path / "trace.json", text)))[2:]
+    assert [(flow["pid"], flow["tid"]) for flow in flows[:2]] == [(10, "11"), ("0", 7)]
+
+
 def test_damaged_text_gives_what_can_be_read(tmp_path: Path) -> None:
     document = json.loads(overlay(plain(tmp_path / "trace.json", f'{{"traceEvents": [{EVENTS}, {{"ph": "X"')))
     assert [event["ph"] for event in document["traceEvents"]] == ["X", "X", "s", "f", "s", "f"]
