@@ -1,0 +1,54 @@
+"""Columns of the graph's tables, in the order and types of the schema."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tracegraph.ingest.events import NONE, Flags, Ints, Texts
+from tracegraph.store import schema
+from tracegraph.store.tables import arrow_type
+
+Columns = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class SegmentNodes:
+    """Which segments are their event's node, and the node id of each segment."""
+
+    merged: Flags
+    node: Ints
+
+
+def nullable(values: Ints) -> pa.Array:
+    """Integers with `NONE` as null."""
+    return pa.array(values, mask=values == NONE)
+
+
+def make_table(columns: Columns, properties: Iterable[schema.Property], count: int) -> pa.Table:
+    """Columns in the schema's order and types; a scalar is repeated, an absent property left out."""
+    arrays: dict[str, pa.Array] = {}
+    for name, kind in (("id", pa.int64()), ("labels", None), ("start", pa.int64()), ("end", pa.int64())):
+        if name in columns:
+            arrays[name] = _array(columns[name], kind, count)
+    for known in properties:
+        if known.name in columns:
+            arrays[known.name] = _array(columns[known.name], arrow_type(known.type), count)
+    unknown = columns.keys() - arrays.keys()
+    if unknown:
+        raise KeyError(f"columns {sorted(unknown)} are not in the schema")
+    return pa.table(arrays)
+
+
+def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
+    if isinstance(value, (str, int)):
+        return pa.array([value] * count, type=kind)
+    array = value if isinstance(value, (pa.Array, pa.ChunkedArray)) else pa.array(value)
+    return array.cast(kind) if kind is not None and array.type != kind else array
+
+
+def label_column(texts: Texts | str, count: int) -> pa.Array:
+    """Label sets such as "Event;Kernel", one for all rows or one each."""
+    return pa.array(
+        [texts] * count if isinstance(texts, str) else texts, type=pa.string()
+    ).dictionary_encode()

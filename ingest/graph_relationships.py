@@ -1,0 +1,74 @@
+"""Relationship tables of a run."""
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.binding import Dependencies
+from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.events import Flags, Ints
+from tracegraph.ingest.graph_columns import SegmentNodes, make_table
+from tracegraph.ingest.model import Model
+from tracegraph.store import schema
+
+
+def _edge_columns(dependencies: Dependencies, chosen: Ints | Flags) -> dict[str, object]:
+    names = np.array([m.name for m in MECHANISMS], dtype=object)
+    return {
+        "mechanism": pa.array(names[dependencies.mechanism[chosen]], type=pa.string()),
+        "evidence": pa.array(
+            np.where(dependencies.recorded[chosen], *schema.EVIDENCE).astype(object), type=pa.string()
+        ),
+        "confidence": dependencies.confidence[chosen],
+        "lag_ns": dependencies.lag[chosen],
+        "gap_ns": dependencies.gap[chosen],
+    }
+
+
+def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
+    """The four dependency kinds between segments."""
+    found = model.dependencies
+    kinds = np.array([m.kind for m in MECHANISMS], dtype=object)[found.mechanism]
+    tables = {}
+    for kind in schema.DEPENDENCIES:
+        chosen = kinds == kind
+        columns = {
+            "start": nodes.node[found.cause[chosen]],
+            "end": nodes.node[found.effect[chosen]],
+            **_edge_columns(found, chosen),
+            "binding": found.binding[chosen],
+        }
+        tables[kind] = make_table(columns, _properties(kind), int(chosen.sum()))
+    return tables
+
+
+def _properties(relationship: str) -> tuple[schema.Property, ...]:
+    return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
+
+
+def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> dict[str, pa.Table]:
+    """Launches, the call tree, and the events of pieces."""
+    call, parent = model.launches.call, model.stack.parent
+    work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
+    piece = np.flatnonzero(~nodes.merged & (model.segments.event >= 0))
+    return {
+        "LAUNCHED": pa.table({"start": ids[call[work]], "end": ids[work]}),
+        "CHILD_OF": pa.table({"start": ids[child], "end": ids[parent[child]]}),
+        "PART_OF": pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]}),
+    }
+
+
+def leads_to(model: Model, first: Ints, ids: Ints) -> pa.Table:
+    """The binding edge of every chain's first segment, between the chains."""
+    edge = model.binding.edge[first]
+    bound = edge >= 0
+    edge, found = edge[bound], model.dependencies
+    cause = found.cause[edge]
+    kinds = np.array([m.kind for m in MECHANISMS], dtype=object)[found.mechanism[edge]]
+    columns = {
+        "start": ids[model.binding.chain[cause]],
+        "end": ids[bound],
+        "at_ns": model.segments.completion[cause],
+        "dependency": pa.array(kinds, type=pa.string()),
+        **_edge_columns(found, edge),
+    }
+    return make_table(columns, _properties("LEADS_TO"), len(edge))
