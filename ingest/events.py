@@ -129,6 +129,10 @@ def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str
     on_stream = frame["kind"] == "stream"
     for column, source in (("device", "pid"), ("stream", "tid")):
         frame[column] = pd.to_numeric(frame[source].where(on_stream), errors="coerce").astype("Int64")
+    # Some files write a stream's tid as text of their own, such as "stream 7": lanes keep what is written.
+    first_event = np.unique(events.lane, return_index=True)[1]
+    for column in ("pid", "tid"):
+        frame[column] = trace.events[column].take(first_event).cast("string").to_pylist()
     frame["matters"] = _lanes_that_matter(events, len(frame))
     return Lanes(frame)
 
