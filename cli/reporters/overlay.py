@@ -49,7 +49,7 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
 def flow_entries(findings: Findings, source: Source, quoted: _Quoted = frozenset()) -> list[bytes]:
     """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow.
 
-    `quoted`: what the trace writes as text although it may look like a number, as ("pid", text), ("tid", text).
+    `quoted`: pids and tids that the trace writes as text, as ("pid", text) and ("tid", text).
     """
     lanes = {int(row["lane"]): row for row in findings.lanes.to_dict("records")}
     entries: list[bytes] = []
