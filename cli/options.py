@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,3 +49,15 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
             raise InputError(f"parameter {key} is given twice", "give it once")
         values[key] = value
     return values
+
+
+def parse_values(assignments: Sequence[str]) -> dict[str, object]:
+    """Values by key, each read as JSON where it is JSON (limit=5), else as text."""
+    return {key: _value(text) for key, text in parse_assignments(assignments).items()}
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,12 +1,11 @@
 """`tracegraph cypher`: a query of the user's own."""
 
-import json
 from pathlib import Path
 
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import parameter_option, parse_assignments, result_options
+from tracegraph.cli.options import parameter_option, parse_values, result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.store.session import open_database
 
@@ -25,7 +24,7 @@ def cypher(
     Without --write the database refuses whatever would change it. A parameter's value is read as JSON where
     it is JSON (-p limit=5), else as text.
     """
-    parameters = {key: _value(text) for key, text in parse_assignments(assignments).items()}
+    parameters = parse_values(assignments)
     with (
         context.progress() as progress,
         open_database(context.workspace, context.connection, progress) as database,
@@ -33,10 +32,3 @@ def cypher(
         rows = (database.write if write else database.read)(query, parameters)
     if len(rows.columns):
         write_frame(rows, form, output)
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -1,6 +1,5 @@
 """`tracegraph render`: parts of the graph as pictures."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import parameter_option, parse_assignments
+from tracegraph.cli.options import parameter_option, parse_values
 from tracegraph.cli.reporters.drawing import FORMATS, draw
 from tracegraph.cli.reporters.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.cli.reporters.picture import path_picture
@@ -139,7 +138,7 @@ def step(context: Context, number: int, name: str | None, output: Path) -> None:
 @pass_context
 def cypher(context: Context, query: str, assignments: tuple[str, ...], output: Path) -> None:
     """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write."""
-    parameters = {key: _value(text) for key, text in parse_assignments(assignments).items()}
+    parameters = parse_values(assignments)
     with _database(context, output) as database:
         rows = database.read(query, parameters)
     _write(result_picture(label(query, _TITLE_CELLS), rows), output)
@@ -177,11 +176,3 @@ def _write(source: str, output: Path) -> None:
         output.write_bytes(picture)
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}", "choose another file with -o") from error
-
-
-def _value(text: str) -> object:
-    """Return a parameter's value: read as JSON where it is JSON, else the text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -25,8 +25,8 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '{script_hash}'; \
-style-src '{style_hash}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src '{lanes_hash}' '{script_hash}'; style-src '{style_hash}'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>tracegraph report</title>
@@ -36,6 +36,7 @@ style-src '{style_hash}'; base-uri 'none'; form-action 'none'">
 <main id="report"><noscript>This report draws itself with JavaScript, which is off. The same numbers are \
 in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 <script type="application/json" id="data">{data}</script>
+<script>{lanes}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -45,12 +46,15 @@ in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 def report_page(findings: Findings, recommendations: Sequence[Recommendation]) -> str:
     """Return the page. Text of the trace is only data in it: escaped JSON, shown as text by the script."""
     resources = files("tracegraph.cli.reporters")
-    style = (resources / "report.css").read_text(encoding="utf-8")
-    script = (resources / "report.js").read_text(encoding="utf-8")
+    style, lanes, script = (
+        (resources / name).read_text(encoding="utf-8") for name in ("report.css", "lanes.js", "report.js")
+    )
     return _PAGE.format(
+        lanes_hash=_hash(lanes),
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,
+        lanes=lanes,
         script=script,
         data=_safe_json(_data(findings, recommendations)),
     )

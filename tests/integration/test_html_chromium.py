@@ -125,7 +125,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
     findings = make_findings(rows, lanes=findings.lanes.assign(name=HOSTILE[0]))
     with opened(written(tmp_path, findings)) as page:
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 2
+        assert page.evaluate("document.querySelectorAll('script').length") == 3
         assert page.evaluate("document.querySelectorAll('img, svg, iframe, a').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:
