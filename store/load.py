@@ -36,6 +36,14 @@ def make_ready(database: Database, name: str) -> None:
     database.write("MATCH (r:Run {name: $name}) SET r.state = 'ready'", {"name": name})
 
 
+def contents(database: Database, name: str) -> list[str]:
+    """SHA-256 of the files that a visible run was made from, sorted; empty when there is no such run."""
+    query = (
+        "MATCH (r:Run {name: $name, state: 'ready'}) MATCH (t:Trace {run: $name}) RETURN t.sha256 AS sha256"
+    )
+    return sorted(database.read(query, {"name": name})["sha256"])
+
+
 def as_loading(tables: GraphTables) -> GraphTables:
     """The same graph with its Run in state `loading`."""
     run = tables.nodes["Run"].drop_columns(["state"])

@@ -22,7 +22,6 @@ from tracegraph.store.workspace import Workspace
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _STOP_GRACE_S = 15.0
 _POLL_S = 0.05
-_ATTEMPTS = 3
 _PORT_TAKEN = "Address already in use"
 
 
@@ -66,7 +65,16 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     if state is None:
         install.install(progress)
         _end_stray_servers(workspace)
-        state = _start_on_free_ports(workspace, progress)
+        try:
+            if not _is_prepared(workspace.neo4j_home):
+                progress("preparing Neo4j", 0, 0)
+                prepare_home(workspace, workspace.neo4j_home)
+            state = _start_on_free_ports(workspace, progress)
+        except OSError as error:
+            raise StoreError(
+                f"cannot start Neo4j in {workspace.neo4j_home}: {error.strerror or error}",
+                "check the rights and the free space there",
+            ) from error
     else:
         _wait_until_ready(workspace, state, progress)
     if keep and not state.keep:
@@ -85,10 +93,19 @@ def stop(workspace: Workspace) -> bool:
 
 
 def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
-    """How to connect to the managed server."""
-    return ConnectionSettings(
-        state.ports.uri, USERNAME, workspace.password_file.read_text().strip(), DATABASE
-    )
+    """How to connect to the managed server.
+
+    Raises:
+        StoreError: the file with its password is gone.
+    """
+    try:
+        password = workspace.password_file.read_text().strip()
+    except OSError as error:
+        raise StoreError(
+            f"cannot read the server's password in {workspace.password_file}: {error.strerror}",
+            f"remove {workspace.neo4j_home} and ingest again",
+        ) from error
+    return ConnectionSettings(state.ports.uri, USERNAME, password, DATABASE)
 
 
 def prepare_home(workspace: Workspace, home: Path) -> None:
@@ -101,26 +118,26 @@ def prepare_home(workspace: Workspace, home: Path) -> None:
     java.run_admin(home, ["dbms", "set-initial-password", f"@{workspace.password_file}"])
 
 
-def _start_on_free_ports(workspace: Workspace, progress: Progress) -> ServerState:
-    home = workspace.neo4j_home
-    if not (home / "data" / "dbms").is_dir():
-        progress("preparing Neo4j", 0, 0)
-        prepare_home(workspace, home)
-    for attempt in range(1, _ATTEMPTS + 1):
-        state = _launch(workspace, _free_ports())
-        try:
-            _wait_until_ready(workspace, state, progress)
-        except StoreError:
-            stop(workspace)
-            # Another program may take a port between our choice and the server's start.
-            if attempt == _ATTEMPTS or _PORT_TAKEN not in _log(home):
-                raise
-        except BaseException:
-            stop(workspace)
+def _is_prepared(home: Path) -> bool:
+    # The server takes the password over into its system database at its first start.
+    data = home / "data"
+    return (data / "dbms" / "auth.ini").exists() or (data / "databases" / "system").is_dir()
+
+
+def _start_on_free_ports(workspace: Workspace, progress: Progress, attempts: int = 3) -> ServerState:
+    state = _launch(workspace, _free_ports())
+    try:
+        _wait_until_ready(workspace, state, progress)
+    except StoreError:
+        stop(workspace)
+        # Another program may take a port between our choice and the server's start.
+        if attempts == 1 or _PORT_TAKEN not in _log(workspace.neo4j_home):
             raise
-        else:
-            return state
-    raise AssertionError("unreachable")
+        return _start_on_free_ports(workspace, progress, attempts - 1)
+    except BaseException:
+        stop(workspace)
+        raise
+    return state
 
 
 def _launch(workspace: Workspace, ports: Ports) -> ServerState:
@@ -137,6 +154,9 @@ def _launch(workspace: Workspace, ports: Ports) -> ServerState:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C in the terminal is for the command, not for the server
         )
+    # For a moment after the fork the command line, by which a server is known, is empty.
+    while process.poll() is None and not _is_alive(psutil.Process(process.pid), workspace):
+        time.sleep(_POLL_S)
     state = ServerState(process.pid, ports.bolt, ports.http, keep=False)
     _write_state(workspace, state)
     return state

@@ -9,6 +9,7 @@ from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.load import (
     as_loading,
+    contents,
     delete_half_loaded,
     ensure_schema,
     load_hidden,
@@ -74,13 +75,15 @@ def store_and_open(
     """
     with ExitStack() as stack:
         with lock(workspace.ingest_lock):
-            refuse_other_content(workspace, tables.run, manifest)
+            kept = workspace.manifest(tables.run)
+            _refuse_other_content(tables.run, _contents(kept or {}), manifest)
             imported = _import_offline(workspace, settings, tables, progress)
             database = stack.enter_context(open_database(workspace, settings, progress))
             if imported:
                 progress("building indexes", 0, 0)
                 ensure_schema(database)
             else:
+                _refuse_other_content(tables.run, contents(database, tables.run), manifest)
                 if settings.uri is None:
                     delete_half_loaded(database, progress)
                 load_hidden(database, tables, progress)
@@ -114,23 +117,17 @@ def store_run(
         pass
 
 
-def refuse_other_content(workspace: Workspace, name: str, manifest: Mapping[str, object]) -> None:
-    """Check that a kept run of this name was made from the same files as `manifest` says.
-
-    Raises:
-        InputError: it was not.
-    """
-    kept = workspace.manifest(name)
-    if kept is not None and _contents(kept) != _contents(manifest):
+def _refuse_other_content(name: str, stored: list[str], manifest: Mapping[str, object]) -> None:
+    if stored and stored != _contents(manifest):
         raise InputError(
             f"the run {name!r} holds another file",
             f"choose another name with --run, or remove it first: tracegraph runs delete {name}",
         )
 
 
-def _contents(manifest: Mapping[str, object]) -> list[object]:
+def _contents(manifest: Mapping[str, object]) -> list[str]:
     sources = manifest.get("sources")
-    return sorted(source["sha256"] for source in sources) if isinstance(sources, list) else []
+    return sorted(str(source["sha256"]) for source in sources) if isinstance(sources, list) else []
 
 
 def release_server(workspace: Workspace) -> None:

@@ -109,7 +109,7 @@ def open_workspace(path: Path | None) -> Workspace:
     Raises:
         StoreError: the folder cannot be written, or a newer version of tracegraph made it.
     """
-    root = (path or Path(platformdirs.user_data_dir("tracegraph"))).expanduser().absolute()
+    root = (path or Path(platformdirs.user_data_dir("tracegraph"))).expanduser().resolve()
     marker = root / "workspace.json"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

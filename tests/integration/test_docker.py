@@ -55,7 +55,7 @@ def container(settings: ConnectionSettings, tmp_path_factory: pytest.TempPathFac
 
 def test_the_container_holds_the_same_graph(settings: ConnectionSettings, tmp_path: Path) -> None:
     workspace, tables = open_workspace(tmp_path), hostile_graph("docker")
-    manifest: dict[str, object] = {"run": "docker", "created": "2026-01-01", "sources": []}
+    manifest: dict[str, object] = {"run": "docker", "created": "2026-01-01", "sources": [{"sha256": "00"}]}
     for _ in range(2):  # the second time it replaces itself
         with store_and_open(workspace, settings, tables, manifest) as database:
             assert from_database(database, "docker") == from_tables(tables)

@@ -7,7 +7,6 @@ import pytest
 from export import from_tables
 from hostile import hostile_graph
 
-from tracegraph.store import session
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -90,29 +89,6 @@ def test_an_absent_run_is_named(workspace: Workspace) -> None:
     assert workspace.manifest("absent") is None
     with pytest.raises(StoreError, match="'absent'"):
         workspace.load_run("absent")
-
-
-@pytest.mark.parametrize(
-    ("kept", "given", "refused"),
-    [
-        (["aa"], ["aa"], False),
-        (["aa"], ["bb"], True),
-        (["aa", "bb"], ["bb", "aa"], False),
-        (["aa"], [], True),
-    ],
-)
-def test_a_name_belongs_to_its_files(
-    kept: list[str], given: list[str], refused: bool, workspace: Workspace
-) -> None:
-    def sources(hashes: list[str]) -> dict[str, object]:
-        return {"run": "r", "sources": [{"sha256": digest} for digest in hashes]}
-
-    workspace.save_run(small("r"), sources(kept))
-    if refused:
-        with pytest.raises(InputError, match="'r' holds"):
-            session.refuse_other_content(workspace, "r", sources(given))
-    else:
-        session.refuse_other_content(workspace, "r", sources(given))
 
 
 @pytest.mark.parametrize(
