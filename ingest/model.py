@@ -11,11 +11,11 @@ from tracegraph.ingest.dependencies.cross_thread import autograd
 from tracegraph.ingest.dependencies.edges import join_edges, join_waits
 from tracegraph.ingest.dependencies.invocation import invocation
 from tracegraph.ingest.dependencies.sequential import stream_order
+from tracegraph.ingest.dependencies.stream_waits import stream_edges
 from tracegraph.ingest.dependencies.synchronization import (
     find_host_waits,
     find_sync_rows,
     host_edges,
-    stream_edges,
 )
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes
 from tracegraph.ingest.integrity import Integrity
@@ -61,7 +61,7 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
         [
             invocation(events, launches, lags),
             stream_order(events, streams, lags),
-            stream_edges(events, streams, rows, lags),
+            stream_edges(events, launches, streams, rows, lags),
             host,
             threads,
         ]

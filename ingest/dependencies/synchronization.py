@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION: the CPU waits for the GPU (rule 2), a stream waits for another (rule 3)."""
+"""SYNCHRONIZATION GPU to CPU (rule 2): a blocking call waits for work on the GPU."""
 
 from dataclasses import dataclass, fields
 
@@ -16,7 +16,7 @@ from tracegraph.ingest.dependencies.edges import (
     on_thread,
 )
 from tracegraph.ingest.events import NONE, Events, Flags, Ints
-from tracegraph.ingest.launches import LONGEST_STREAM_GAP_NS, Lags, Launches, Streams
+from tracegraph.ingest.launches import Launches, Streams
 
 _ALL_STREAMS = -1
 
@@ -226,36 +226,3 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     )
     stretches = Waits(events.lane[waits.call], begin, released, waits.call, waits.mechanism)
     return join_edges(parts), Waits(**{f.name: getattr(stretches, f.name)[held] for f in fields(Waits)})
-
-
-def stream_edges(events: Events, streams: Streams, rows: SyncRows, lags: Lags) -> Edges:
-    """Rule 3: cudaStreamWaitEvent holds the next work of its stream until the recorded work has ended.
-
-    From the work enqueued on the recorded stream before the cudaEventRecord call to the work enqueued next on
-    the waiting stream, by whatever thread.
-    """
-    chosen = (rows.kind == "Stream Wait Event") & (rows.call >= 0) & (rows.record >= 0)
-    call, record = events.start[rows.call[chosen]], events.start[rows.record[chosen]]
-    waiting, awaited = events.stream[rows.row[chosen]], events.wait_on_stream[rows.row[chosen]]
-    cause = np.full(len(call), -1, dtype=np.int64)
-    effect = cause.copy()
-    for lane in streams.queue:
-        of_lane = events.stream[streams.by_lane[lane][0]]
-        cause = np.where(awaited == of_lane, streams.last_queued(lane, record), cause)
-        effect = np.where(waiting == of_lane, streams.next_queued(lane, call), effect)
-    known = (cause >= 0) & (effect >= 0)
-    pairs = np.unique(np.stack([cause[known], effect[known]]), axis=1)
-    cause, effect = pairs[0], pairs[1]
-    possible = events.end[cause] <= events.start[effect]
-    cause, effect = cause[possible], effect[possible]
-    gaps = events.start[effect] - events.end[cause]
-    limit = min(LONGEST_STREAM_GAP_NS, int(lags.stream_order.max(initial=0)))
-    usual = min(limit, int(np.quantile(gaps, 0.05, method="lower"))) if len(gaps) else 0
-    return make_edges(
-        "stream wait event",
-        on_gpu(events, cause, at_end=True),
-        on_gpu(events, effect, at_end=False),
-        events.end[cause] + usual,
-        recorded=True,
-        confidence=1.0,
-    )

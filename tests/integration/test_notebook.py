@@ -13,12 +13,12 @@ pytest.importorskip("py2neo", reason="the py2neo extra is not installed")
 def test_a_subgraph_has_the_nodes_and_relationships_of_the_query(
     database: Database, workspace: Workspace
 ) -> None:
-    database.write("CREATE (:Run {name: 'notebook'})<-[:OF_RUN]-(:Trace {run: 'notebook', rank: 0})")
+    database.write("CREATE (:Trace {run: 'notebook'})<-[:OF_TRACE]-(:Lane {run: 'notebook', lane: 0})")
     state = server.running(workspace)
     assert state is not None
     settings = server.settings_of(workspace, state)
-    query = "MATCH (t:Trace {run: $run})-[r:OF_RUN]->(n) RETURN t, r, n"
+    query = "MATCH (n:Lane {run: $run})-[r:OF_TRACE]->(t) RETURN t, r, n"
     found = subgraph(settings, query, {"run": "notebook"})
-    assert sorted(str(label) for label in found.labels()) == ["Run", "Trace"]
-    assert [set(found.types()), len(found.relationships)] == [{"OF_RUN"}, 1]
+    assert sorted(str(label) for label in found.labels()) == ["Lane", "Trace"]
+    assert [set(found.types()), len(found.relationships)] == [{"OF_TRACE"}, 1]
     assert len(subgraph(settings, query, {"run": "none"}).nodes) == 0

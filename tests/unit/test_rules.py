@@ -119,6 +119,25 @@ def test_a_stream_waits_for_the_work_before_the_recorded_event() -> None:
     }
 
 
+def test_without_rows_the_streams_of_a_wait_are_those_that_its_thread_launches_on() -> None:
+    model = tiny.model(
+        call("l", 0, 1, 1),
+        kernel("gemm", 2, 40, 1, stream=7),
+        call("cudaEventRecord", 2, 3, 2),
+        call("cudaStreamWaitEvent", 3, 4, 3),
+        call("l", 5, 6, 4),
+        kernel("nccl", 41, 60, 4, stream=20),
+        call("cudaEventRecord", 7, 8, 5),
+        call("cudaStreamWaitEvent", 8, 9, 6),
+        call("l", 10, 11, 7, thread=2),
+        kernel("adam", 61, 80, 7, stream=7),
+    )
+    assert tiny.dependencies(model, "SYNCHRONIZATION", binding=True) == {
+        ("gemm@2", "stream wait event", "nccl@41"),
+        ("nccl@41", "stream wait event", "adam@61"),
+    }
+
+
 def _backward(thread: int, start: float, end: float, number: int) -> tiny.Row:
     return event("node", start, end, thread=thread, sequence_number=number, forward_thread=1)
 
