@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
-EXAMPLE = ROOT / "examples" / "traces" / "train_small.json.gz"
+EXAMPLE = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
 OUTPUT = ROOT / "report"
 
 

@@ -2,7 +2,7 @@
 # From a trace file to a report: ./report.sh [TRACE [FOLDER]], by default the example trace and ./report.
 set -euo pipefail
 
-trace=${1:-$(dirname "$0")/traces/train_small.json.gz}
+trace=${1:-$(dirname "$0")/traces/simulated_gpu.json.gz}
 folder=${2:-report}
 run=example
 
