@@ -5,6 +5,7 @@ Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likew
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -113,8 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (default: this process's) and return its exit code.
 
     0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
-    workspace; 130 interrupted.
+    workspace; 130 interrupted or terminated.
     """
+    # A command that is told to end leaves no server behind, like one that is interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = cli.main(arguments, prog_name="tracegraph", standalone_mode=False)
         sys.stdout.flush()

@@ -135,3 +135,15 @@ def test_a_failed_start_shows_the_servers_words(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"Neo4j ended while starting: .*databases"):
         start_server(workspace)
     assert find_server(workspace) is None
+
+
+def test_a_terminated_command_leaves_no_server(own: Workspace) -> None:
+    command = [sys.executable, "-c", "from tracegraph.cli.main import main; raise SystemExit(main())"]
+    command += ["--workspace", str(own.root), "cypher", "UNWIND range(1, 100000000000) AS i RETURN sum(i)"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while find_server(own) is None:
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.terminate()
+        assert process.wait(60) == 130
+    assert find_server(own) is None
