@@ -10,6 +10,7 @@ from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.cross_thread import autograd
 from tracegraph.ingest.dependencies.edges import join_edges, join_waits
 from tracegraph.ingest.dependencies.invocation import invocation
+from tracegraph.ingest.dependencies.resume import resume
 from tracegraph.ingest.dependencies.sequential import stream_order
 from tracegraph.ingest.dependencies.stream_waits import stream_edges
 from tracegraph.ingest.dependencies.synchronization import (
@@ -57,6 +58,7 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
     window = find_window(events, lanes)
     host, held = host_edges(events, host_waits, launches)
     threads, handed = autograd(events, stack, window.end)
+    resumed, paused = resume(events, stack, lanes, (threads.effect_lane, threads.effect_time))
     edges = join_edges(
         [
             invocation(events, launches, lags),
@@ -64,10 +66,11 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
             stream_edges(events, launches, streams, rows, lags),
             host,
             threads,
+            resumed,
         ]
     )
     cuts = np.tile(steps.lane, 2), np.concatenate([steps.start, steps.end])
-    segments = build_segments(events, stack, lanes, window, edges, join_waits([held, handed]), cuts)
+    segments = build_segments(events, stack, lanes, window, edges, join_waits([held, handed, paused]), cuts)
     dependencies, binding = bind(segments, edges, window)
     sink = find_sink(segments, window, lanes)
     return Model(

@@ -113,7 +113,8 @@ def prepare_home(workspace: Workspace, home: Path) -> None:
     (home / "conf").mkdir(parents=True, exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0)))
     if not workspace.password_file.exists():
-        _write_private(workspace.password_file, secrets.token_urlsafe(24))
+        # Hexadecimal: a password that began with a dash would be taken for an option.
+        _write_private(workspace.password_file, secrets.token_hex(24))
     # The tool reads @file, so the password never shows in the list of processes.
     java.run_admin(home, ["dbms", "set-initial-password", f"@{workspace.password_file}"])
 

@@ -32,6 +32,8 @@ MECHANISMS = (
     Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("resume", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("hand-over", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("program order", "SEQUENTIAL", "unknown"),
     Mechanism("queue start", "SEQUENTIAL", "unknown"),
 )

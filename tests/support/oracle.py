@@ -14,6 +14,8 @@ RULES = (
     "blocking copy",
     "autograd hand-off",
     "autograd join",
+    "resume",
+    "hand-over",
     "program order",
     "queue start",
 )

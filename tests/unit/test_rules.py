@@ -203,3 +203,42 @@ def test_a_step_window_ends_with_the_gpu_work_launched_in_it() -> None:
     assert model.steps.number.tolist() == [4, 5]
     assert model.steps.window_end.tolist() == [40_000, 60_000]
     assert model.steps.of_event.tolist() == [4, 4, 4, 5]
+
+
+def test_a_thread_that_waits_goes_on_after_the_other_threads_event_and_handed_it_over() -> None:
+    model = tiny.model(
+        step(1, 0, 3000),
+        event("enqueue", 100, 200),
+        event("all_reduce", 210, 1900, thread=2),
+        event("optimizer", 1910, 2500),
+    )
+    assert tiny.dependencies(model, "CROSS_THREAD", binding=True) == {
+        ("enqueue@100", "hand-over", "all_reduce@210"),
+        ("all_reduce@210", "resume", "ProfilerStep#1@1900"),
+    }
+    assert tiny.path(model) == [
+        "ProfilerStep#1@0",
+        "enqueue@100",
+        "all_reduce@210",
+        "ProfilerStep#1@1900",
+        "optimizer@1910",
+        "ProfilerStep#1@2500",
+    ]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [event("early", 210, 1500, thread=2)],
+        [event("often", 210 + 10 * i, 215 + 10 * i, thread=2) for i in range(169)],
+    ],
+    ids=["ended long before", "ends events all the time"],
+)
+def test_an_end_that_explains_nothing_resumes_nobody(others: list[tiny.Row]) -> None:
+    rows = [step(1, 0, 3000), event("enqueue", 100, 200), event("optimizer", 1910, 2500)]
+    assert tiny.dependencies(tiny.model(*rows, *others), "CROSS_THREAD") == set()
+
+
+def test_an_operator_waits_for_nobody() -> None:
+    rows = [event("aten::mm", 0, 2000), event("all_reduce", 210, 1990, thread=2), event("op", 2000, 2100)]
+    assert tiny.dependencies(tiny.model(*rows), "CROSS_THREAD") == set()

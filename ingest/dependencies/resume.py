@@ -1,0 +1,126 @@
+"""CROSS_THREAD between any two threads (rule 5): one waits, and goes on just after the other's event ends."""
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.callstack import CallStack
+from tracegraph.ingest.dependencies.edges import (
+    CODE,
+    Edges,
+    Waits,
+    join_edges,
+    join_waits,
+    make_edges,
+    on_thread,
+)
+from tracegraph.ingest.events import NONE, Events, Flags, Ints, Lanes
+
+SHORTEST_WAIT_NS = 100_000
+SHORTEST_PAUSE_NS = 20_000
+_WAKE_UP_NS = (30_000, 200_000)
+_TAKE_UP_NS = 200_000
+_TOLERANCE = 0.02
+_SURE, _HANDED, _LEAST = 0.8, 0.6, 0.5
+
+
+def resume(
+    events: Events, stack: CallStack, lanes: Lanes, explained: tuple[Ints, Ints]
+) -> tuple[Edges, Waits]:
+    """Edges from the end of another thread's event into a stretch that ends just after it.
+
+    A stretch may wait where no operator is open: the self time of an annotation or a python frame, or a gap
+    between events. It is taken to have waited for the last event outside all others, on another thread of its
+    process, that ended in it and shortly before its end: 2 % of it, at least 30 µs and at most 200 µs. How
+    likely such an end is by chance, where that thread ends events often, lowers the confidence; below 0.5 no
+    edge is made.
+    Where a thread was waited for like this, what it begins after a pause was handed over by the thread that
+    waits for it: at that moment, or where that one began to wait if that was at most 200 µs earlier.
+    `explained`: lanes and times at which another rule starts a thread; stretches around them are left alone.
+    """
+    ends = _top_level(events, stack, lanes)
+    found = _last_end_inside(_waiting_pieces(events, stack, explained), ends, lanes)
+    found = found[found["confidence"] >= _LEAST]
+    handed = _hand_overs(ends, found)
+    back = _edges("resume", found.assign(left_at=found["cut"]), found["confidence"])
+    there = _edges("hand-over", handed, _HANDED)
+    return join_edges([back[0], there[0]]), join_waits([back[1], there[1]])
+
+
+def _edges(
+    mechanism: str, found: pd.DataFrame, confidence: "pd.Series[float] | float"
+) -> tuple[Edges, Waits]:
+    """Edges from lane `by` at `left_at` to `lane` at `cut`, which waited from `start` until then."""
+    names = ("by", "left_at", "lane", "start", "cut")
+    by, left_at, lane, start, cut = (found[name].to_numpy(np.int64) for name in names)
+    edges = make_edges(
+        mechanism,
+        on_thread(by, left_at),
+        on_thread(lane, cut),
+        left_at,
+        recorded=False,
+        confidence=np.asarray(confidence, dtype=np.float64),
+    )
+    event = np.full(len(lane), -1, dtype=np.int64)
+    return edges, Waits(lane, start, cut, event, np.full(len(lane), CODE[mechanism], dtype=np.int64))
+
+
+def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """What a thread that is waited for begins after a pause: lane, start of the pause, cut, left_at, by."""
+    names = ("lane", "start", "cut", "left_at", "by")
+    parts = [pd.DataFrame({name: [] for name in names}, dtype=np.int64)]
+    for worker, waits in found.groupby("by"):
+        waiter = int(np.bincount(waits["lane"]).argmax())
+        mine = top[top["by"] == worker].sort_values("begin")
+        pause = mine["cut"].cummax().shift(fill_value=NONE)
+        begins = mine["begin"].to_numpy()
+        asleep = found[found["lane"] == waiter].sort_values("start")
+        inside = np.searchsorted(asleep["start"], begins, "right") - 1
+        waiting = (inside >= 0) & (begins <= np.append(asleep["cut"], NONE)[inside])
+        left_at = np.where(waiting, np.append(asleep["start"], NONE)[inside], begins)
+        handed = (pause.to_numpy() <= begins - SHORTEST_PAUSE_NS) & (left_at >= begins - _TAKE_UP_NS)
+        columns = {"lane": mine["by"], "start": pause, "cut": mine["begin"], "left_at": left_at}
+        parts.append(pd.DataFrame(columns)[handed].assign(by=waiter))
+    return pd.concat(parts)
+
+
+def _waiting_pieces(events: Events, stack: CallStack, explained: tuple[Ints, Ints]) -> pd.DataFrame:
+    """Stretches that may wait: lane, start, end; those in which another rule starts the thread left out."""
+    passive = np.append(np.isin(events.category, ("user_annotation", "python_function")), True)
+    long_enough = stack.piece_end - stack.piece_start >= SHORTEST_WAIT_NS
+    chosen: Flags = passive[stack.piece_event] & long_enough
+    for lane, time in zip(*(part.tolist() for part in explained), strict=True):
+        chosen &= ~((stack.piece_lane == lane) & (stack.piece_start <= time) & (time <= stack.piece_end))
+    columns = {"lane": stack.piece_lane, "start": stack.piece_start, "end": stack.piece_end}
+    return pd.DataFrame({name: column[chosen] for name, column in columns.items()})
+
+
+def _top_level(events: Events, stack: CallStack, lanes: Lanes) -> pd.DataFrame:
+    """Events outside all others, by their end: by (lane), pid, begin, cut, time since the end before."""
+    top = np.flatnonzero(stack.top_level(events) & (events.end > events.start))
+    columns = {"by": events.lane[top], "begin": events.start[top], "cut": events.end[top]}
+    frame = pd.DataFrame(columns).sort_values(["by", "cut"])
+    since = frame["cut"] - frame.groupby("by")["cut"].shift()
+    pid = lanes.frame["pid"].to_numpy()
+    return frame.assign(since=since.fillna(frame["cut"] - frame["begin"]), pid=pid[frame["by"]]).sort_values(
+        "cut"
+    )
+
+
+def _last_end_inside(pieces: pd.DataFrame, ends: pd.DataFrame, lanes: Lanes) -> pd.DataFrame:
+    """For each stretch the last fitting end on another thread, with its confidence."""
+    reach = (_TOLERANCE * (pieces["end"] - pieces["start"])).clip(*_WAKE_UP_NS).astype(np.int64)
+    pieces = pieces.assign(reach=reach, pid=lanes.frame["pid"].to_numpy()[pieces["lane"]])
+    matches = []
+    for lane in sorted(set(ends["by"].tolist())):
+        others = pieces[(pieces["lane"] != lane) & (pieces["pid"] == lanes.frame["pid"].iloc[lane])]
+        mine = ends[ends["by"] == lane].drop(columns="pid")
+        matches.append(
+            pd.merge_asof(
+                others.sort_values("end"), mine, left_on="end", right_on="cut", allow_exact_matches=False
+            ).dropna(subset="cut")
+        )
+    found = pd.concat(matches) if matches else pieces.assign(by=0, cut=0, since=0)
+    found = found[(found["cut"] > found["start"]) & (found["end"] - found["cut"] <= found["reach"])]
+    chance = np.minimum(1.0, found["reach"] / found["since"].clip(lower=1))
+    found = found.assign(confidence=_SURE * (1 - chance)).sort_values(["lane", "start", "cut", "by"])
+    return found.drop_duplicates(["lane", "start"], keep="last")
