@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tracegraph.cli.reporters.text import label, visible
+from tracegraph.cli.reporters.text import csv_text, label, visible
 from tracegraph.cli.reporters.values import as_data_text, as_text, plain
 from tracegraph.store.errors import InputError
 
@@ -26,7 +26,8 @@ _NO_LIMIT = 100_000
 def write_frame(frame: pd.DataFrame, form: str, output: Path | None) -> None:
     """Write rows to the file `output`, else to stdout, in one of `tracegraph.cli.options.FORMATS`.
 
-    The table makes hostile text harmless and cuts long names; the other forms hold every value unchanged.
+    The table makes hostile text harmless and cuts long names; the other forms hold every value unchanged,
+    but for NUL in CSV, which many readers refuse.
 
     Raises:
         InputError: parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
@@ -67,7 +68,9 @@ def _text(frame: pd.DataFrame, form: str) -> str:
 
 
 def _csv_column(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    return values if values.dtype != object else values.map(as_data_text)
+    if is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
+        return values
+    return values.map(lambda value: csv_text(as_data_text(value)))
 
 
 def _plain_rows(frame: pd.DataFrame) -> list[list[object]]:

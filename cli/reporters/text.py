@@ -43,9 +43,14 @@ def label(text: str, width: int) -> str:
     return shorten(visible(text[: 4 * width] + text[-4 * width :] if len(text) > 8 * width else text), width)
 
 
+def csv_text(text: str) -> str:
+    """Return `text` so that every CSV reader takes it: many refuse NUL, which becomes its picture."""
+    return text.replace("\0", "\N{SYMBOL FOR NULL}")
+
+
 def csv_safe(text: str) -> str:
     """Return `text` so that a spreadsheet runs no formula: text that looks like one gets an apostrophe."""
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+    return csv_text(f"'{text}" if text.lstrip().startswith(_FORMULA) else text)
 
 
 def format_ns(value: float) -> str:

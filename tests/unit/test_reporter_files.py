@@ -54,7 +54,7 @@ def test_hotspot_rows() -> None:
         ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
         ('a,"b"\nc\rd', 'a,"b"\nc\rd'),
         ("\u202e", "\u202e"),
-        ("a\0b", "a\0b"),
+        ("a\0b", "a\u2400b"),
     ],
 )
 def test_names_survive_csv_and_are_no_formulas(name: str, cell: str) -> None:
