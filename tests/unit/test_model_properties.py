@@ -51,6 +51,10 @@ def rows(draw: st.DrawFn) -> list[tiny.Row]:
             wait = {"wait_on_stream": 7, "wait_on_record": draw(st.integers(1, 8))}
             kind = draw(st.sampled_from(["Stream Sync", "Context Sync", "Event Sync", "Stream Wait Event"]))
             out.append(tiny.sync(kind, begin, begin + 1, correlation, stream=stream, **wait))
+    # Some rules look at waits of 100 µs and more only.
+    scale = draw(st.sampled_from([1, 20]))
+    for row in out:
+        row.update({name: scale * int(str(row[name])) for name in ("start_ns", "end_ns")})
     return draw(st.permutations(out))
 
 
