@@ -15,14 +15,16 @@ _ALLOCATION = re.compile(
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
 _CALLS = ("cuda_runtime", "cuda_driver")
 _NAME_CELLS = 60
+_MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a rule compares (a share, 0..1) and the sentence that states it."""
+    """What a rule compares (a share, 0..1), the sentence that states it, and if it triggers below too."""
 
     share: float
     number: str
+    triggers: bool = False
 
 
 def data_loading(findings: Findings) -> Measured | None:
@@ -44,32 +46,44 @@ def allocation(findings: Findings) -> Measured | None:
 
 
 def synchronization(findings: Findings) -> Measured | None:
-    """Share of the path on the CPU after a return from a wait for the GPU, until it goes to the GPU again."""
-    on_gpu = _on_gpu(findings)
-    returned = ~on_gpu & on_gpu.shift(fill_value=False) & findings.path["dependency"].eq("SYNCHRONIZATION")
-    if not returned.any():
+    """Share of the path in calls that waited for the GPU and in the launch latency that follows them.
+
+    The CPU time after a wait is only stated: how much of it a removed wait would hide is not measurable.
+    Many returns trigger whatever the share.
+    """
+    on_gpu, path = _on_gpu(findings), findings.path
+    moved = on_gpu.ne(on_gpu.shift(fill_value=bool(on_gpu.iloc[0])))
+    waited = ~on_gpu & path["dependency"].eq("SYNCHRONIZATION")
+    count = int((moved & waited).sum())
+    if not count:
         return None
-    block = (on_gpu != on_gpu.shift()).cumsum()
-    after = block.isin(block[returned]) & ~on_gpu
-    spent = int(findings.durations[after].sum())
-    times = plural(int(returned.sum()), "time")
-    where = f"on the CPU after a wait for the GPU ({times}), until the path goes to the GPU again"
-    return _measured(findings, spent, where)
+    block = moved.cumsum()
+    after = block[moved & waited]
+    latency = block.isin(after + 1) & _is_latency(findings)
+    share = findings.share(int(findings.durations[waited | latency].sum()))
+    most = findings.share(int(findings.durations[block.isin(after)].sum()))
+    part = count / int(path["lane"].ne(path["lane"].shift()).iloc[1:].sum())
+    number = (
+        f"{format_share(share)} of the path in waits for the GPU and launch latency after them; "
+        f"{plural(count, 'return')} to the CPU, {format_share(part)} of the changes of lane "
+        f"(enough: {_MANY_RETURNS:,}, or {_FEW_RETURNS} that are {format_share(_RETURNS_PART)}); "
+        f"at most {format_share(most)} of the path runs on the CPU after a wait"
+    )
+    many = count >= _MANY_RETURNS or (count >= _FEW_RETURNS and part >= _RETURNS_PART)
+    return Measured(share, number, triggers=many)
 
 
 def launch_overhead(findings: Findings) -> Measured | None:
     """Share of the path in launching calls and launch latency."""
     path = findings.path
     calls = path["category"].isin(_CALLS) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
-    latency = findings.is_gap & path["name"].eq("launch latency")
-    spent = int(findings.durations[calls | latency].sum())
+    spent = int(findings.durations[calls | _is_latency(findings)].sum())
     kernels = findings.durations[path["category"].eq("kernel")]
-    if not spent or kernels.empty:
-        return None
-    median = (
-        f"{plural(len(kernels), 'kernel')} on it, half of them shorter than {format_ns(kernels.median())}"
-    )
-    return _measured(findings, spent, f"in launching calls and launch latency ({median})")
+    where = "in launching calls and launch latency"
+    if len(kernels):
+        median = format_ns(kernels.median())
+        where += f" ({plural(len(kernels), 'kernel')} on it, half of them shorter than {median})"
+    return _measured(findings, spent, where)
 
 
 def thread_hand_over(findings: Findings) -> Measured | None:
@@ -179,6 +193,11 @@ def _on_gpu(findings: Findings) -> "pd.Series[bool]":
     """Return which rows of the path are on a stream."""
     streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
     return findings.path["lane"].isin(streams)
+
+
+def _is_latency(findings: Findings) -> "pd.Series[bool]":
+    """Return which rows of the path are launch latency."""
+    return findings.is_gap & findings.path["name"].eq("launch latency")
 
 
 def _measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:

@@ -10,7 +10,7 @@ from tracegraph.cli.metrics import Measured
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`."""
+    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so."""
 
     code: str
     title: str
@@ -145,7 +145,7 @@ def recommend(findings: Findings) -> list[Recommendation]:
     found = []
     for rule in RULES:
         measured = rule.measure(findings)
-        if measured is not None and measured.share >= rule.threshold:
+        if measured is not None and (measured.triggers or measured.share >= rule.threshold):
             found.append(
                 Recommendation(
                     rule.code, rule.title, measured.number, measured.share, rule.threshold, rule.advice

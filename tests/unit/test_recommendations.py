@@ -100,9 +100,40 @@ def test_gpu_rules() -> None:
     assert numbers["cpu-bound"] == "50.0 % of the path (1.000 µs) on CPU threads"
     assert numbers["inferred"] == "50.0 % of the changes of lane: 1 of 2"
     assert numbers["synchronization"] == (
-        "20.0 % of the path (400 ns) on the CPU after a wait for the GPU (1 time), until the path goes to "
-        "the GPU again"
+        "10.0 % of the path in waits for the GPU and launch latency after them; 1 return to the CPU, 50.0 % "
+        "of the changes of lane (enough: 1,000, or 10 that are 20.0 %); at most 20.0 % of the path runs on "
+        "the CPU after a wait"
     )
+
+
+def test_launching_counts_without_a_kernel_on_the_path() -> None:
+    rows = [work(0, "a", "cpu_op", 0, 31), work(0, "hipLaunchKernel", "cuda_runtime", 31, 100)]
+    assert found(no_gpu(*rows)) == {
+        "launch-overhead": "69.0 % of the path (69.000 ms) in launching calls and launch latency"
+    }
+
+
+def round_trips(count: int) -> Findings:
+    """A path that goes to the GPU and waits for it `count` times; 96 % of it is Python after the waits."""
+    rows = []
+    for at in range(0, 100 * count, 100):
+        rows += [
+            work(2, "launch latency", "gap", at, at + 1, "INVOCATION"),
+            work(2, "tiny", "kernel", at + 1, at + 3, "INVOCATION"),
+            work(0, "hipStreamSynchronize", "cuda_runtime", at + 3, at + 4, "SYNCHRONIZATION"),
+            work(0, "a", "cpu_op", at + 4, at + 100),
+        ]
+    return make_findings(rows)
+
+
+@pytest.mark.parametrize(("count", "listed"), [(9, False), (10, True)])
+def test_many_short_waits_are_said_without_the_time_after_them(count: int, listed: bool) -> None:
+    codes = {one.code: one for one in recommend(round_trips(count))}
+    assert ("synchronization" in codes) is listed
+    if listed:
+        assert codes["synchronization"].share < 0.02
+        assert "at most 97.0 % of the path" in codes["synchronization"].number
+        assert next(iter(codes)) == "cpu-bound"
 
 
 def test_without_a_gpu_nothing_is_said_about_one() -> None:
