@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from tracegraph.ingest.dependencies.edges import CODE, Edges
 from tracegraph.ingest.events import NONE, Flags, Ints, Lanes
-from tracegraph.ingest.segments import WORK, Segments, Window
-from tracegraph.store.errors import InputError
+from tracegraph.ingest.segments import Segments, Window
 
 
 @dataclass(frozen=True)
@@ -168,14 +167,10 @@ def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
 
 
 def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
-    """The work that ends the window, on a lane that matters; the lowest lane where several do."""
-    ends = (segments.end == window.end) & (segments.kind == WORK) & (segments.end > segments.start)
-    candidates = np.flatnonzero(ends & lanes.matters[segments.lane])
-    if not len(candidates):
-        candidates = np.flatnonzero(ends)
-    if not len(candidates):
-        raise InputError("no work ends the trace's window", "look at the input with `tracegraph doctor`")
-    return int(candidates[0])
+    """The segment that ends the window: on a lane that matters, work rather than a wait, the lowest lane."""
+    ends = np.flatnonzero((segments.end == window.end) & (segments.end > segments.start))
+    matters = lanes.matters[segments.lane[ends]]
+    return int(ends[np.lexsort((segments.lane[ends], segments.kind[ends], ~matters))[0]])
 
 
 def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink: int) -> Flags:

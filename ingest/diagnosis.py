@@ -1,6 +1,7 @@
 """What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
 
 import numpy as np
+import pandas as pd
 
 from tracegraph.ingest.events import Ints
 from tracegraph.ingest.integrity import Integrity
@@ -47,13 +48,15 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
         integrity.add("stream_overlap", "info", len(overlaps), message)
     clipped = int((events.on_thread & (events.end > model.window.end)).sum())
     integrity.add("after_window", "info", clipped, "events end after the last one that matters; cut there")
+    clipped = int((events.on_thread & (events.start < model.window.start)).sum())
+    integrity.add("before_window", "info", clipped, "events start before the first that matters; cut there")
 
 
 def _overlapping(model: Model) -> Ints:
     """GPU activities that start before an earlier one of their stream has ended."""
     segments = model.segments
     on_stream = np.flatnonzero(~segments.on_thread)
-    lane, event = segments.lane[on_stream], segments.event[on_stream]
-    later = (lane[1:] == lane[:-1]) & (segments.start[on_stream][1:] < segments.end[on_stream][:-1])
-    overlapping: Ints = event[1:][later]
+    streams = pd.Series(segments.end[on_stream]).groupby(segments.lane[on_stream])
+    ended = streams.cummax().groupby(segments.lane[on_stream]).shift(fill_value=model.window.start)
+    overlapping: Ints = segments.event[on_stream][segments.start[on_stream] < ended.to_numpy()]
     return overlapping

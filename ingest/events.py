@@ -28,6 +28,7 @@ class Events:
     start: Ints
     end: Ints
     correlation: Ints
+    device: Ints
     stream: Ints
     sequence_number: Ints
     forward_thread: Ints
@@ -106,6 +107,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         start=_numbers(table, "start_ns"),
         end=_numbers(table, "end_ns"),
         correlation=_numbers(table, "correlation"),
+        device=device,
         stream=stream,
         sequence_number=_numbers(table, "sequence_number"),
         forward_thread=_numbers(table, "forward_thread"),
@@ -128,7 +130,8 @@ def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str
     frame = pd.DataFrame(rows, columns=["kind", "name", "pid", "tid"])
     on_stream = frame["kind"] == "stream"
     for column, source in (("device", "pid"), ("stream", "tid")):
-        frame[column] = pd.to_numeric(frame[source].where(on_stream), errors="coerce").astype("Int64")
+        is_number = on_stream & frame[source].str.fullmatch(r"-?[0-9]{1,18}")
+        frame[column] = pd.to_numeric(frame[source].where(is_number)).astype("Int64")
     # Some files write a stream's tid as text of their own, such as "stream 7": lanes keep what is written.
     first_event = np.unique(events.lane, return_index=True)[1]
     for column in ("pid", "tid"):
@@ -151,6 +154,12 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
             matters |= (on_lane > 0) & (on_lane >= share * on_lane.sum())
             break
     return matters
+
+
+def is_passive(events: Events) -> Flags:
+    """Which events may be waiting in their self time: annotations and python frames, which do no work."""
+    passive: Flags = np.isin(events.category, ("user_annotation", "python_function"))
+    return passive
 
 
 def step_numbers(events: Events) -> Ints:

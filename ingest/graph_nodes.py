@@ -74,8 +74,12 @@ def event_nodes(
 ) -> pa.Table:
     """One row an event, in the order of the file; an uncut leaf carries its segment."""
     events, table = model.events, trace.events
-    categories, code = np.unique(events.category.astype(str), return_inverse=True)
-    named = [f"Event;{schema.CATEGORY_LABELS.get(c, schema.OTHER_LABEL)}" for c in categories.tolist()]
+    category = table["category"].combine_chunks()
+    code = category.indices.to_numpy()
+    named = [
+        f"Event;{schema.CATEGORY_LABELS.get(text, schema.OTHER_LABEL)}"
+        for text in category.dictionary.to_pylist()
+    ]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
     labels = pa.DictionaryArray.from_arrays(
@@ -90,7 +94,7 @@ def event_nodes(
         "lane": events.lane,
         "source_index": events.source_index,
         "name": table["name"].combine_chunks(),
-        "category": table["category"].combine_chunks(),
+        "category": category,
         "start_ns": events.start,
         "end_ns": events.end,
         "duration_ns": events.end - events.start,

@@ -57,7 +57,8 @@ class Streams:
     """GPU activities of each stream, once in the order of start and once in the order of enqueueing.
 
     `by_lane[lane]`: event indices by (start, end); `queue[lane]`: event indices by the start of the launching
-    call, and `queued_at[lane]` that time (`NONE`: launched before the window).
+    call, and `queued_at[lane]` that time. Work without a launch was enqueued before it started, and before
+    the work after it on its stream: the earlier of these counts.
     """
 
     by_lane: dict[int, Ints]
@@ -79,13 +80,15 @@ class Streams:
 def order_streams(events: Events, launches: Launches) -> Streams:
     """Sort the GPU activities of every stream lane."""
     work = np.flatnonzero(events.is_gpu)
-    queued_at = np.where(launches.call >= 0, events.start[np.maximum(launches.call, 0)], NONE)
     by_lane, queue, times = {}, {}, {}
     for lane in np.unique(events.lane[work]).tolist():
         members = work[events.lane[work] == lane]
-        by_lane[lane] = members[np.lexsort((members, events.end[members], events.start[members]))]
-        queue[lane] = members[np.lexsort((events.end[members], queued_at[members]))]
-        times[lane] = queued_at[queue[lane]]
+        members = members[np.lexsort((members, events.end[members], events.start[members]))]
+        call = launches.call[members]
+        latest = np.minimum.accumulate(np.where(call >= 0, events.start[call], events.start[members])[::-1])
+        queued_at = np.where(call >= 0, events.start[call], latest[::-1])
+        order = np.lexsort((events.end[members], queued_at))
+        by_lane[lane], queue[lane], times[lane] = members, members[order], queued_at[order]
     return Streams(by_lane, queue, times)
 
 

@@ -11,8 +11,9 @@ from tracegraph.ingest.diagnosis import diagnose
 from tracegraph.ingest.events import read_events
 from tracegraph.ingest.graph import RunFacts, build_graph
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.model import build_model
+from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
@@ -45,6 +46,12 @@ def run_name(path: Path, sha256: str) -> str:
     return f"{stem}-{sha256[:8]}"
 
 
+def _build(trace: TraceFile, integrity: Integrity) -> Model:
+    model = build_model(*read_events(trace), integrity)
+    diagnose(trace, model, integrity)
+    return model
+
+
 def ingest_run(
     paths: Sequence[Path], name: str | None, progress: Progress
 ) -> tuple[GraphTables, dict[str, object]]:
@@ -63,9 +70,7 @@ def ingest_run(
     integrity = Integrity(path.name)
     stages = _Stages(("reading the trace", "building the causal graph", "writing tables"), progress)
     trace = stages.run("reading the trace", lambda: read_trace(path, integrity))
-    events, lanes = read_events(trace)
-    model = stages.run("building the causal graph", lambda: build_model(events, lanes, integrity))
-    diagnose(trace, model, integrity)
+    model = stages.run("building the causal graph", lambda: _build(trace, integrity))
     facts = RunFacts(
         name=name or run_name(path, trace.sha256),
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),

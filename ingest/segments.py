@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import MECHANISMS, Edges, Waits
-from tracegraph.ingest.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.events import Events, Flags, Ints, Lanes, is_passive
 from tracegraph.store.errors import InputError
 
 WORK, WAIT, GAP = 0, 1, 2
@@ -73,7 +73,7 @@ class _Keys:
         if self.stride * max(1, lane_count) >= np.iinfo(np.int64).max:
             raise InputError(
                 f"a window of {self.stride / 1e9:.0f} s over {lane_count} lanes is too large",
-                "look for events with absurd times in `tracegraph doctor`",
+                "look for events with absurd times in the file",
             )
 
     def of(self, lane: Ints, time: Ints) -> Ints:
@@ -131,7 +131,8 @@ def build_segments(
     cut_time = np.concatenate([p[1] for p in ports])
     inside = (cut_time > window.start) & (cut_time < window.end)
     piece_keys = keys.of(lane, start)
-    bounds = np.union1d(piece_keys, keys.of(cut_lane[inside], cut_time[inside]))
+    bounds = np.sort(np.concatenate([piece_keys, keys.of(cut_lane[inside], cut_time[inside])]))
+    bounds = bounds[np.append(True, bounds[1:] != bounds[:-1])]
     piece = np.searchsorted(piece_keys, bounds, "right") - 1
     seg_lane, seg_start, seg_event = (
         lane[piece],
@@ -150,7 +151,7 @@ def _mark_waits(
     events: Events, waits: Waits, keys: _Keys, bounds: Ints, event: Ints, kind: Ints, gap_name: Ints
 ) -> None:
     """Turn the segments inside each wait into waits: those of its event, else all but operators'."""
-    passive = np.append(np.isin(events.category, ("user_annotation", "python_function")), True)
+    passive = np.append(is_passive(events), True)
     begin = np.clip(waits.start, keys.window.start, keys.window.end)
     until = np.clip(waits.end, keys.window.start, keys.window.end)
     first = np.searchsorted(bounds, keys.of(waits.lane, begin), "left")

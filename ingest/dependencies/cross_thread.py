@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import CODE, Edges, Waits, join_edges, make_edges, on_thread
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_passive
 
 _CONFIDENCE = 0.95
 
@@ -73,7 +73,7 @@ def _passes_of(
     top = np.flatnonzero(stack.top_level(events) & (events.lane == engine))
     top = top[np.argsort(events.start[top], kind="stable")]
     start, end = events.start[top], np.maximum.accumulate(events.end[top])
-    on_caller = np.flatnonzero((events.lane == caller) & events.on_thread & ~_is_frame(events))
+    on_caller = np.flatnonzero((events.lane == caller) & events.on_thread & ~is_passive(events))
     resumes = np.sort(events.start[on_caller])
     passes = []
     for number in np.unique(generation):
@@ -95,10 +95,6 @@ def _begin_of_burst(start: Ints, end: Ints, first: int, forward: int) -> int:
     while first > 0 and start[first - 1] > forward and start[first] - end[first - 1] < 1_000_000:
         first -= 1
     return first
-
-
-def _is_frame(events: Events) -> Flags:
-    return np.isin(events.category, ("python_function", "user_annotation"))
 
 
 def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, Waits]:
@@ -132,7 +128,7 @@ def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, 
 
 def _busy(events: Events, passes: _Passes) -> Flags:
     """Whether an operator of the caller is open at the end of each pass."""
-    operators = np.flatnonzero(events.on_thread & ~_is_frame(events))
+    operators = np.flatnonzero(events.on_thread & ~is_passive(events))
     return np.array(
         [
             bool(

@@ -13,12 +13,13 @@ from tracegraph.ingest.dependencies.edges import (
     make_edges,
     on_thread,
 )
-from tracegraph.ingest.events import NONE, Events, Flags, Ints, Lanes
+from tracegraph.ingest.events import NONE, Events, Ints, Lanes, is_passive
 
 SHORTEST_WAIT_NS = 100_000
 SHORTEST_PAUSE_NS = 20_000
 _WAKE_UP_NS = (30_000, 200_000)
 _TAKE_UP_NS = 200_000
+_SHARE_AWAITED = 0.25
 _TOLERANCE = 0.02
 _SURE, _HANDED, _LEAST = 0.8, 0.6, 0.5
 
@@ -33,13 +34,13 @@ def resume(
     process, that ended in it and shortly before its end: 2 % of it, at least 30 µs and at most 200 µs. How
     likely such an end is by chance, where that thread ends events often, lowers the confidence; below 0.5 no
     edge is made.
-    Where a thread was waited for like this, what it begins after a pause was handed over by the thread that
-    waits for it: at that moment, or where that one began to wait if that was at most 200 µs earlier.
+    Where at least a quarter of a thread's events was waited for like this, what it begins after a pause was
+    handed over by the thread that waits for it: at that moment, or where that one began to wait if that was
+    at most 200 µs earlier.
     `explained`: lanes and times at which another rule starts a thread; stretches around them are left alone.
     """
     ends = _top_level(events, stack, lanes)
     found = _last_end_inside(_waiting_pieces(events, stack, explained), ends, lanes)
-    found = found[found["confidence"] >= _LEAST]
     handed = _hand_overs(ends, found)
     back = _edges("resume", found.assign(left_at=found["cut"]), found["confidence"])
     there = _edges("hand-over", handed, _HANDED)
@@ -71,6 +72,8 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     for worker, waits in found.groupby("by"):
         waiter = int(np.bincount(waits["lane"]).argmax())
         mine = top[top["by"] == worker].sort_values("begin")
+        if len(waits) < _SHARE_AWAITED * len(mine):
+            continue
         pause = mine["cut"].cummax().shift(fill_value=NONE)
         begins = mine["begin"].to_numpy()
         asleep = found[found["lane"] == waiter].sort_values("start")
@@ -78,6 +81,7 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
         waiting = (inside >= 0) & (begins <= np.append(asleep["cut"], NONE)[inside])
         left_at = np.where(waiting, np.append(asleep["start"], NONE)[inside], begins)
         handed = (pause.to_numpy() <= begins - SHORTEST_PAUSE_NS) & (left_at >= begins - _TAKE_UP_NS)
+        handed &= left_at <= top.loc[top["by"] == waiter, "cut"].max()
         columns = {"lane": mine["by"], "start": pause, "cut": mine["begin"], "left_at": left_at}
         parts.append(pd.DataFrame(columns)[handed].assign(by=waiter))
     return pd.concat(parts)
@@ -85,13 +89,14 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 def _waiting_pieces(events: Events, stack: CallStack, explained: tuple[Ints, Ints]) -> pd.DataFrame:
     """Stretches that may wait: lane, start, end; those in which another rule starts the thread left out."""
-    passive = np.append(np.isin(events.category, ("user_annotation", "python_function")), True)
+    passive = np.append(is_passive(events), True)
     long_enough = stack.piece_end - stack.piece_start >= SHORTEST_WAIT_NS
-    chosen: Flags = passive[stack.piece_event] & long_enough
-    for lane, time in zip(*(part.tolist() for part in explained), strict=True):
-        chosen &= ~((stack.piece_lane == lane) & (stack.piece_start <= time) & (time <= stack.piece_end))
     columns = {"lane": stack.piece_lane, "start": stack.piece_start, "end": stack.piece_end}
-    return pd.DataFrame({name: column[chosen] for name, column in columns.items()})
+    chosen = passive[stack.piece_event] & long_enough
+    pieces = pd.DataFrame({name: column[chosen] for name, column in columns.items()}).sort_values("start")
+    moments = pd.DataFrame({"lane": explained[0], "moment": explained[1]}).sort_values("moment")
+    latest = pd.merge_asof(pieces.sort_values("end"), moments, left_on="end", right_on="moment", by="lane")
+    return latest[~(latest["moment"] >= latest["start"])].drop(columns="moment")
 
 
 def _top_level(events: Events, stack: CallStack, lanes: Lanes) -> pd.DataFrame:
@@ -101,26 +106,24 @@ def _top_level(events: Events, stack: CallStack, lanes: Lanes) -> pd.DataFrame:
     frame = pd.DataFrame(columns).sort_values(["by", "cut"])
     since = frame["cut"] - frame.groupby("by")["cut"].shift()
     pid = lanes.frame["pid"].to_numpy()
-    return frame.assign(since=since.fillna(frame["cut"] - frame["begin"]), pid=pid[frame["by"]]).sort_values(
-        "cut"
-    )
+    since = since.fillna(frame["cut"] - frame["begin"])
+    return frame.assign(since=since, pid=pid[frame["by"]]).sort_values("cut")
 
 
 def _last_end_inside(pieces: pd.DataFrame, ends: pd.DataFrame, lanes: Lanes) -> pd.DataFrame:
-    """For each stretch the last fitting end on another thread, with its confidence."""
+    """For each stretch the last end on another thread that explains it well enough, with its confidence."""
     reach = (_TOLERANCE * (pieces["end"] - pieces["start"])).clip(*_WAKE_UP_NS).astype(np.int64)
-    pieces = pieces.assign(reach=reach, pid=lanes.frame["pid"].to_numpy()[pieces["lane"]])
-    matches = []
-    for lane in sorted(set(ends["by"].tolist())):
-        others = pieces[(pieces["lane"] != lane) & (pieces["pid"] == lanes.frame["pid"].iloc[lane])]
-        mine = ends[ends["by"] == lane].drop(columns="pid")
-        matches.append(
-            pd.merge_asof(
-                others.sort_values("end"), mine, left_on="end", right_on="cut", allow_exact_matches=False
-            ).dropna(subset="cut")
-        )
-    found = pd.concat(matches) if matches else pieces.assign(by=0, cut=0, since=0)
-    found = found[(found["cut"] > found["start"]) & (found["end"] - found["cut"] <= found["reach"])]
+    pid = lanes.frame["pid"].to_numpy()[pieces["lane"]]
+    pieces = pieces.assign(reach=reach, pid=pid).reset_index(drop=True)
+    cut = ends["cut"].to_numpy()
+    first = np.searchsorted(cut, np.maximum(pieces["end"] - pieces["reach"], pieces["start"] + 1), "left")
+    count = np.maximum(np.searchsorted(cut, pieces["end"], "left") - first, 0)
+    # Every end within reach of every stretch: at most 200 µs of ends each.
+    piece = np.repeat(np.arange(len(pieces)), count)
+    end = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    found = pieces.iloc[piece].reset_index(drop=True)
+    found = found.join(ends.iloc[end].reset_index(drop=True).rename(columns={"pid": "pid_of_end"}))
+    found = found[(found["lane"] != found["by"]) & (found["pid"] == found["pid_of_end"])]
     chance = np.minimum(1.0, found["reach"] / found["since"].clip(lower=1))
     found = found.assign(confidence=_SURE * (1 - chance)).sort_values(["lane", "start", "cut", "by"])
-    return found.drop_duplicates(["lane", "start"], keep="last")
+    return found[found["confidence"] >= _LEAST].drop_duplicates(["lane", "start"], keep="last")

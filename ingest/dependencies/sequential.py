@@ -8,7 +8,7 @@ from tracegraph.ingest.launches import Lags, Streams
 
 
 def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
-    """Each activity comes after the one before it on its stream, unless the two overlap.
+    """Each activity comes after the last to end of those before it on its stream, unless they overlap.
 
     Rows of one stream may overlap (graphs run branches in parallel): then the file shows that there is no
     order, and the later start gets no such cause.
@@ -16,7 +16,10 @@ def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
     nothing = np.empty(0, dtype=np.int64)
     parts = [_edges(events, nothing, nothing, nothing)]
     for lane, work in streams.by_lane.items():
-        cause, effect = work[:-1], work[1:]
+        end = events.end[work]
+        is_last = end == np.maximum.accumulate(end)
+        last = np.maximum.accumulate(np.where(is_last, np.arange(len(work)), 0))
+        cause, effect = work[last[:-1]], work[1:]
         ordered = events.end[cause] <= events.start[effect]
         lag = np.full(int(ordered.sum()), lags.stream_order[lane])
         parts.append(_edges(events, cause[ordered], effect[ordered], lag))

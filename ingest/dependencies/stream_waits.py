@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.dependencies.synchronization import SyncRows
+from tracegraph.ingest.dependencies.synchronization import SyncRows, concerns
 from tracegraph.ingest.events import Events, Flags, Ints
 from tracegraph.ingest.launches import LONGEST_STREAM_GAP_NS, Lags, Launches, Streams
 
@@ -15,7 +15,7 @@ _INFERRED_CONFIDENCE = 0.8
 
 
 @dataclass(frozen=True)
-class _Waits:
+class _HeldWork:
     """Pairs of GPU activities, awaited and held; `recorded`: a cuda_sync row names both streams."""
 
     cause: Ints
@@ -49,9 +49,11 @@ def _recorded(events: Events, streams: Streams, rows: SyncRows) -> tuple[Ints, I
     cause = np.full(len(call), -1, dtype=np.int64)
     effect = cause.copy()
     for lane in streams.queue:
-        of_lane = events.stream[streams.by_lane[lane][0]]
-        cause = np.where(awaited == of_lane, streams.last_queued(lane, record), cause)
-        effect = np.where(waiting == of_lane, streams.next_queued(lane, call), effect)
+        event, row = int(streams.by_lane[lane][0]), rows.row[chosen]
+        is_cause = concerns(events, row, awaited, event)
+        cause = np.where(is_cause, streams.last_queued(lane, record), cause)
+        is_effect = concerns(events, row, waiting, event)
+        effect = np.where(is_effect, streams.next_queued(lane, call), effect)
     return cause, effect
 
 
@@ -60,7 +62,7 @@ def _inferred(events: Events, launches: Launches, streams: Streams, rows: SyncRo
     names = pd.Series(events.name, dtype=object).astype(str)
     is_call = np.isin(events.category, ("cuda_runtime", "cuda_driver"))
     waits = is_call & names.str.contains("StreamWaitEvent", regex=False).to_numpy()
-    waits[rows.call[rows.call >= 0]] = False
+    waits[rows.call[(rows.call >= 0) & (rows.record >= 0)]] = False
     records = np.flatnonzero(is_call & names.str.contains("EventRecord", regex=False).to_numpy())
     calls, launched = np.flatnonzero(waits), _launched_by_thread(events, launches)
     record = _nearest(events, calls, records, "backward")
@@ -121,21 +123,21 @@ def _awaited_stream(events: Events, launches: Launches, launched: Ints, records:
     return np.where(stays, np.append(lane, -1)[other], -1)
 
 
-def _distinct(recorded: tuple[Ints, Ints], inferred: tuple[Ints, Ints]) -> _Waits:
+def _distinct(recorded: tuple[Ints, Ints], inferred: tuple[Ints, Ints]) -> _HeldWork:
     cause = np.concatenate([recorded[0], inferred[0]])
     effect = np.concatenate([recorded[1], inferred[1]])
     known = np.flatnonzero((cause >= 0) & (effect >= 0))
     pairs, first = np.unique(np.stack([cause[known], effect[known]]), axis=1, return_index=True)
-    return _Waits(pairs[0], pairs[1], known[first] < len(recorded[0]))
+    return _HeldWork(pairs[0], pairs[1], known[first] < len(recorded[0]))
 
 
-def _possible(events: Events, waits: _Waits) -> _Waits:
+def _possible(events: Events, waits: _HeldWork) -> _HeldWork:
     """Without pairs in which the held work started before the awaited one ended."""
     keep = events.end[waits.cause] <= events.start[waits.effect]
-    return _Waits(waits.cause[keep], waits.effect[keep], waits.recorded[keep])
+    return _HeldWork(waits.cause[keep], waits.effect[keep], waits.recorded[keep])
 
 
-def _usual_lag(events: Events, waits: _Waits, lags: Lags) -> int:
+def _usual_lag(events: Events, waits: _HeldWork, lags: Lags) -> int:
     gaps = events.start[waits.effect] - events.end[waits.cause]
     limit = min(LONGEST_STREAM_GAP_NS, int(lags.stream_order.max(initial=0)))
     return min(limit, int(np.quantile(gaps, 0.05, method="lower"))) if len(gaps) else 0

@@ -67,8 +67,8 @@ def find_sync_rows(events: Events) -> SyncRows:
 class _Collector:
     """Collects the rows of `HostWaits`, for each rule one block."""
 
-    def __init__(self, events: Events, streams: Streams) -> None:
-        self.events, self.streams = events, streams
+    def __init__(self, events: Events, launches: Launches, streams: Streams) -> None:
+        self.events, self.launches, self.streams = events, launches, streams
         nothing = np.empty(0, dtype=np.int64)
         no_flags, no_shares = np.empty(0, dtype=bool), np.empty(0)
         self.blocks = [HostWaits(nothing, nothing, nothing, no_flags, no_flags, no_shares)]
@@ -78,13 +78,14 @@ class _Collector:
     ) -> None:
         keep = work >= 0
         count = int(keep.sum())
+        launched = self.launches.call[work[keep]] >= 0
         self.blocks.append(
             HostWaits(
                 call[keep],
                 work[keep],
                 np.full(count, CODE[mechanism], dtype=np.int64),
                 np.full(count, recorded),
-                np.full(count, certain),
+                launched & certain,
                 np.full(count, confidence),
             )
         )
@@ -101,19 +102,15 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
     before the call returned, else the stream whose work ended last before the return.
     """
-    collect = _Collector(events, streams)
-    _recorded_waits(collect, rows)
+    collect = _Collector(events, launches, streams)
     with_row = np.zeros(len(events), dtype=bool)
-    with_row[rows.call[rows.call >= 0]] = True
+    with_row[_recorded_waits(collect, rows)] = True
     names = pd.Series(events.name, dtype=object).astype(str)
     is_call = np.isin(events.category, ("cuda_runtime", "cuda_driver")) & ~with_row
     blocking = is_call & names.str.contains("Synchronize", regex=False).to_numpy()
     of_device = blocking & names.str.contains("DeviceSync|CtxSync", regex=True).to_numpy()
     of_event = blocking & names.str.contains("EventSync", regex=False).to_numpy()
-    for lane in streams.queue:
-        calls = np.flatnonzero(of_device)
-        work = streams.last_queued(lane, events.start[calls])
-        collect.add("device synchronize", calls, work, recorded=False, certain=True, confidence=0.98)
+    _device_waits(collect, np.flatnonzero(of_device))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         ("stream synchronize", blocking & ~of_device & ~of_event),
@@ -127,26 +124,51 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     return collect.result()
 
 
-def _recorded_waits(collect: _Collector, rows: SyncRows) -> None:
+def _device_waits(collect: _Collector, calls: Ints) -> None:
+    """Calls that wait for all streams of a device: the one that their thread launched on last."""
+    events, streams, lanes = collect.events, collect.streams, list(collect.streams.queue)
+    device = np.array([events.device[streams.by_lane[lane][0]] for lane in lanes], dtype=np.int64)
+    only = len(np.unique(device)) == 1
+    mine = np.append(device, NONE)[_last_stream(events, collect.launches, calls, lanes)]
+    for lane, of_lane in zip(lanes, device.tolist(), strict=True):
+        chosen = calls[(mine == of_lane) | (mine == NONE)]
+        work = streams.last_queued(lane, events.start[chosen])
+        confidence = 0.98 if only else 0.8
+        collect.add("device synchronize", chosen, work, recorded=False, certain=only, confidence=confidence)
+
+
+def concerns(events: Events, row: Ints, stream: Ints, lane_event: int) -> Flags:
+    """Whether a stream number of each row means the stream, and the device, that an activity runs on."""
+    device, same = events.device[row], stream == events.stream[lane_event]
+    found: Flags = same & ((device == events.device[lane_event]) | (device == NONE))
+    return found
+
+
+def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
+    """Collect the waits that cuda_sync rows name; returns the calls that need no inference."""
     events, streams = collect.events, collect.streams
     called = rows.call >= 0
     named = pd.Series(events.name[np.maximum(rows.call, 0)], dtype=object).astype(str)
     blocks = called & ~named.str.contains("Query", regex=False).to_numpy(dtype=bool)
     stream = events.stream[rows.row]
     for lane in streams.queue:
-        of_lane = events.stream[streams.by_lane[lane][0]]
+        event = int(streams.by_lane[lane][0])
+        everywhere = concerns(events, rows.row, np.full(len(stream), events.stream[event]), event)
         for kind, mechanism in (
             ("Stream Sync", "stream synchronize"),
             ("Context Sync", "device synchronize"),
         ):
-            concerned = (stream == of_lane) | (stream == _ALL_STREAMS)
+            concerned = concerns(events, rows.row, stream, event) | ((stream == _ALL_STREAMS) & everywhere)
             chosen = blocks & (rows.kind == kind) & concerned
             work = streams.last_queued(lane, events.start[rows.call[chosen]])
             collect.add(mechanism, rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
-        chosen = blocks & (rows.kind == "Event Sync") & (events.wait_on_stream[rows.row] == of_lane)
-        chosen &= rows.record >= 0
+        chosen = blocks & (rows.kind == "Event Sync") & (rows.record >= 0)
+        chosen &= concerns(events, rows.row, events.wait_on_stream[rows.row], event)
         work = streams.last_queued(lane, events.start[rows.record[chosen]])
         collect.add("event synchronize", rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
+    told = called & ((rows.kind != "Event Sync") | (rows.record >= 0))
+    calls: Ints = rows.call[told]
+    return calls
 
 
 def _likely_work(events: Events, launches: Launches, streams: Streams, calls: Ints) -> Ints:

@@ -3,7 +3,7 @@
 // @param number INTEGER the number in ProfilerStep#N
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns
-// @column chain INTEGER id of the chain whose work ends exactly at the window's end: the sink
+// @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some: the sink
 // Empty when: the run has no such step.
 
 MATCH (t:Step {run: $run, number: $number})
@@ -13,8 +13,9 @@ WITH start_ns, end_ns, collect(l.lane) AS lanes
 // `chain >= 0` lets the index on (run, chain) find the chains of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < end_ns AND c.end_ns >= end_ns AND c.lane IN lanes
-MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work', end_ns: end_ns})
+MATCH (s:Segment {run: $run, chain: c.chain, end_ns: end_ns})
 WHERE s.start_ns < end_ns
+WITH start_ns, end_ns, c, CASE s.kind WHEN 'work' THEN 0 WHEN 'wait' THEN 1 ELSE 2 END AS kind
 RETURN start_ns, end_ns, c.chain AS chain
-ORDER BY c.lane, chain
+ORDER BY kind, c.lane, chain
 LIMIT 1

@@ -70,8 +70,12 @@ def test_writes_are_refused(kind: str, cypher: Run, database: Database) -> None:
 
 
 def test_refusal_names_the_way(cypher: Run) -> None:
-    expected = "tracegraph: the query writes, and only reading is allowed here; add --write if it shall\n"
-    assert cypher(WRITES["CREATE"]) == (2, "", expected)
+    code, out, err = cypher(WRITES["CREATE"])
+    assert (code, out) == (2, "")
+    assert err == (
+        "tracegraph: the query writes, and only reading is allowed here; run it with `tracegraph cypher "
+        "--write` if it should\n"
+    )
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -43,6 +43,10 @@ MATCH (sink)((b)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.
 WITH DISTINCT z
 RETURN z.lane AS lane, z.start_ns AS start_ns, z.end_ns AS end_ns, z.kind AS kind
 """
+FLAGGED = """
+MATCH (s:Segment {run: $run}) WHERE s.chain >= 0 AND s.on_critical_path
+RETURN s.lane AS lane, s.start_ns AS start_ns, s.end_ns AS end_ns
+"""
 Stretch = tuple[int, int, int]
 
 
@@ -68,12 +72,15 @@ def disagreements(database: Database, run: str) -> list[str]:
     expected = sequence(segments.loc[answer.path])
     by_chains = sequence(path_segments(database, run, chain=chain, **arguments))
     by_binding = database.read(BINDING_WALK, {**parameters, **arguments, "chain": chain})
-    # A cause that waits is complete at its start: the chains' walk leaves it out, the lag covers its time.
-    passed_by = set(expected) - set(by_chains)
-    waits = set(sequence(segments[segments["kind"] == "wait"]))
+    # A cause that waits is complete at its start: where the path changes chains, the lag covers its time.
+    path = segments.loc[answer.path]
+    leaves = path["chain"] != path["chain"].shift(-1, fill_value=chain)
+    kept = path[~(leaves & (path["kind"] == "wait"))]
+    flagged = database.read(FLAGGED, parameters)
     checks = {
         "starts": answer.starts == segments["start_ns"].tolist(),
-        "walk over chains": by_chains == [s for s in expected if s not in passed_by] and passed_by <= waits,
+        "walk over chains": by_chains == sequence(kept),
+        "stored flags": sequence(flagged) == sequence(kept),
         "walk over binding relationships": sequence(by_binding) == expected,
     }
     return [name for name, agrees in checks.items() if not agrees]

@@ -22,7 +22,7 @@ lengths = st.integers(0, 25)
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[tiny.Row]:
-    """Events that overlap at will on 3 threads, calls and GPU work on 2 streams, correlations that clash."""
+    """Events that overlap at will on 3 threads; GPU work with shared, clashing or absent correlations."""
     out: list[tiny.Row] = []
     for _ in range(draw(st.integers(1, 14))):
         begin, thread = draw(moments), draw(st.integers(1, 3))
@@ -46,7 +46,9 @@ def rows(draw: st.DrawFn) -> list[tiny.Row]:
         name = draw(st.sampled_from(CALLS))
         out.append(tiny.call(name, begin, begin + draw(lengths), correlation, thread=draw(st.integers(1, 3))))
         late = begin + draw(st.integers(-5, 20))
-        out.append(tiny.kernel("k", late, late + draw(lengths), correlation, stream=stream))
+        shared = draw(st.sampled_from([correlation, correlation, 1, None]))
+        work = tiny.kernel("k", late, late + draw(lengths), shared, stream=stream)
+        out.append({**work, "device": draw(st.sampled_from([0, 0, 1]))})
         if draw(st.booleans()):
             wait = {"wait_on_stream": 7, "wait_on_record": draw(st.integers(1, 8))}
             kind = draw(st.sampled_from(["Stream Sync", "Context Sync", "Event Sync", "Stream Wait Event"]))
@@ -101,10 +103,12 @@ def check_edges(model: Model) -> None:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows())
 def test_invariants_and_the_independent_path(events: list[tiny.Row]) -> None:
-    try:
-        model = tiny.model(*events)
-    except InputError:
+    lasting = [row for row in events if row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]]
+    if not lasting:
+        with pytest.raises(InputError):
+            tiny.model(*events)
         return
+    model = tiny.model(*events)
     check_tiling(model)
     check_edges(model)
     answer = replay(model)
@@ -141,15 +145,16 @@ def test_the_oracle_agrees_on_the_example() -> None:
     ]
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", range(2))
 def test_a_moved_binding_flag_is_seen(which: int) -> None:
     model = example()
+    assert set(np.flatnonzero(model.on_path).tolist()) == set(replay(model).path)
     found = model.dependencies
     several = [
         i for i in range(len(found)) if found.binding[i] and (found.effect == found.effect[i]).sum() > 1
     ]
     moved = [i for i in several if model.on_path[found.effect[i]]]
-    edge = moved[which % len(moved)]
+    edge = moved[which]
     other = next(i for i in range(len(found)) if found.effect[i] == found.effect[edge] and i != edge)
     bound = model.binding.edge.copy()
     bound[found.effect[edge]] = other

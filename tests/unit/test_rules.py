@@ -2,7 +2,7 @@
 
 import pytest
 import tiny
-from tiny import call, event, kernel, step, sync
+from tiny import Model, call, event, kernel, step, sync
 
 
 def test_a_kernel_is_launched_by_the_call_with_its_correlation_whatever_its_name() -> None:
@@ -242,3 +242,79 @@ def test_an_end_that_explains_nothing_resumes_nobody(others: list[tiny.Row]) -> 
 def test_an_operator_waits_for_nobody() -> None:
     rows = [event("aten::mm", 0, 2000), event("all_reduce", 210, 1990, thread=2), event("op", 2000, 2100)]
     assert tiny.dependencies(tiny.model(*rows), "CROSS_THREAD") == set()
+
+
+def test_work_without_a_launch_is_awaited_by_the_calls_after_its_start_and_dates_no_clock() -> None:
+    model = tiny.model(
+        event("op", 0, 3),
+        kernel("a", 10, 20, None),
+        call("cudaDeviceSynchronize", 5, 22, 1),
+        kernel("b", 30, 40, None),
+        call("cudaDeviceSynchronize", 25, 42, 2),
+        event("op", 42, 50),
+    )
+    assert model.clock_offset_ns == 0
+    assert tiny.dependencies(model, "SYNCHRONIZATION", binding=True) <= {
+        ("b@30", "device synchronize", "cudaDeviceSynchronize@40")
+    }
+
+
+def _two_devices(*more: tiny.Row) -> Model:
+    return tiny.model(
+        call("l", 0, 1, 1),
+        kernel("mine", 3, 10, 1),
+        call("l", 0, 1, 2, thread=2),
+        {**kernel("other", 3, 22, 2), "device": 1},
+        *more,
+        event("op", 30, 40),
+    )
+
+
+@pytest.mark.parametrize("name", ["cudaStreamSynchronize", "cudaDeviceSynchronize"])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_call_waits_for_its_own_device(name: str, recorded: bool) -> None:
+    kind, stream = ("Stream Sync", 7) if "Stream" in name else ("Context Sync", -1)
+    rows = [sync(kind, 5, 30, 3, stream=stream)] if recorded else []
+    model = _two_devices(call(name, 5, 30, 3), *rows)
+    assert model.clock_offset_ns == 0
+    assert {cause for cause, _, _ in tiny.dependencies(model, "SYNCHRONIZATION")} == {"mine@3"}
+
+
+def test_work_comes_after_the_last_to_end_not_the_last_to_start() -> None:
+    rows = [call("l", 0, 1, i) for i in (1, 2, 3, 4)]
+    works = [kernel("a", 2, 100, 1), kernel("b", 10, 20, 2), kernel("c", 30, 40, 3), kernel("d", 101, 120, 4)]
+    ordered = {
+        d for d in tiny.dependencies(tiny.model(*rows, *works), "SEQUENTIAL") if d[1] == "stream order"
+    }
+    assert ordered == {("a@2", "stream order", "d@101")}
+
+
+def test_a_window_may_end_in_a_wait() -> None:
+    rows = [call("l", 0, 2, 1), kernel("empty", 30, 30, 1), call("cudaDeviceSynchronize", 5, 30, 2)]
+    assert tiny.path(tiny.model(*rows))[-1] == "(waiting for GPU)@5"
+
+
+def test_a_busy_third_thread_hides_nobody() -> None:
+    rows = [step(1, 0, 3000), event("enqueue", 100, 200), event("optimizer", 1910, 2500)]
+    noise = [event("tick", 210 + 10 * i, 215 + 10 * i, thread=3) for i in range(169)]
+    model = tiny.model(*rows, event("all_reduce", 210, 1900, thread=2), *noise)
+    assert ("all_reduce@210", "resume", "ProfilerStep#1@1900") in tiny.dependencies(model, "CROSS_THREAD")
+
+
+def test_an_event_sync_row_without_its_record_leaves_the_work_to_be_inferred() -> None:
+    rows = [call("l", 0, 2, 1), kernel("k", 4, 25, 1), call("cudaEventSynchronize", 5, 30, 2)]
+    row = sync("Event Sync", 5, 30, 2, stream=-1, wait_on_stream=7)
+    found = tiny.dependencies(tiny.model(*rows, row, event("op", 30, 40)), "SYNCHRONIZATION", binding=True)
+    assert found == {("k@4", "event synchronize", "cudaEventSynchronize@25")}
+
+
+def test_one_wait_does_not_hand_a_whole_thread_over() -> None:
+    ticks = [event("tick", 1000 * i, 1000 * i + 900, thread=2) for i in range(20)]
+    model = tiny.model(event("op", 0, 5000), event("op", 14903, 16000), *ticks)
+    assert {d for d in tiny.dependencies(model, "CROSS_THREAD") if d[1] == "hand-over"} == set()
+
+
+@pytest.mark.parametrize("text", ["7.5", "99999999999999999999", "inf", "1e400", "stream 7"])
+def test_a_stream_may_have_any_name(text: str) -> None:
+    row = {**kernel("k", 2, 9, 1), "tid": text, "stream": None}
+    assert tiny.path(tiny.model(call("l", 0, 1, 1), row)) == ["l@0", "k@2"]
