@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Ints
+from tracegraph.ingest.events import Ints, is_call_named
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.trace import TraceFile
@@ -31,11 +31,9 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
             len(orphans),
             f"GPU activities without a launching call; their cause is unknown; {place(int(orphans[0]))}",
         )
-    calls = np.isin(events.category, ("cuda_runtime", "cuda_driver"))
     launched = np.zeros(len(events), dtype=bool)
     launched[model.launches.call[model.launches.call >= 0]] = True
-    is_launch = calls & ~launched & np.array(["Launch" in str(name) for name in events.name], dtype=bool)
-    idle = np.flatnonzero(is_launch)
+    idle = np.flatnonzero(is_call_named(events, "Launch") & ~launched)
     if len(idle):
         message = f"launches without GPU work in the file; {place(int(idle[0]))}"
         integrity.add("launch_without_gpu_work", "info", len(idle), message)

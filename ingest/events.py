@@ -162,6 +162,14 @@ def is_passive(events: Events) -> Flags:
     return passive
 
 
+def is_call_named(events: Events, *parts: str) -> Flags:
+    """Which events are runtime or driver calls with one of `parts` in their name."""
+    calls = np.flatnonzero(np.isin(events.category, ("cuda_runtime", "cuda_driver")))
+    found = np.zeros(len(events), dtype=bool)
+    found[calls] = [any(part in str(name) for part in parts) for name in events.name[calls].tolist()]
+    return found
+
+
 def step_numbers(events: Events) -> Ints:
     """The N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
     numbers = np.full(len(events), NONE, dtype=np.int64)

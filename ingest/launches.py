@@ -1,8 +1,10 @@
 """Which call launched which GPU activity, in what order work was enqueued, and the device's usual lags."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from tracegraph.ingest.events import NONE, Events, Ints
 
@@ -121,3 +123,20 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
 def _done_before(events: Events, work: Ints) -> Ints:
     """Latest end among the activities before each one of a stream, `NONE` for the first."""
     return np.concatenate([[NONE], np.maximum.accumulate(events.end[work])[:-1]])
+
+
+def nearest_on_thread(
+    events: Events, calls: Ints, others: Ints, direction: Literal["backward", "forward"]
+) -> Ints:
+    """Position in `others` of the nearest one on each call's thread, before or after it; -1 for none."""
+    left = pd.DataFrame({"lane": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
+    right = pd.DataFrame({"lane": events.lane[others], "at": events.start[others]})
+    found = pd.merge_asof(
+        left.sort_values("at", kind="stable"),
+        right.assign(position=np.arange(len(others))).sort_values("at", kind="stable"),
+        on="at",
+        by="lane",
+        direction=direction,
+        allow_exact_matches=False,
+    ).sort_values("row")
+    return np.asarray(found["position"].fillna(-1), dtype=np.int64)

@@ -1,15 +1,19 @@
 """SYNCHRONIZATION GPU to GPU (rule 3): cudaStreamWaitEvent holds a stream until recorded work has ended."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.dependencies.synchronization import SyncRows, concerns
-from tracegraph.ingest.events import Events, Flags, Ints
-from tracegraph.ingest.launches import LONGEST_STREAM_GAP_NS, Lags, Launches, Streams
+from tracegraph.ingest.events import Events, Flags, Ints, is_call_named
+from tracegraph.ingest.launches import (
+    LONGEST_STREAM_GAP_NS,
+    Lags,
+    Launches,
+    Streams,
+    nearest_on_thread,
+)
 
 _INFERRED_CONFIDENCE = 0.8
 
@@ -59,13 +63,11 @@ def _recorded(events: Events, streams: Streams, rows: SyncRows) -> tuple[Ints, I
 
 def _inferred(events: Events, launches: Launches, streams: Streams, rows: SyncRows) -> tuple[Ints, Ints]:
     """Waits whose call has no cuda_sync row, paired with the last record call of the same thread."""
-    names = pd.Series(events.name, dtype=object).astype(str)
-    is_call = np.isin(events.category, ("cuda_runtime", "cuda_driver"))
-    waits = is_call & names.str.contains("StreamWaitEvent", regex=False).to_numpy()
+    waits = is_call_named(events, "StreamWaitEvent")
     waits[rows.call[(rows.call >= 0) & (rows.record >= 0)]] = False
-    records = np.flatnonzero(is_call & names.str.contains("EventRecord", regex=False).to_numpy())
+    records = np.flatnonzero(is_call_named(events, "EventRecord"))
     calls, launched = np.flatnonzero(waits), _launched_by_thread(events, launches)
-    record = _nearest(events, calls, records, "backward")
+    record = nearest_on_thread(events, calls, records, "backward")
     calls, record = calls[record >= 0], records[record[record >= 0]]
     held = _held_stream(events, launches, launched, calls)
     calls, record, held = calls[held >= 0], record[held >= 0], held[held >= 0]
@@ -85,25 +87,10 @@ def _launched_by_thread(events: Events, launches: Launches) -> Ints:
     return work[np.lexsort((events.start[call], events.lane[call]))]
 
 
-def _nearest(events: Events, calls: Ints, others: Ints, direction: Literal["backward", "forward"]) -> Ints:
-    """Position in `others` of the nearest one on each call's thread, before or after it; -1 for none."""
-    left = pd.DataFrame({"lane": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
-    right = pd.DataFrame({"lane": events.lane[others], "at": events.start[others]})
-    found = pd.merge_asof(
-        left.sort_values("at", kind="stable"),
-        right.assign(position=np.arange(len(others))).sort_values("at", kind="stable"),
-        on="at",
-        by="lane",
-        direction=direction,
-        allow_exact_matches=False,
-    ).sort_values("row")
-    return np.asarray(found["position"].fillna(-1), dtype=np.int64)
-
-
 def _held_stream(events: Events, launches: Launches, launched: Ints, calls: Ints) -> Ints:
     """Lane of the stream that each wait call holds: the next one launched on by its thread, else by any."""
     launch = launches.call[launched]
-    mine = _nearest(events, calls, launch, "forward")
+    mine = nearest_on_thread(events, calls, launch, "forward")
     by_time = np.argsort(events.start[launch], kind="stable")
     following = np.searchsorted(events.start[launch][by_time], events.start[calls], "right")
     anyone = np.append(by_time, -1)[following]
@@ -116,7 +103,7 @@ def _awaited_stream(events: Events, launches: Launches, launched: Ints, records:
     lane, thread = events.lane[launched], events.lane[launches.call[launched]]
     changes = np.append(True, (lane[1:] != lane[:-1]) | (thread[1:] != thread[:-1]))[: len(lane)]
     before_run = np.maximum.accumulate(np.where(changes, np.arange(len(lane)), 0)) - 1
-    last = _nearest(events, records, launches.call[launched], "backward")
+    last = nearest_on_thread(events, records, launches.call[launched], "backward")
     same = (last >= 0) & (np.append(lane, -1)[last] == held)
     other = np.where(same, np.append(before_run, -1)[last], last)
     stays = (other >= 0) & (np.append(thread, -1)[other] == events.lane[records])

@@ -15,8 +15,8 @@ from tracegraph.ingest.dependencies.edges import (
     on_gpu,
     on_thread,
 )
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
-from tracegraph.ingest.launches import Launches, Streams
+from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.launches import Launches, Streams, nearest_on_thread
 
 _ALL_STREAMS = -1
 
@@ -105,11 +105,9 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     collect = _Collector(events, launches, streams)
     with_row = np.zeros(len(events), dtype=bool)
     with_row[_recorded_waits(collect, rows)] = True
-    names = pd.Series(events.name, dtype=object).astype(str)
-    is_call = np.isin(events.category, ("cuda_runtime", "cuda_driver")) & ~with_row
-    blocking = is_call & names.str.contains("Synchronize", regex=False).to_numpy()
-    of_device = blocking & names.str.contains("DeviceSync|CtxSync", regex=True).to_numpy()
-    of_event = blocking & names.str.contains("EventSync", regex=False).to_numpy()
+    blocking = is_call_named(events, "Synchronize") & ~with_row
+    of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
+    of_event = blocking & is_call_named(events, "EventSync")
     _device_waits(collect, np.flatnonzero(of_device))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
@@ -120,7 +118,7 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
         work = _likely_work(events, launches, streams, calls)
         sure = only and mechanism == "stream synchronize"
         collect.add(mechanism, calls, work, recorded=False, certain=sure, confidence=0.95 if sure else 0.8)
-    _blocking_copies(collect, launches, names)
+    _blocking_copies(collect, launches)
     return collect.result()
 
 
@@ -191,27 +189,19 @@ def _likely_work(events: Events, launches: Launches, streams: Streams, calls: In
 def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[int]) -> Ints:
     """Position in `lanes` of the stream on which the calling thread launched last, -1 for none."""
     work = np.flatnonzero(launches.call >= 0)
-    launch = launches.call[work]
-    frame = pd.DataFrame(
-        {"thread": events.lane[launch], "at": events.start[launch], "stream": events.lane[work]}
-    )
-    asked = pd.DataFrame(
-        {"thread": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))}
-    )
-    found = pd.merge_asof(
-        asked.sort_values("at"), frame.sort_values("at"), on="at", by="thread", allow_exact_matches=False
-    ).sort_values("row")
-    position = {lane: i for i, lane in enumerate(lanes)}
-    return np.asarray(found["stream"].map(position).fillna(-1), dtype=np.int64)
+    last = nearest_on_thread(events, calls, launches.call[work], "backward")
+    found: Ints = np.searchsorted(lanes, np.append(events.lane[work], -1)[last])
+    return np.where(last >= 0, found, -1)
 
 
-def _blocking_copies(collect: _Collector, launches: Launches, names: "pd.Series[str]") -> None:
+def _blocking_copies(collect: _Collector, launches: Launches) -> None:
     """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
     events = collect.events
     work = np.flatnonzero((launches.call >= 0) & (events.category == "gpu_memcpy"))
     call = launches.call[work]
-    by_name = ~names.iloc[call].str.contains("Async", regex=False).to_numpy(dtype=bool)
-    pageable = names.iloc[work].str.contains("DtoH.*Pageable", regex=True).to_numpy(dtype=bool)
+    by_name = np.array(["Async" not in str(name) for name in events.name[call]], dtype=bool)
+    copies = [str(name) for name in events.name[work]]
+    pageable = np.array(["DtoH" in name and "Pageable" in name for name in copies], dtype=bool)
     chosen = (
         (by_name | pageable)
         & (events.end[work] <= events.end[call])
