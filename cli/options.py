@@ -31,6 +31,23 @@ def result_options(command: _Command) -> _Command:
     )(command)
 
 
+def name_option(meaning: str) -> Callable[[_Command], _Command]:
+    """Return what adds --run to a command: argument `name`, refused where it is blank."""
+    return click.option("--run", "name", help=meaning, callback=_named)
+
+
+def _named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    if name is not None and not name.strip():
+        raise InputError("the name of the run is empty", "give --run a name, or leave it out")
+    return name
+
+
+def check_query(query: str) -> None:
+    """Refuse a query without text; the driver would call it a programming error."""
+    if not query.strip():
+        raise InputError("the query is empty", "write one, such as 'MATCH (r:Run) RETURN r'")
+
+
 def parameter_option(command: _Command) -> _Command:
     """Add -p key=value, which may be given several times: argument `assignments`."""
     return click.option(

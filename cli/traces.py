@@ -17,11 +17,15 @@ from tracegraph.store.tables import GraphTables
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that was just stored, open in the database; `timings_s` are the seconds of each stage so far."""
+    """A run that was just stored, open in the database.
+
+    `timings_s` are the seconds of each stage so far; `integrity` the rows of what was odd in the input.
+    """
 
     database: Database
     tables: GraphTables
     timings_s: dict[str, float]
+    integrity: Sequence[Mapping[str, object]]
 
 
 @contextmanager
@@ -43,10 +47,17 @@ def stored_run(
     begun = time.perf_counter()
     with store_and_open(context.workspace, context.connection, tables, manifest, progress) as database:
         seconds = round(time.perf_counter() - begun, 3)
-        yield StoredRun(database, tables, {**ingest_timings(manifest), "storing the run": seconds})
+        timings_s = {**ingest_timings(manifest), "storing the run": seconds}
+        yield StoredRun(database, tables, timings_s, _integrity(manifest))
 
 
 def ingest_timings(manifest: Mapping[str, object]) -> dict[str, float]:
     """Seconds of each stage of the ingest, as a manifest states them; none where it states none."""
     timings = manifest.get("timings_s")
     return dict(timings) if isinstance(timings, dict) else {}
+
+
+def _integrity(manifest: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    rows = manifest["integrity"]
+    assert isinstance(rows, list)
+    return rows

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import parameter_option, parse_values, result_options
+from tracegraph.cli.options import check_query, parameter_option, parse_values, result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.store.session import open_database
 
@@ -24,6 +24,7 @@ def cypher(
     Without --write the database refuses whatever would change it. A parameter's value is read as JSON where
     it is JSON (-p limit=5), else as text.
     """
+    check_query(query)
     parameters = parse_values(assignments)
     with (
         context.progress() as progress,

@@ -5,13 +5,15 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import name_option
+from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.reporters.text import label, plural
 from tracegraph.cli.traces import stored_run
 
 
 @click.command()
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--run", "name", help="Name of the run; default: the file's stem and its content's hash.")
+@name_option("Name of the run; default: the file's stem and its content's hash.")
 @pass_context
 def ingest(context: Context, traces: tuple[Path, ...], name: str | None) -> None:
     """Store the TRACEs of one job as a run.
@@ -19,10 +21,12 @@ def ingest(context: Context, traces: tuple[Path, ...], name: str | None) -> None
     The same content under the same name replaces the run.
     """
     with context.progress() as progress, stored_run(context, traces, name, progress) as run:
-        tables = run.tables
+        tables, integrity = run.tables, run.integrity
     edges = tables.count_relationships()
     click.echo(f"run {label(tables.run, 200)}")
     click.echo(
         f"{plural(tables.count_labels().get('Event', 0), 'event')}, {plural(tables.count_nodes(), 'node')}"
     )
     click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items()))
+    for line in integrity_lines(integrity):
+        click.echo(line)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import parameter_option, parse_values
+from tracegraph.cli.options import check_query, parameter_option, parse_values
 from tracegraph.cli.reporters.drawing import FORMATS, draw
 from tracegraph.cli.reporters.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.cli.reporters.picture import path_picture
@@ -20,6 +20,7 @@ from tracegraph.store.session import open_database
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _TITLE_CELLS = 60
+_MOST = 2**63 - 1  # what a property of the database holds
 
 
 @click.group()
@@ -84,7 +85,7 @@ def hotspot(
 
 
 @render.command()
-@click.argument("source_index", type=click.IntRange(0))
+@click.argument("source_index", type=click.IntRange(0, _MOST))
 @click.option(
     "--rank", type=click.IntRange(0), default=0, show_default=True, help="Rank of the event's file."
 )
@@ -104,6 +105,12 @@ def event(
         edges = events.event_causes(database, run, source_index, rank, depth=depth)
         lanes = inventory.lanes(database, run)
         origin_ns = int(inventory.run_details(database, run)["window_start_ns"].iloc[0])
+        known = not events.call_tree(database, run, source_index, rank, depth=0).empty
+    if not known:
+        raise InputError(
+            f"there is no event {source_index} of rank {rank} in run {run!r}",
+            "give the source_index of a row of critical_path.csv",
+        )
     if edges.empty:
         raise InputError(
             f"event {source_index} of rank {rank} has no causes in run {run!r}",
@@ -138,6 +145,7 @@ def step(context: Context, number: int, name: str | None, output: Path) -> None:
 @pass_context
 def cypher(context: Context, query: str, assignments: tuple[str, ...], output: Path) -> None:
     """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write."""
+    check_query(query)
     parameters = parse_values(assignments)
     with _database(context, output) as database:
         rows = database.read(query, parameters)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.terminal import print_report
@@ -45,7 +46,7 @@ _TRACE = click.Path(path_type=Path)
     help="Number of hotspots listed.",
 )
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
-@click.option("--run", "name", help="Name of the run; with no TRACE: the stored run, default the newest.")
+@name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @pass_context
 def report(
     context: Context,

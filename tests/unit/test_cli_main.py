@@ -69,6 +69,22 @@ def test_wrong_usage(arguments: list[str], tmp_path: Path, capsys: pytest.Captur
     assert "No such" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ingest", "trace.json", "--run", ""], "the name of the run is empty"),
+        (["report", "trace.json", "--run", " "], "the name of the run is empty"),
+        (["cypher", ""], "the query is empty"),
+        (["render", "cypher", " \n", "-o", "picture.svg"], "the query is empty"),
+    ],
+)
+def test_empty_texts_are_refused(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"tracegraph: {message}; ")
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_lists_every_command(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([flag]) == 0
