@@ -45,7 +45,10 @@ def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreE
             "check NEO4J_USERNAME and NEO4J_PASSWORD, or --username and --password",
         )
     if code in _WRITE_REFUSED:
-        return InputError("the query writes, and only reading is allowed here", "add --write if it shall")
+        return InputError(
+            "the query writes, and only reading is allowed here",
+            "run it with `tracegraph cypher --write` if it should",
+        )
     if code.startswith(_USERS_FAULT):
         return InputError(f"the server refuses the query: {message.strip()}", "correct the query")
     if code == _NO_DATABASE:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tracegraph.cli.reporters.text import format_bytes
 from tracegraph.ingest.convert import convert_trace
 
 
@@ -17,4 +18,4 @@ def convert(source: Path, target: Path, force: bool) -> None:
     Nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
     """
     done = convert_trace(source, target, replace=force)
-    click.echo(f"{done.path}: {done.events:,} entries, {done.bytes / 1e6:,.1f} MB")
+    click.echo(f"{done.path}: {done.events:,} entries, {format_bytes(done.bytes)}")

@@ -33,7 +33,10 @@ def runs(ctx: click.Context) -> None:
 def list_runs(context: Context, output: Path | None = None, form: str = "table") -> None:
     """List the runs, newest first."""
     with _database(context) as database:
-        write_frame(inventory.runs(database), form, output)
+        rows = inventory.runs(database)
+    write_frame(rows, form, output)
+    if rows.empty:
+        click.echo("no run is stored; tracegraph ingest TRACE", err=True)
 
 
 @runs.command()

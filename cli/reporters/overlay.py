@@ -110,6 +110,8 @@ def _microseconds(time_ns: int) -> Raw:
 
 
 def _checked_bytes(source: Source) -> bytes:
+    if not Path(source.file).exists():
+        raise InputError(f"the source file is gone since it was ingested: {source.file}")
     data = read_bytes(Path(source.file))
     if sha256_of(data) != source.sha256:
         raise InputError(f"{source.file} is not the file that was ingested", "ingest it again")

@@ -3,7 +3,7 @@
 CATEGORY_COLOURS = {
     "cpu_op": "#4c78a8",
     "cuda_runtime": "#2a9d8f",
-    "cuda_driver": "#2a9d8f",
+    "cuda_driver": "#1b6f8a",
     "kernel": "#e8871e",
     "gpu_memcpy": "#d1495b",
     "gpu_memset": "#b07aa1",

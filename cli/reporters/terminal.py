@@ -37,12 +37,14 @@ def _sections(
     yield "Window", _window(findings)
     yield "Critical path", _path(findings)
     yield "Composition", _composition(findings)
-    yield (
-        f"Hotspots on the critical path (the {len(findings.hotspots)} largest)",
-        _listed(findings.hotspots, name_cells),
-    )
+    yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, name_cells)
     yield "Gaps on the critical path", _listed(findings.gaps, name_cells)
     yield "Recommendations", _recommendations(recommendations)
+
+
+def _largest(findings: Findings) -> str:
+    count = len(findings.hotspots)
+    return "largest" if count == 1 else f"{count} largest"
 
 
 def _counts(findings: Findings) -> RenderableType:

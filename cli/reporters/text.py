@@ -7,6 +7,7 @@ from rich.cells import cell_len
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _FORMULA = ("=", "+", "-", "@")
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+_SIZES = ((1_000_000, "MB"), (1_000, "KB"))
 ELLIPSIS = "…"
 
 
@@ -59,6 +60,14 @@ def format_ns(value: float) -> str:
         if abs(value) >= scale:
             return f"{value / scale:,.3f} {unit}"
     return f"{value:,.0f} ns"
+
+
+def format_bytes(count: int) -> str:
+    """Return a size in the unit that suits it, such as `1.5 MB`; 1 MB is 10^6 bytes."""
+    for scale, unit in _SIZES:
+        if count >= scale:
+            return f"{count / scale:,.1f} {unit}"
+    return plural(count, "byte")
 
 
 def format_share(share: float) -> str:

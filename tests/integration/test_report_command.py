@@ -122,6 +122,19 @@ def test_ingest_prints_the_run_and_its_counts(tracegraph: Run) -> None:
     assert " nodes\n" in out
 
 
+@pytest.mark.parametrize("options", [(), ("--quiet",)])
+def test_ingest_says_what_is_lost(options: tuple[str, ...], tmp_path: Path, tracegraph: Run) -> None:
+    cut = tmp_path / "cut.json"
+    text = gzip.decompress(GPU.read_bytes())
+    cut.write_bytes(text[: len(text) // 2])
+    code, out, _ = tracegraph(*options, "ingest", cut)
+    assert code == 0
+    lines = out.splitlines()[3:]
+    assert lines
+    assert all(line.split(" ", 3)[0] in ("error", "warning") for line in lines)
+    assert all(line.split(" ", 3)[2].replace(",", "").isdecimal() for line in lines)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -161,6 +174,10 @@ def test_overlay_is_left_out_when_the_trace_changed(tmp_path: Path, tracegraph: 
     assert code == 0
     assert "overlay.json.gz is left out: " in out
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES - {"overlay.json.gz"}
+    trace.unlink()
+    _, out, _ = tracegraph("report", "--run", "changed", "-o", tmp_path / "out")
+    assert "left out: the source file is gone since it was ingested: " in " ".join(out.split())
+    assert "spelling" not in out
 
 
 def test_pictures_of_everything(tmp_path: Path, tracegraph: Run) -> None:
@@ -195,7 +212,8 @@ def test_pictures_of_everything(tmp_path: Path, tracegraph: Run) -> None:
     [
         (("cypher", "RETURN 1"), "returns no node"),
         (("cypher", "CREATE (n:Event) RETURN n"), "only reading is allowed"),
-        (("event", "123456789"), "has no causes"),
+        (("event", "123456789"), "there is no event 123456789 of rank 0 in run "),
+        (("event", str(2**63)), "is not in the range"),
         (("hotspot", "no such name"), "is on the path"),
     ],
 )

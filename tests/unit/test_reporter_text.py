@@ -3,7 +3,17 @@
 import pytest
 from rich.cells import cell_len
 
-from tracegraph.cli.reporters.text import csv_safe, format_ns, format_share, label, plural, shorten, visible
+from tracegraph.cli.reporters.integrity import integrity_lines
+from tracegraph.cli.reporters.text import (
+    csv_safe,
+    format_bytes,
+    format_ns,
+    format_share,
+    label,
+    plural,
+    shorten,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +99,22 @@ def test_plural() -> None:
     assert plural(1, "stretch", "stretches") == "1 stretch"
     assert plural(2000, "stretch", "stretches") == "2,000 stretches"
     assert plural(0, "rank") == "0 ranks"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1, "1 byte"), (999, "999 bytes"), (1_500, "1.5 KB"), (2_000_000, "2.0 MB")]
+)
+def test_sizes_have_their_unit(count: int, text: str) -> None:
+    assert format_bytes(count) == text
+
+
+def test_integrity_lines_hold_what_was_lost() -> None:
+    rows = [
+        {"level": "error", "code": "cut", "count": 1, "message": "ends\x1b[31m early"},
+        {"level": "warning", "code": "odd", "count": 1234, "message": "two\nlines"},
+        {"level": "info", "code": "fine", "count": 1, "message": "said in the report only"},
+    ]
+    assert integrity_lines(rows) == [
+        "error cut 1 ends\\x1b[31m early",
+        "warning odd 1,234 two\\x0alines",
+    ]
