@@ -11,6 +11,7 @@ from tracegraph.ingest.diagnosis import diagnose
 from tracegraph.ingest.events import read_events
 from tracegraph.ingest.graph import RunFacts, build_graph
 from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
@@ -48,6 +49,7 @@ def run_name(path: Path, sha256: str) -> str:
 
 def _build(trace: TraceFile, integrity: Integrity) -> Model:
     model = build_model(*read_events(trace), integrity)
+    check_model(model)
     diagnose(trace, model, integrity)
     return model
 

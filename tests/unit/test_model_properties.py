@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tracegraph.ingest.binding import walk
 from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.segments import WAIT
-from tracegraph.store.errors import InputError
+from tracegraph.store.errors import InputError, TracegraphError
 
 CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 moments = st.integers(0, 60)
@@ -111,6 +112,7 @@ def test_invariants_and_the_independent_path(events: list[tiny.Row]) -> None:
     model = tiny.model(*events)
     check_tiling(model)
     check_edges(model)
+    check_model(model)
     answer = replay(model)
     assert answer.starts == model.segments.start.tolist()
     walked = [i for i in answer.path if model.on_path[i]]
@@ -174,3 +176,18 @@ def test_a_longer_lag_or_a_missing_edge_is_seen() -> None:
         fields = {f.name: np.delete(getattr(found, f.name), edge) for f in dataclasses.fields(found)}
         mutant = dataclasses.replace(model, dependencies=type(found)(**fields))
         assert replay(mutant).path != replay(model).path
+
+
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [("lag", "binding lags"), ("gap", "follow their causes"), ("binding", "one binding cause")],
+)
+def test_a_broken_graph_is_not_stored(column: str, rule: str) -> None:
+    model = example()
+    broken = getattr(model.dependencies, column).copy()
+    edge = np.flatnonzero(model.dependencies.binding)[3]
+    broken[edge] = not broken[edge] if column == "binding" else broken[edge] + 1
+    dependencies = dataclasses.replace(model.dependencies, **{column: broken})
+    check_model(model)
+    with pytest.raises(TracegraphError, match=rule):
+        check_model(dataclasses.replace(model, dependencies=dependencies))
