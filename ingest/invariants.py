@@ -40,5 +40,14 @@ def _rules(model: Model) -> Iterator[tuple[str, bool]]:
     needed = start > window.start
     yield "that every start has one binding cause", bool(((causes == 1) | ~needed & (causes == 0)).all())
     yield "that the path ends with the window", int(segments.end[model.sink]) == window.end
-    yield "that the path begins with the window", int(start[model.on_path].min()) == window.start
+    yield "that the path begins with the window", int(start[_root(model)]) == window.start
     yield "that nothing has negative slack", bool((model.slack >= 0).all())
+
+
+def _root(model: Model) -> int:
+    """Where the path begins: its first segment, or the waits before it, which the path passes by."""
+    on_path = np.flatnonzero(model.on_path)
+    at = int(on_path[model.segments.start[on_path].argmin()])
+    while model.binding.edge[at] >= 0:
+        at = int(model.dependencies.cause[model.binding.edge[at]])
+    return at
