@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from tracegraph.ingest.dependencies.edges import CODE, Edges
 from tracegraph.ingest.events import NONE, Flags, Ints, Lanes
-from tracegraph.ingest.segments import Segments, Window
+from tracegraph.ingest.rows import select_rows
+from tracegraph.ingest.segments import Keys, Segments, Window
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class Binding:
 
 def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, Ints, Edges]:
     """Segments at both ends of every edge; edges that leave the window are dropped."""
-    stride = window.end - window.start + 1
+    keys = Keys(window, int(segments.lane.max(initial=-1)) + 1)
     threads = np.flatnonzero(segments.on_thread)
-    bounds = segments.lane[threads] * stride + segments.start[threads] - window.start
+    bounds = keys.of(segments.lane[threads], segments.start[threads])
 
     def at(lane: Ints, time: Ints) -> Ints:
-        return np.searchsorted(bounds, lane * stride + np.clip(time, window.start, window.end) - window.start)
+        return np.searchsorted(bounds, keys.of(lane, np.clip(time, window.start, window.end)))
 
     on_gpu = edges.cause_event >= 0
     before = (
@@ -62,7 +63,7 @@ def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, In
     effect = np.where(to_gpu, segments.of_gpu_event[edges.effect_event], after)
     keep = (on_gpu | (edges.cause_time > window.start)) & (to_gpu | (edges.effect_time < window.end))
     keep &= (to_gpu | (edges.effect_time > window.start)) & (cause >= 0) & (effect >= 0)
-    return cause[keep], effect[keep], edges.select(keep)
+    return cause[keep], effect[keep], select_rows(edges, keep)
 
 
 def _inner_edges(segments: Segments, reached: Ints) -> tuple[Ints, Ints, Ints]:
@@ -117,7 +118,8 @@ def _choose(segments: Segments, found: Dependencies, arrival: Ints) -> tuple[Dep
     order = order[first]
     cause, effect = found.cause[order], found.effect[order]
     gap = segments.start[effect] - segments.completion[cause]
-    position = _positions(segments)
+    position = np.empty(len(segments), dtype=np.int64)
+    position[_causal_order(segments)] = np.arange(len(segments))
     possible = (gap >= 0) & (position[cause] < position[effect])
     order, cause, effect, gap = order[possible], cause[possible], effect[possible], gap[possible]
     arrival = np.maximum(arrival[order], segments.completion[cause])
@@ -147,12 +149,9 @@ def _choose(segments: Segments, found: Dependencies, arrival: Ints) -> tuple[Dep
     return dependencies, Binding(edge, margin, _chains(segments, dependencies, edge))
 
 
-def _positions(segments: Segments) -> Ints:
-    """Position of each segment in an order that all dependencies follow; zero-length work comes first."""
-    order = np.lexsort((np.arange(len(segments)), segments.end, segments.start))
-    position = np.empty(len(segments), dtype=np.int64)
-    position[order] = np.arange(len(segments))
-    return position
+def _causal_order(segments: Segments) -> Ints:
+    """The segments in an order that all dependencies follow; of those starting together, empty ones first."""
+    return np.lexsort((segments.end, segments.start))
 
 
 def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
@@ -197,13 +196,12 @@ def find_slack(segments: Segments, dependencies: Dependencies, window: Window) -
 
     latest(s) = min over its effects of latest(e) - work(e) - lag(s, e), the window's end without effects.
     """
-    order = np.argsort(_positions(segments))[::-1]
     by_cause = np.argsort(dependencies.cause, kind="stable")
     begin = np.searchsorted(dependencies.cause[by_cause], np.arange(len(segments) + 1)).tolist()
     effect, lag = dependencies.effect[by_cause].tolist(), dependencies.lag[by_cause].tolist()
     work = segments.work.tolist()
     latest = [window.end] * len(segments)
-    for at in order.tolist():
+    for at in _causal_order(segments)[::-1].tolist():
         low, high = begin[at], begin[at + 1]
         if low < high:
             latest[at] = min(

@@ -67,7 +67,6 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
     chain_ids = ids.take(len(chain_first))
     common = {"run": facts.name, "rank": trace.rank}
     nodes = {
-        "Run": pa.table({}),
         "Trace": graph_nodes.trace_node(trace, model, trace_id, common),
         "Lane": graph_nodes.lane_nodes(model, lane_ids, common),
         "Step": graph_nodes.step_nodes(model, step_ids, common),
@@ -83,15 +82,12 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
         "OF_TRACE": pa.table({"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}),
     }
     graph = GraphTables(facts.name, nodes, relationships)
-    nodes["Run"] = _run_node(graph, model, facts, run_id, {})
-    return replace(
-        graph, nodes={**nodes, "Run": _run_node(graph, model, facts, run_id, graph.count_labels())}
-    )
+    return replace(graph, nodes={"Run": _run_node(graph, model, facts, run_id), **nodes})
 
 
-def _run_node(
-    graph: GraphTables, model: Model, facts: RunFacts, ids: Ints, by_label: dict[str, int]
-) -> pa.Table:
+def _run_node(graph: GraphTables, model: Model, facts: RunFacts, ids: Ints) -> pa.Table:
+    """The node of a run whose other nodes are in `graph`; the counts hold it, too."""
+    by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {
         "id": ids,
         "labels": label_column("Run", 1),
@@ -105,7 +101,7 @@ def _run_node(
         "tool_version": facts.tool_version,
         "schema_version": schema.SCHEMA_VERSION,
         "events": len(model.events),
-        "nodes": graph.count_nodes(),
+        "nodes": graph.count_nodes() + 1,
         "nodes_by_label": json.dumps(by_label),
         "relationships": json.dumps(graph.count_relationships()),
         "integrity": json.dumps(facts.integrity),

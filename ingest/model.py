@@ -8,7 +8,6 @@ from tracegraph.ingest.binding import Binding, Dependencies, bind, find_sink, fi
 from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.cross_thread import autograd
-from tracegraph.ingest.dependencies.edges import join_edges, join_waits
 from tracegraph.ingest.dependencies.invocation import invocation
 from tracegraph.ingest.dependencies.resume import resume
 from tracegraph.ingest.dependencies.sequential import stream_order
@@ -21,6 +20,7 @@ from tracegraph.ingest.dependencies.synchronization import (
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.launches import Launches, match_launches, measure_lags, order_streams
+from tracegraph.ingest.rows import join_rows
 from tracegraph.ingest.segments import Segments, Window, build_segments, find_window
 from tracegraph.ingest.steps import Steps, find_steps
 
@@ -50,16 +50,19 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
     launches = match_launches(events)
     streams = order_streams(events, launches)
     rows = find_sync_rows(events)
-    offset = gpu_clock_offset(events, launches, find_host_waits(events, launches, streams, rows), integrity)
-    events = events.shift_gpu(offset)
-    lags = measure_lags(events, launches, streams, len(lanes.frame))
     host_waits = find_host_waits(events, launches, streams, rows)
+    offset = gpu_clock_offset(events, launches, host_waits, integrity)
+    if offset:
+        # What a call can have waited for depends on the clock.
+        events = events.shift_gpu(offset)
+        host_waits = find_host_waits(events, launches, streams, rows)
+    lags = measure_lags(events, launches, streams, len(lanes.frame))
     steps = find_steps(events, launches)
     window = find_window(events, lanes)
     host, held = host_edges(events, host_waits, launches)
     threads, handed = autograd(events, stack, window.end)
     resumed, paused = resume(events, stack, lanes, (threads.effect_lane, threads.effect_time))
-    edges = join_edges(
+    edges = join_rows(
         [
             invocation(events, launches, lags),
             stream_order(events, streams, lags),
@@ -70,7 +73,7 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
         ]
     )
     cuts = np.tile(steps.lane, 2), np.concatenate([steps.start, steps.end])
-    segments = build_segments(events, stack, lanes, window, edges, join_waits([held, handed, paused]), cuts)
+    segments = build_segments(events, stack, lanes, window, edges, join_rows([held, handed, paused]), cuts)
     dependencies, binding = bind(segments, edges, window)
     sink = find_sink(segments, window, lanes)
     return Model(

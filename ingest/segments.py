@@ -65,7 +65,7 @@ def find_window(events: Events, lanes: Lanes) -> Window:
     return Window(int(events.start[counted].min()), int(events.end[counted].max()))
 
 
-class _Keys:
+class Keys:
     """(lane, time) as one sortable integer."""
 
     def __init__(self, window: Window, lane_count: int) -> None:
@@ -77,6 +77,7 @@ class _Keys:
             )
 
     def of(self, lane: Ints, time: Ints) -> Ints:
+        """Keys of moments inside the window."""
         return lane * self.stride + (time - self.window.start)
 
 
@@ -118,7 +119,7 @@ def build_segments(
     A stream lane whose first activity no edge reaches gets a zero-length gap at the window's start, from
     which the activity is bound ("queue start").
     """
-    keys = _Keys(window, len(lanes.frame))
+    keys = Keys(window, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
     ports = [
         (edges.cause_lane[edges.cause_event < 0], edges.cause_time[edges.cause_event < 0]),
@@ -148,7 +149,7 @@ def build_segments(
 
 
 def _mark_waits(
-    events: Events, waits: Waits, keys: _Keys, bounds: Ints, event: Ints, kind: Ints, gap_name: Ints
+    events: Events, waits: Waits, keys: Keys, bounds: Ints, event: Ints, kind: Ints, gap_name: Ints
 ) -> None:
     """Turn the segments inside each wait into waits: those of its event, else all but operators'."""
     passive = np.append(is_passive(events), True)

@@ -1,13 +1,14 @@
 """CROSS_THREAD (rule 4): the backward pass runs on the autograd engine's thread while its caller waits."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
-from tracegraph.ingest.dependencies.edges import CODE, Edges, Waits, join_edges, make_edges, on_thread
+from tracegraph.ingest.dependencies.edges import CODE, Edges, Waits, make_edges, on_thread
 from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_passive
+from tracegraph.ingest.rows import join_rows, select_rows
 
 _CONFIDENCE = 0.95
 
@@ -122,8 +123,9 @@ def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, 
         passes.end,
         recorded=False,
         confidence=_CONFIDENCE,
-    ).select(joins)
-    return join_edges([hand_off, join]), _waits(events, passes, joins)
+    )
+    join = select_rows(join, joins)
+    return join_rows([hand_off, join]), _waits(events, passes, joins)
 
 
 def _busy(events: Events, passes: _Passes) -> Flags:
@@ -159,4 +161,4 @@ def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
         mechanism=np.repeat([CODE["autograd join"], CODE["autograd hand-off"]], count),
     )
     keep = np.concatenate([joins, np.ones(count, dtype=bool)])
-    return Waits(**{f.name: getattr(both, f.name)[keep] for f in fields(Waits)})
+    return select_rows(both, keep)

@@ -4,8 +4,7 @@ A port is a GPU activity (`event` >= 0) or a moment on a thread (`lane`, `time`)
 there, as an effect whatever starts there.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -63,10 +62,6 @@ class Edges:
     def __len__(self) -> int:
         return len(self.arrival)
 
-    def select(self, chosen: Flags | Ints) -> "Edges":
-        """The chosen edges, by mask or by positions."""
-        return Edges(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
-
 
 @dataclass(frozen=True)
 class Waits:
@@ -111,13 +106,3 @@ def make_edges(
         recorded=np.broadcast_to(np.asarray(recorded, dtype=bool), count),
         confidence=np.broadcast_to(np.asarray(confidence, dtype=np.float64), count),
     )
-
-
-def join_edges(parts: Sequence[Edges]) -> Edges:
-    """All edges of several rules in one table, at least one part given."""
-    return Edges(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Edges)})
-
-
-def join_waits(parts: Sequence[Waits]) -> Waits:
-    """All waits of several rules in one table, at least one part given."""
-    return Waits(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Waits)})

@@ -8,12 +8,11 @@ from tracegraph.ingest.dependencies.edges import (
     CODE,
     Edges,
     Waits,
-    join_edges,
-    join_waits,
     make_edges,
     on_thread,
 )
 from tracegraph.ingest.events import NONE, Events, Ints, Lanes, is_passive
+from tracegraph.ingest.rows import join_rows
 
 SHORTEST_WAIT_NS = 100_000
 SHORTEST_PAUSE_NS = 20_000
@@ -44,7 +43,7 @@ def resume(
     handed = _hand_overs(ends, found)
     back = _edges("resume", found.assign(left_at=found["cut"]), found["confidence"])
     there = _edges("hand-over", handed, _HANDED)
-    return join_edges([back[0], there[0]]), join_waits([back[1], there[1]])
+    return join_rows([back[0], there[0]]), join_rows([back[1], there[1]])
 
 
 def _edges(

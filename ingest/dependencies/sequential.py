@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from tracegraph.ingest.dependencies.edges import Edges, join_edges, make_edges, on_gpu
+from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.events import Events, Ints
 from tracegraph.ingest.launches import Lags, Streams
+from tracegraph.ingest.rows import join_rows
 
 
 def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
@@ -23,7 +24,7 @@ def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
         ordered = events.end[cause] <= events.start[effect]
         lag = np.full(int(ordered.sum()), lags.stream_order[lane])
         parts.append(_edges(events, cause[ordered], effect[ordered], lag))
-    return join_edges(parts)
+    return join_rows(parts)
 
 
 def _edges(events: Events, cause: Ints, effect: Ints, lag: Ints) -> Edges:

@@ -1,6 +1,6 @@
 """SYNCHRONIZATION GPU to CPU (rule 2): a blocking call waits for work on the GPU."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +10,13 @@ from tracegraph.ingest.dependencies.edges import (
     CODE,
     Edges,
     Waits,
-    join_edges,
     make_edges,
     on_gpu,
     on_thread,
 )
 from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.launches import Launches, Streams, nearest_on_thread
+from tracegraph.ingest.rows import join_rows, select_rows
 
 _ALL_STREAMS = -1
 
@@ -35,10 +35,6 @@ class HostWaits:
     recorded: Flags
     certain: Flags
     confidence: npt.NDArray[np.float64]
-
-    def select(self, chosen: Flags) -> "HostWaits":
-        """The chosen rows."""
-        return HostWaits(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -91,9 +87,7 @@ class _Collector:
         )
 
     def result(self) -> HostWaits:
-        return HostWaits(
-            **{f.name: np.concatenate([getattr(b, f.name) for b in self.blocks]) for f in fields(HostWaits)}
-        )
+        return join_rows(self.blocks)
 
 
 def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: SyncRows) -> HostWaits:
@@ -216,7 +210,7 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     The call is cut where the last of its awaited work ends: before, it waits; after, it works. Work that
     ended before the call, or after its return, does not hold it: the former gets an edge to the call's start.
     """
-    waits = waits.select(events.end[waits.work] <= events.end[waits.call])
+    waits = select_rows(waits, events.end[waits.work] <= events.end[waits.call])
     awaited = np.maximum(events.end[waits.work], events.start[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
     parts = [
@@ -237,4 +231,4 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
         own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call]
     )
     stretches = Waits(events.lane[waits.call], begin, released, waits.call, waits.mechanism)
-    return join_edges(parts), Waits(**{f.name: getattr(stretches, f.name)[held] for f in fields(Waits)})
+    return join_rows(parts), select_rows(stretches, held)
