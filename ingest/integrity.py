@@ -10,13 +10,17 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of oddity in one file; `message` names the place of the first case."""
+    """One kind of oddity in one file; `message` names the place of the first case.
+
+    `share`: the part (0..1) of the time named in the message that is concerned; None where it is not known.
+    """
 
     code: str
     level: Level
     count: int
     message: str
     file: str
+    share: float | None = None
 
 
 class Integrity:
@@ -26,18 +30,21 @@ class Integrity:
         self.file = file
         self._findings: dict[str, Finding] = {}
 
-    def add(self, code: str, level: Level, count: int, message: str) -> None:
+    def add(self, code: str, level: Level, count: int, message: str, share: float | None = None) -> None:
         """Record `count` cases of `code`; nothing when there is none. A code that is there adds up."""
         if count <= 0:
             return
         before = self._findings.get(code)
         if before is not None:
-            count, message = before.count + count, before.message
-        self._findings[code] = Finding(code, level, int(count), message, self.file)
+            count, message, share = before.count + count, before.message, before.share
+        self._findings[code] = Finding(code, level, int(count), message, self.file, share)
 
     def __iter__(self) -> Iterator[Finding]:
-        return iter(sorted(self._findings.values(), key=lambda f: (_ORDER[f.level], f.code)))
+        """Errors first; of one level the largest share of time first."""
+        return iter(
+            sorted(self._findings.values(), key=lambda f: (_ORDER[f.level], -(f.share or 0.0), f.code))
+        )
 
     def rows(self) -> list[dict[str, object]]:
-        """The findings as plain rows, errors first: code, level, count, message, file."""
+        """The findings as plain rows in their order: code, level, count, message, file, share."""
         return [asdict(finding) for finding in self]

@@ -82,12 +82,14 @@ def decode_events(texts: Sequence[RawEvent]) -> tuple[Sequence[Event | None], li
     return events, repaired
 
 
-def decode_arguments(texts: Sequence[Raw]) -> list[Arguments]:
-    """Arguments of each text; those of an event without any are all None."""
+def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
+    """Arguments of each text, all None where there are none; and the places of those that are no object."""
     try:
-        return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts]
+        return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts], []
     except _FAILURES:
-        return [_arguments_leniently(text) for text in texts]
+        pass
+    found = [_arguments_leniently(text) for text in texts]
+    return [one or _NO_ARGUMENTS for one in found], [k for k, one in enumerate(found) if one is None]
 
 
 def decode_label(text: Raw) -> str | None:
@@ -122,17 +124,17 @@ def _decode_leniently(text: RawEvent) -> Event | None:
         ts=_number(values.get("ts")),
         dur=_number(values.get("dur")),
         id=_text(values.get("id")),
-        args=Raw(json.dumps(arguments).encode()) if isinstance(arguments, dict) else NULL,
+        args=NULL if arguments is None else Raw(json.dumps(arguments).encode()),
     )
 
 
-def _arguments_leniently(text: Raw) -> Arguments:
+def _arguments_leniently(text: Raw) -> Arguments | None:
     try:
         return _decode_arguments(text) or _NO_ARGUMENTS
     except _FAILURES:
         values = _load(text)
     if not isinstance(values, dict):
-        return _NO_ARGUMENTS
+        return None
     known: dict[str, object] = {}
     for entry in msgspec.structs.fields(Arguments):
         value = values.get(entry.encode_name)

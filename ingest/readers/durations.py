@@ -46,6 +46,8 @@ class Durations:
     has_dur: Flags
     numbers: dict[str, tuple[Ints, Flags]]
     texts: dict[str, Texts]
+    odd_arguments: Ints
+    """Rows whose arguments are no object."""
 
 
 class _Shapes(dict[bytes, str | None]):
@@ -69,6 +71,7 @@ class DurationCollector:
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
         self._shapes = _Shapes()
+        self._odd_arguments: list[int] = []
 
     def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
@@ -95,7 +98,8 @@ class DurationCollector:
         for belongs, numbers, has_texts in _GROUPS:
             wanted = {category for category in distinct if belongs(category)}
             places = [k for k, category in enumerate(categories) if category in wanted]
-            arguments = decode_arguments([events[k].args for k in places])
+            arguments, odd = decode_arguments([events[k].args for k in places])
+            self._odd_arguments += [self._length + places[k] for k in odd]
             rows = np.array(places, dtype=np.int64)
             for name in numbers:
                 self._number[name].extend(rows + self._length, list(map(attrgetter(name), arguments)))
@@ -129,6 +133,7 @@ class DurationCollector:
             has_dur=known["dur"],
             numbers={name: column.dense(self._length) for name, column in self._number.items()},
             texts={name: text[name] for name in ("shapes", *_TEXTS)},
+            odd_arguments=np.array(self._odd_arguments, dtype=np.int64),
         )
 
 

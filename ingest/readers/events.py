@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.integrity import Integrity, Level
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.durations import Durations
 from tracegraph.ingest.readers.pairs import match_pairs
 from tracegraph.ingest.trace import EVENT_SCHEMA, GPU_WORK
+from tracegraph.store.errors import InputError
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
@@ -28,13 +31,16 @@ _NUMBERS = (
 )
 
 
-def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
+def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
     """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
-    durations = _in_todays_spelling(durations, integrity)
+    odd = durations.position[durations.odd_arguments]
+    _note(integrity, "args_unusable", "warning", "have args that are no object, read as none", odd)
+    durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
     keep = _drop_unusable(durations, keep, stream[1], integrity)
     rows = np.flatnonzero(keep)
+    _limit_lanes(durations, rows, limits)
     _note_absent(durations, rows, integrity)
     start = durations.start[rows]
     columns: dict[str, pa.Array[Any]] = {
@@ -51,6 +57,19 @@ def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
         **{name: texts.take(rows) for name, texts in durations.texts.items()},
     }
     return pa.table([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)
+
+
+def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
+    """The rows with each text cut to the limit."""
+    fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
+    cut = np.zeros(len(durations.position), dtype=bool)
+    for texts in (fields, others := dict(durations.texts)):
+        for name, column in texts.items():
+            texts[name], is_cut = column.cut(limits.text)
+            cut |= is_cut
+    what = f"have a text of over {limits.text:,} characters, which is cut there"
+    _note(integrity, "text_truncated", "warning", what, durations.position[cut])
+    return replace(durations, **fields, texts=others)
 
 
 def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
@@ -86,6 +105,17 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
 def _note(integrity: Integrity, code: str, level: Level, what: str, positions: Ints) -> None:
     if len(positions):
         integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
+
+
+def _limit_lanes(durations: Durations, rows: Ints, limits: Limits) -> None:
+    """Refuse more threads and streams than there may be: each is a lane of the graph and of every picture."""
+    pairs = durations.pid.codes[rows].astype(np.int64) << 32 | durations.tid.codes[rows]
+    lanes = len(pd.unique(pairs))
+    if lanes > limits.threads:
+        raise InputError(
+            f"the trace has {lanes:,} threads and streams, more than {limits.threads:,}",
+            "raise the limit with --limit threads=N if each of them is one",
+        )
 
 
 def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:
