@@ -8,7 +8,7 @@ from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import parquet
 from tracegraph.ingest.readers.build import build_trace
-from tracegraph.ingest.readers.document import Document, count_other_lists, parse_strict
+from tracegraph.ingest.readers.document import Document, parse_strict
 from tracegraph.ingest.readers.lenient import LenientDocument
 from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
 from tracegraph.ingest.trace import TraceFile
@@ -35,5 +35,5 @@ def _open(path: Path, integrity: Integrity, limits: Limits) -> tuple[str, Docume
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return sha256, LenientDocument(path, text, integrity)
     message = "other lists of events stand beside the one that is read (the last); their time is unknown"
-    integrity.add("list_repeated", "error", count_other_lists(text), message)
+    integrity.add("list_repeated", "error", document.count_other_lists(text), message)
     return sha256, document

@@ -15,6 +15,7 @@ from tracegraph.ingest.readers.document import Batch, Document
 from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.events import build_events
 from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.oddities import check_entries, check_phases
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 
@@ -95,6 +96,8 @@ def build_trace(
         other_phases=dict(sorted(collector.others.items())),
     )
     check_trace(trace, facts.rank is not None, integrity)
+    check_entries(trace, integrity)
+    check_phases(trace.other_phases, integrity)
     return trace
 
 

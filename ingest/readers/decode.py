@@ -47,6 +47,13 @@ class Arguments(Struct, gc=False, frozen=True):
     dtype: Id = None
 
 
+class FrameLinks(Struct, gc=False, frozen=True):
+    """Arguments of a Python frame: its number and its caller's."""
+
+    frame: Id = field(default=None, name="Python id")
+    outer_frame: Id = field(default=None, name="Python parent id")
+
+
 class _Times(Struct, gc=False):
     ts: Raw = NULL
     dur: Raw = NULL
@@ -59,9 +66,11 @@ class _Label(Struct, gc=False):
 _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
+_decode_links = msgspec.json.Decoder(FrameLinks | None).decode
 _decode_times = msgspec.json.Decoder(_Times).decode
 _decode_label = msgspec.json.Decoder(_Label | None).decode
 _NO_ARGUMENTS = Arguments()
+_NO_LINKS = FrameLinks()
 _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
@@ -90,6 +99,14 @@ def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
         pass
     found = [_arguments_leniently(text) for text in texts]
     return [one or _NO_ARGUMENTS for one in found], [k for k, one in enumerate(found) if one is None]
+
+
+def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
+    """Numbers of each Python frame; those of one with odd arguments are None."""
+    try:
+        return [_decode_links(text) or _NO_LINKS for text in texts]
+    except _FAILURES:
+        return [_links_leniently(text) for text in texts]
 
 
 def decode_label(text: Raw) -> str | None:
@@ -145,6 +162,13 @@ def _arguments_leniently(text: Raw) -> Arguments | None:
         elif isinstance(value, str):
             known[entry.name] = _text(value)
     return Arguments(**known)  # type: ignore[arg-type]
+
+
+def _links_leniently(text: Raw) -> FrameLinks:
+    try:
+        return _decode_links(text) or _NO_LINKS
+    except _FAILURES:
+        return _NO_LINKS
 
 
 def _load(text: RawEvent) -> object:

@@ -98,6 +98,16 @@ class StrictDocument:
         """Rank, devices and versions."""
         return self._facts
 
+    def count_other_lists(self, data: bytes | bytearray) -> int:
+        """Lists of events in the text beside this one, which is the last of equal keys; ask first."""
+        if not self._events or _is_list(data):
+            return 0
+        first, last = (np.frombuffer(self._events[k], np.uint8) for k in (0, -1))
+        base = _address(np.frombuffer(data, np.uint8))
+        before = _LIST_KEY.findall(data, 0, _address(first) - base)
+        after = _LIST_KEY.findall(data, _address(last) - base + len(last))
+        return len(before) + len(after) - 1
+
 
 def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
     """Split a well-formed document into its events.
@@ -119,15 +129,6 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
         )
         raise InputError(f"{path} is {what}: the key traceEvents is missing", _RECORD)
     return StrictDocument(read_facts(top), top.traceEvents)
-
-
-def count_other_lists(data: bytes | bytearray) -> int:
-    """Lists of events beside the one that `parse_strict` reads, which is the last of equal keys."""
-    if data.count(b'"traceEvents"') < 2 or _is_list(data):
-        return 0
-    start, end = locate_list(data)
-    around = len(_LIST_KEY.findall(data, 0, start + 1)) + len(_LIST_KEY.findall(data, end))
-    return max(0, around - 1)
 
 
 def _is_list(data: bytes | bytearray) -> bool:

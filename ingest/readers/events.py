@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.integrity import Integrity, Level
+from tracegraph.ingest.integrity import Integrity, Level, percent
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints
@@ -42,6 +42,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     rows = np.flatnonzero(keep)
     _limit_lanes(durations, rows, limits)
     _note_absent(durations, rows, integrity)
+    _note_frames(durations, rows, integrity)
     start = durations.start[rows]
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
@@ -87,6 +88,9 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
     start = durations.start
     usable = keep & durations.has_start
     middle = int(np.median(start[usable])) if usable.any() else 0
+    lasting = has_dur & (dur > 0) & (dur <= MAX_SPAN_NS)
+    lengths = np.where(lasting, dur, 0).astype(np.float64)
+    total = max(float(lengths[keep].sum()), 1.0)
     reasons = (
         ("start_missing", "without a usable ts are dropped", ~durations.has_start),
         ("duration_missing", "without a usable dur are dropped", ~has_dur),
@@ -97,7 +101,12 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
     )
     for code, what, bad in reasons:
         dropped = keep & bad
-        _note(integrity, code, "warning", what, durations.position[dropped])
+        lost = float(lengths[dropped].sum()) / total
+        if dropped.any():
+            extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
+            first = durations.position[dropped][0]
+            message = f"events {what} ({extent}), the first at source index {first}"
+            integrity.add(code, "error", int(dropped.sum()), message, lost or None)
         keep = keep & ~bad
     return keep
 
@@ -125,6 +134,17 @@ def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None
     ):
         absent = texts.among((None,))[rows]
         _note(integrity, code, "info", what, durations.position[rows][absent])
+
+
+def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
+    """Python frames whose caller is not in the file."""
+    frame, is_frame = durations.frames
+    outer, has_outer = durations.outer_frames
+    here = frame[rows][is_frame[rows]]
+    inner = rows[has_outer[rows]]
+    lost = inner[~np.isin(outer[inner], here)]
+    what = "of Python frames name a calling frame that is not in the file"
+    _note(integrity, "frame_without_caller", "info", what, durations.position[lost])
 
 
 def _place_on_device(
