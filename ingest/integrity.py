@@ -40,14 +40,17 @@ class Integrity:
         self._findings[code] = Finding(code, level, int(count), message, self.file, share)
 
     def __iter__(self) -> Iterator[Finding]:
-        """Errors first; of one level the largest share of time first."""
-        return iter(
-            sorted(self._findings.values(), key=lambda f: (_ORDER[f.level], -(f.share or 0.0), f.code))
-        )
+        """Errors first; among them those of unknown extent, then the largest share of time first."""
+        return iter(sorted(self._findings.values(), key=_rank))
 
     def rows(self) -> list[dict[str, object]]:
         """The findings as plain rows in their order: code, level, count, message, file, share."""
         return [asdict(finding) for finding in self]
+
+
+def _rank(finding: Finding) -> tuple[int, float, str]:
+    unknown = 2.0 if finding.level == "error" else 0.0
+    return _ORDER[finding.level], -(unknown if finding.share is None else finding.share), finding.code
 
 
 def percent(share: float) -> str:
