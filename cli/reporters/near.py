@@ -10,19 +10,18 @@ from tracegraph.cli.reporters.text import format_ns, format_share, label
 
 _LANE_CELLS = 16
 _RULE_CELLS = 14
+_SPARE_CELLS = 24
 
 
 def near_critical(findings: Findings, name_cells: int) -> RenderableType:
     """Return the events off the path that may end only a little later, and where the path would turn."""
-    least = f"at most {format_ns(findings.near_slack_ns)} later at no cost, the least first:"
+    slack = format_ns(findings.near_slack_ns)
     parts: list[RenderableType] = []
     if findings.near_critical.empty:
-        parts.append(Text(f"no event off the path would lengthen the run by ending {_short(findings)} later"))
+        parts.append(Text(f"no event off the path would lengthen the run by ending {slack} later"))
     else:
-        parts += [
-            Text(f"Events off the path that may end {least}"),
-            _slack(findings.near_critical, name_cells),
-        ]
+        title = f"Events off the path that may end at most {slack} later at no cost, the least first:"
+        parts += [Text(title), _slack(findings.near_critical, name_cells)]
     turns = findings.second_causes[findings.second_causes["count"] > 0]
     parts.append(Text())
     if turns.empty:
@@ -33,10 +32,6 @@ def near_critical(findings: Findings, name_cells: int) -> RenderableType:
             _turns(turns, name_cells),
         ]
     return Group(*parts)
-
-
-def _short(findings: Findings) -> str:
-    return format_ns(findings.near_slack_ns)
 
 
 def _slack(frame: pd.DataFrame, name_cells: int) -> RenderableType:
@@ -54,6 +49,8 @@ def _slack(frame: pd.DataFrame, name_cells: int) -> RenderableType:
 
 def _turns(frame: pd.DataFrame, name_cells: int) -> RenderableType:
     rows = table("name", ">margin", "second cause", "by")
+    # Two names share the room of one and of the columns that this table lacks.
+    name_cells = (name_cells + _SPARE_CELLS) // 2
     for row in frame.to_dict("records"):
         rows.add_row(
             Text(label(str(row["name"]), name_cells)),

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from browser import Page, find_browser, open_page
-from report_data import compared, make_findings
+from report_data import NEAR, SECOND, compared, make_findings
 
 from tracegraph.cli.findings import Findings
 from tracegraph.cli.main import main
@@ -150,7 +151,12 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         for place, name in enumerate(HOSTILE)
     ]
     findings = make_findings(rows)
-    findings = make_findings(rows, lanes=findings.lanes.assign(name=HOSTILE[0]))
+    findings = make_findings(
+        rows,
+        lanes=findings.lanes.assign(name=HOSTILE[0]),
+        near_critical=pd.concat([NEAR.assign(name=name, lane_name=name) for name in HOSTILE]),
+        second_causes=pd.concat([SECOND.assign(name=name, cause=name, second=name) for name in HOSTILE]),
+    )
     with opened(written(tmp_path, findings)) as page:
         assert page.evaluate("window.pwned") is None
         assert page.evaluate("document.querySelectorAll('script').length") == 4

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from typing import cast
 
 import pandas as pd
 import pytest
@@ -134,6 +135,23 @@ def test_hostile_names_are_harmless_and_short() -> None:
     assert "xend" in text
     assert not {"\x1b", "\u202e"} & set(text)
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_next_and_steps_fit_the_width_in_single_lines(width: int) -> None:
+    name = "void kernel<" + "float, " * 40 + ">"
+    changes = compared(1000, 1020) | {
+        "near_critical": NEAR.assign(
+            name=name, lane_name=name, slack_ns=123_456_789, duration_ns=123_456_789
+        ),
+        "second_causes": SECOND.assign(name=name, second=name, second_mechanism="stream wait event"),
+    }
+    changes["recurring"] = cast(pd.DataFrame, changes["recurring"]).assign(name=name)
+    text = printed(make_findings(**changes), width=width)
+    text = text[text.index("Nearly critical") :]
+    assert max(map(len, text.splitlines())) <= width
+    assert sum(line.startswith("  void kernel") for line in text.splitlines()) == 5
+    assert text.count("void kernel") == 6
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])
