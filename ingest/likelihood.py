@@ -24,7 +24,6 @@ _LONGEST_NS = 50_000
 _LEAST_SAMPLES = 12
 _LONGEST_ODDS = 5.0
 _LIKE_ANY_LAG_NS = 10_000
-_NARROWEST = 0.1
 Floats = npt.NDArray[np.float64]
 
 
@@ -113,10 +112,11 @@ def _fit(
         samples = np.log(gap[runs & alone & (mechanism == rule)] + resolution)
         if len(samples) < _LEAST_SAMPLES:
             continue
-        # The scale of a logistic distribution from its quartiles.
+        # The scale of a logistic distribution from its quartiles, which lie no closer than times are written.
         low, median, high = np.quantile(samples, [0.25, 0.5, 0.75])
+        spread = max(float(high - low), resolution / float(np.exp(median)))
         early = int((inside & alone).sum()) if rule == _LAUNCH else 0
-        scale = max(_NARROWEST, float(high - low) / (2 * float(np.log(3))))
+        scale = spread / (2 * float(np.log(3)))
         fits[rule] = _Lags(float(median), scale, early / (early + len(samples)), resolution)
     return fits
 
