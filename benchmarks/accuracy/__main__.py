@@ -1,13 +1,14 @@
 """`python -m benchmarks.accuracy COMMAND`: make a table of docs/accuracy.md and write it there."""
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
+from benchmarks.accuracy.ablation import ablate, describe_ablation
 from benchmarks.accuracy.markdown import write_block
 from benchmarks.accuracy.paths import one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
@@ -15,6 +16,7 @@ from benchmarks.accuracy.sets import SCENARIOS, VARIANTS, Oracle, find_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
+Command = Callable[..., None]
 _Item = TypeVar("_Item")
 _PATH = click.Path(path_type=Path)
 
@@ -31,15 +33,18 @@ def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> 
     return range(int(first), int(last or first) + 1)
 
 
+def _seeds(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--seeds", default=default, show_default=True, callback=_read_seeds, help="A seed, or a range as 0-4."
+    )
+
+
 _where = click.option(
     "--oracle",
     "oracle_folder",
     type=_PATH,
     default=SHARED / "oracle",
     help="Folder of the simulator and score.py; default: shared/oracle beside the project.",
-)
-_seeds = click.option(
-    "--seeds", default="0-4", show_default=True, callback=_read_seeds, help="A seed, or a range of them."
 )
 _events = click.option("--events", type=int, default=20_000, show_default=True, help="Size of a set.")
 _folder = click.option("--folder", type=_PATH, help="Keep the sets in this folder for the next time.")
@@ -52,7 +57,7 @@ _document = click.option(
 
 
 @main.command()
-@_seeds
+@_seeds("0-4")
 @_events
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Sets scored at a time.")
 @click.option(
@@ -83,6 +88,20 @@ def scores(
         with _path_finder(through, oracle.place) as find_path:
             results = list(_counted(score_all(oracle, sets, find_path, jobs=jobs), len(sets)))
     write_block(document, "scores", describe_scores(results))
+
+
+@main.command()
+@_seeds("0-1")
+@_events
+@_where
+@_folder
+@_document
+def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path) -> None:
+    """Score the same sets with each rule of the causal model left out."""
+    with _oracle(oracle_folder, folder) as oracle:
+        sets = oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
+        results = list(_counted(ablate(oracle, sets), len(sets)))
+    write_block(document, "ablation", describe_ablation(results))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tracegraph.ingest.events import read_events
+from tracegraph.ingest.events import Events, Lanes, read_events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.path_rows import path_rows
@@ -20,10 +20,16 @@ _NULLABLE = {"margin_ns": "Int64", "source_index": "Int64"}
 _COLUMNS = ["source_index", "start_ns", "end_ns", "margin_ns"]
 
 
+def read_columns(trace: Path) -> tuple[Events, Lanes, Integrity]:
+    """The events of a trace, their lanes, and what was odd in the file."""
+    integrity = Integrity(trace.name)
+    return *read_events(read_trace(trace, integrity)), integrity
+
+
 def read_model(trace: Path) -> tuple[Model, Integrity]:
     """The causal model of a trace, and what was odd in the file."""
-    integrity = Integrity(trace.name)
-    return build_model(*read_events(read_trace(trace, integrity)), integrity), integrity
+    events, lanes, integrity = read_columns(trace)
+    return build_model(events, lanes, integrity), integrity
 
 
 def path_in_columns(trace: Path) -> pd.DataFrame:
