@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+import pandas as pd
 
 from benchmarks.accuracy.ablation import ablate, describe_ablation
+from benchmarks.accuracy.calibration import describe_calibration, judge
+from benchmarks.accuracy.files import describe_files, kineto_files, measure
 from benchmarks.accuracy.markdown import write_block
 from benchmarks.accuracy.paths import one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
@@ -102,6 +105,42 @@ def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | N
         sets = oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
         results = list(_counted(ablate(oracle, sets), len(sets)))
     write_block(document, "ablation", describe_ablation(results))
+
+
+@main.command()
+@_seeds("0-9")
+@_events
+@_where
+@_folder
+@_document
+def calibration(
+    *, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path
+) -> None:
+    """Compare confidence with the share of edges that are true: random lags, no cuda_sync rows."""
+    tables = []
+    with _oracle(oracle_folder, folder) as oracle:
+        for one in _counted(sets := oracle.matrix(list(SCENARIOS), [VARIANTS[-1]], seeds, events), len(sets)):
+            with oracle.made(one):
+                tables.append(judge(one))
+    write_block(document, "calibration", describe_calibration(pd.concat(tables)))
+
+
+@main.command()
+@click.option(
+    "--traces",
+    "folder",
+    type=_PATH,
+    default=SHARED / "traces",
+    help="Folder of Kineto files; default: shared/traces beside the project.",
+)
+@_document
+def files(*, folder: Path, document: Path) -> None:
+    """Measure what the path of every real file consists of."""
+    paths = kineto_files(folder)
+    if not paths:
+        raise click.ClickException(f"{folder} holds no Kineto file; name the folder with --traces")
+    measured = list(_counted((measure(folder, path) for path in paths), len(paths)))
+    write_block(document, "files", describe_files(measured))
 
 
 @contextmanager

@@ -63,8 +63,6 @@ def _no_early_launches(events: Any, launches: Any, *more: Any) -> Edges:
     return select_rows(edges, edges.effect_time >= events.end[call])
 
 
-
-
 def cases() -> list[Case]:
     """The whole model first, then each rule left out; every mechanism of the model is in one of them."""
     split = {
