@@ -8,13 +8,17 @@ from typing import TypeVar
 import pandas as pd
 
 from tracegraph.cli.findings import TOPICS, Findings, RunDetails, Source
-from tracegraph.queries import events, inventory, path, timeline, windows
+from tracegraph.queries import events, inventory, path, steps, timeline, windows
 from tracegraph.store.connection import Database
 from tracegraph.store.progress import Progress
 
 Answer = TypeVar("Answer")
 _PIXELS = 4_000
-_STAGES = 4
+_STAGES = 6
+_RECURRING_ROWS = 10
+_NEAR_ROWS = 10
+_NEAR_SLACK_PART, _NEAR_LEAST_PART = 10, 1_000
+"""What is nearly critical: a slack of at most a 10th of the window, by events of at least a 1000th of it."""
 
 
 class _Stages:
@@ -58,6 +62,11 @@ def collect_findings(
     gaps = stages.run("ranking gaps", lambda: path.path_gaps(*window, chain))
     pixel_ns = max(1, (end_ns - start_ns) // _PIXELS)
     drawn = stages.run("reading the lanes", lambda: timeline.lane_timeline(*window, pixel_ns))
+    step_paths, recurring = stages.run("comparing steps", lambda: _compare_steps(database, run, step))
+    near_slack_ns = max(1, (end_ns - start_ns) // _NEAR_SLACK_PART)
+    near_critical, second_causes = stages.run(
+        "looking for what is critical next", lambda: _critical_next(window, chain, near_slack_ns)
+    )
     return Findings(
         details=_details(database, run, {**timings_s, **stages.timings_s}),
         start_ns=start_ns,
@@ -70,8 +79,31 @@ def collect_findings(
         timeline=drawn,
         gpu=timeline.gpu_busy(*window),
         steps=inventory.steps(database, run),
+        step_paths=step_paths,
+        recurring=recurring,
+        near_slack_ns=near_slack_ns,
+        near_critical=near_critical,
+        second_causes=second_causes,
         topics=_topics(*window),
     )
+
+
+def _compare_steps(database: Database, run: str, step: int | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return every step's path and what recurs on them; nothing for a report on one step."""
+    if step is not None:
+        return pd.DataFrame(), pd.DataFrame()
+    hotspots = steps.step_hotspots(database, run)
+    paths = steps.describe_steps(inventory.steps(database, run), hotspots)
+    return paths, steps.find_recurring(hotspots).head(_RECURRING_ROWS)
+
+
+def _critical_next(
+    window: tuple[Database, str, int, int], chain: int, near_slack_ns: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the events with the least slack, and the second causes of the hotspots."""
+    least_ns = (window[3] - window[2]) // _NEAR_LEAST_PART
+    near = timeline.near_critical(*window, slack_ns=near_slack_ns, least_ns=least_ns, limit=_NEAR_ROWS)
+    return near, path.second_causes(*window, chain, limit=_NEAR_ROWS)
 
 
 def _topics(database: Database, run: str, start_ns: int, end_ns: int) -> dict[str, pd.DataFrame]:

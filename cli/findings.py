@@ -6,13 +6,18 @@ from functools import cached_property
 
 import pandas as pd
 
+from tracegraph.cli.step_summary import StepSummary, summarise_steps
+
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
     *("dependency", "mechanism", "evidence", "confidence", "lag_ns"),
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
-GAP = "gap"
+GAP, UNKNOWN = "gap", "unknown"
+INFERRED = "inferred"
+NEAR_TIE_NS = 1_000
+"""A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
 DATA_LOADING, COMMUNICATION = "data loading", "communication"
 TOPICS = {
     DATA_LOADING: ("enumerate(DataLoader)", "torch/utils/data/dataloader.py"),
@@ -53,12 +58,19 @@ class RunDetails:
 class Findings:
     """Everything a report shows about one window of one run; times are integer ns, shares 0..1.
 
-    `path`: PATH_COLUMNS, one row a stretch, in time order; `source_index` is null for a gap row.
+    `path`: PATH_COLUMNS, lane_name and margin_ns (how much later the cause comes than the second-best, null
+    without one), one row a stretch, in time order; `source_index` is null for a gap row.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns.
+    `step_paths`, `recurring`: as of `tracegraph.queries.steps`, the latter its first rows; without columns
+    for a report on one step.
+    `near_critical`: name, category, lane, lane_name, slack_ns, duration_ns, share, count; slack up to
+    `near_slack_ns`, least first.
+    `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
+    of the hotspots.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
     """
 
@@ -73,6 +85,11 @@ class Findings:
     timeline: pd.DataFrame
     gpu: pd.DataFrame
     steps: pd.DataFrame
+    step_paths: pd.DataFrame
+    recurring: pd.DataFrame
+    near_slack_ns: int
+    near_critical: pd.DataFrame
+    second_causes: pd.DataFrame
     topics: Mapping[str, pd.DataFrame]
 
     @property
@@ -108,6 +125,38 @@ class Findings:
         annotation = self.path["category"].eq(_ANNOTATION) | self.path["name"].str.startswith(_STEP_PREFIX)
         return self.share(int(self.durations[annotation & ~self.is_gap].sum()))
 
+    @property
+    def unknown_share(self) -> float:
+        """Share of the length in gaps that no rule explains."""
+        return self.share(self.by_gap_ns.get(UNKNOWN, 0))
+
+    @property
+    def inferred_share(self) -> float:
+        """Share of the length in rows whose start is explained by an inferred dependency."""
+        return self.share(int(self.durations[self.path["evidence"].eq(INFERRED)].sum()))
+
+    @cached_property
+    def is_near_tie(self) -> "pd.Series[bool]":
+        """Which rows start by a cause that a second one follows within NEAR_TIE_NS."""
+        return self.path["margin_ns"].le(NEAR_TIE_NS).fillna(False).astype(bool)
+
+    @property
+    def near_tie_share(self) -> float:
+        """Share of the length in rows that hang on a near-tie."""
+        return self.share(int(self.durations[self.is_near_tie].sum()))
+
+    @property
+    def near_ties(self) -> int:
+        """Hand-overs of the path that are near-ties; the lag before a row belongs to its hand-over."""
+        same = self.path[["lane", "mechanism", "margin_ns"]]
+        of_one = (same == same.shift()).fillna(False).all(axis=1) & self.is_gap.shift(fill_value=False)
+        return int((self.is_near_tie & ~of_one).sum())
+
+    @cached_property
+    def step_summary(self) -> StepSummary | None:
+        """The steps of the run compared; None where there are fewer than two, or one is reported on."""
+        return summarise_steps(self.step_paths)
+
     def share(self, duration_ns: float) -> float:
         """Share of the path's length."""
         return duration_ns / max(1, self.length_ns)
@@ -124,8 +173,14 @@ class Findings:
 
     @cached_property
     def by_gap_ns(self) -> dict[str, int]:
-        """Length of the path in each kind of gap."""
-        return self._grouped("name", self.is_gap)
+        """Length of the path in each kind of gap, unknown ones first."""
+        lengths = self._grouped("name", self.is_gap)
+        return {name: lengths[name] for name in sorted(lengths, key=lambda name: name != UNKNOWN)}
+
+    @property
+    def gaps_unknown_first(self) -> pd.DataFrame:
+        """The listed gaps for people: unknown ones first, else the largest first."""
+        return self.gaps.sort_values("name", key=lambda names: names.ne(UNKNOWN), kind="stable")
 
     def _grouped(self, column: str, only: "pd.Series[bool] | None" = None) -> dict[str, int]:
         rows = pd.DataFrame({"key": self.path[column], "length": self.durations})

@@ -25,7 +25,7 @@ COMMANDS = {
     "render": "Draw a part of the graph.",
     "convert": "Convert a trace between JSON and Parquet.",
     "db": "Start, stop and inspect the database.",
-    "doctor": "Say what is installed, what works, and what to do.",
+    "doctor": "Say what a trace lost, or what is installed and works.",
 }
 """Every command, with its line in the help; it is `NAME` in the module `commands/NAME.py`."""
 _LOG = logging.getLogger("tracegraph")

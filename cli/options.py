@@ -1,15 +1,20 @@
 """Options that several commands share."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
 
 FORMATS = ("table", "csv", "json", "parquet")
+_SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
+_UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -40,6 +45,35 @@ def _named(ctx: click.Context, option: click.Parameter, name: str | None) -> str
     if name is not None and not name.strip():
         raise InputError("the name of the run is empty", "give --run a name, or leave it out")
     return name
+
+
+def limit_option(command: _Command) -> _Command:
+    """Add --limit NAME=N, which may be given several times: argument `limits`."""
+    names = ", ".join(field.name for field in fields(Limits))
+    return click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=N",
+        callback=_limits,
+        help=f"Raise a limit on what a trace may hold: {names}; such as unpacked=16GiB.",
+    )(command)
+
+
+def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[str]) -> Limits:
+    known = {field.name for field in fields(Limits)}
+    values: dict[str, int] = {}
+    for assignment in assignments:
+        name, _, text = assignment.partition("=")
+        if name not in known:
+            raise InputError(f"there is no limit {name!r}", f"the limits are {', '.join(sorted(known))}")
+        match = _SIZE.fullmatch(text.strip())
+        if match is None:
+            raise InputError(
+                f"--limit {assignment} is no limit", "write --limit NAME=N, such as unpacked=16GiB"
+            )
+        values[name] = int(re.sub("[_,]", "", match[1])) * _UNITS[match[2].lower()]
+    return replace(DEFAULT_LIMITS, **values)
 
 
 def check_query(query: str) -> None:

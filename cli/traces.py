@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracegraph.cli.context import Context
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
@@ -30,7 +31,11 @@ class StoredRun:
 
 @contextmanager
 def stored_run(
-    context: Context, traces: Sequence[Path], name: str | None, progress: Progress
+    context: Context,
+    traces: Sequence[Path],
+    name: str | None,
+    progress: Progress,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
@@ -43,7 +48,7 @@ def stored_run(
             f"{len(traces)} traces were given, but several ranks are not supported yet",
             "give one trace, and each rank's as a run of its own",
         )
-    tables, manifest = ingest_run([trace.absolute() for trace in traces], name, progress)
+    tables, manifest = ingest_run([trace.absolute() for trace in traces], name, progress, limits)
     begun = time.perf_counter()
     with store_and_open(context.workspace, context.connection, tables, manifest, progress) as database:
         seconds = round(time.perf_counter() - begun, 3)

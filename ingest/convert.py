@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from isal import igzip
 
 from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import parquet
 from tracegraph.ingest.readers.decode import Event, decode_events, time_literals
 from tracegraph.ingest.readers.document import Batch, StrictDocument, locate_list, parse_strict
@@ -35,22 +36,24 @@ class Converted:
     bytes: int
 
 
-def convert_trace(source: Path, target: Path, replace: bool = False) -> Converted:
+def convert_trace(
+    source: Path, target: Path, replace: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Converted:
     """Write `source` in the other form: JSON (plain or gzip) to .parquet, Parquet to .json or .json.gz.
 
     The target appears whole or not at all. InputError when it exists and `replace` is false, when its name
     does not fit, or when the source is damaged, since then nothing could be kept without loss.
     """
-    data = read_bytes(source)
+    data = read_bytes(source, limits=limits)
     from_parquet = data.startswith(parquet.MAGIC)
     _check_target(source, target, _JSON if from_parquet else (".parquet",), replace)
     if from_parquet:
-        document = parquet.ParquetDocument(source, data)
+        document = parquet.ParquetDocument(source, data, limits)
         with _new_file(target) as temporary:
             events = _write_json(document, temporary, packed=target.name.endswith(".gz"))
     else:
         with _new_file(target) as temporary:
-            events = _write_parquet(source, data, temporary)
+            events = _write_parquet(source, data, temporary, limits)
     return Converted(target, events, target.stat().st_size)
 
 
@@ -86,10 +89,10 @@ def _new_file(target: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _write_parquet(source: Path, data: bytes, target: Path) -> int:
+def _write_parquet(source: Path, data: bytes, target: Path, limits: Limits) -> int:
     """Write a row group a batch; returns the number of rows."""
     integrity = Integrity(str(source))
-    text = unpack(source, data, integrity)
+    text = unpack(source, data, integrity, limits)
     for finding in integrity:
         if finding.level == "error":
             raise _refusal(source, finding.message)

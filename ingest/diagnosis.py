@@ -1,60 +1,144 @@
 """What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Ints, is_call_named
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.events import Flags, Ints, is_call_named
+from tracegraph.ingest.integrity import Integrity, percent
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.trace import TraceFile
 
+_STEP = re.compile(r"ProfilerStep#\d{1,18}")
+_EMPTY_SHARE = 0.5
+"""A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
+
 
 def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
-    """Add the findings that need the call tree and the launches."""
+    """Add the findings that need the call tree, the launches, the steps and the window."""
+    _diagnose_nesting(model, integrity)
+    if model.events.is_gpu.any():
+        _diagnose_gpu(model, integrity)
+    _diagnose_launches(model, integrity)
+    _diagnose_steps(trace, model, integrity)
+    _diagnose_window(model, integrity)
+
+
+def _place(model: Model, index: int) -> str:
     events = model.events
+    return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
 
-    def place(index: int) -> str:
-        return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
 
-    stack = model.stack
+def _length(model: Model, chosen: Flags | Ints) -> float:
+    """Summed duration of events in ns; floats, since a sum over many long events may pass 64 bits."""
+    return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
+
+
+def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
+    stack, events = model.stack, model.events
     if stack.overruns:
         message = (
             "events outlive the one they start in, as annotations do with the frame that opens them; "
-            f"the youngest open one counts; {place(stack.first_overrun)}"
+            f"the youngest open one counts; {_place(model, stack.first_overrun)}"
         )
         integrity.add("outside_parent", "info", stack.overruns, message)
+    frames = np.flatnonzero(events.category == "python_function")
+    if len(frames):
+        last = frames[events.end[frames] == events.end[frames].max()]
+        message = (
+            f"Python frames were open when the recording ended, which cut them; {_place(model, int(last[0]))}"
+        )
+        integrity.add("frames_cut", "info", len(last) * (len(last) > 1), message)
+
+
+def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
+    events = model.events
+    total = max(_length(model, events.is_gpu), 1.0)
     orphans = np.flatnonzero(events.is_gpu & (model.launches.call < 0))
     if len(orphans):
-        integrity.add(
-            "gpu_without_launch",
-            "warning",
-            len(orphans),
-            f"GPU activities without a launching call; their cause is unknown; {place(int(orphans[0]))}",
+        share = _length(model, orphans) / total
+        message = (
+            f"GPU activities without a launching call; their cause is unknown ({percent(share)} of the GPU's "
+            f"time); {_place(model, int(orphans[0]))}"
         )
-    launched = np.zeros(len(events), dtype=bool)
-    launched[model.launches.call[model.launches.call >= 0]] = True
-    idle = np.flatnonzero(is_call_named(events, "Launch") & ~launched)
-    if len(idle):
-        message = f"launches without GPU work in the file; {place(int(idle[0]))}"
-        integrity.add("launch_without_gpu_work", "info", len(idle), message)
-    if events.is_gpu.any() and not (events.category == "cuda_sync").any():
+        integrity.add("gpu_without_launch", "warning", len(orphans), message, share)
+    if not (events.category == "cuda_sync").any():
         message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", "info", 1, message)
-    overlaps = _overlapping(model)
-    if len(overlaps):
-        message = f"GPU activities overlap the one before on their stream; {place(int(overlaps[0]))}"
-        integrity.add("stream_overlap", "info", len(overlaps), message)
-    clipped = int((events.on_thread & (events.end > model.window.end)).sum())
-    integrity.add("after_window", "info", clipped, "events end after the last one that matters; cut there")
-    clipped = int((events.on_thread & (events.start < model.window.start)).sum())
-    integrity.add("before_window", "info", clipped, "events start before the first that matters; cut there")
+    overlapping, overlap = _overlapping(model)
+    if len(overlapping):
+        share = overlap / total
+        message = (
+            f"GPU activities overlap the one before on their stream ({percent(share)} of the GPU's time is "
+            f"there twice); {_place(model, int(overlapping[0]))}"
+        )
+        integrity.add("stream_overlap", "info", len(overlapping), message, share)
 
 
-def _overlapping(model: Model) -> Ints:
-    """GPU activities that start before an earlier one of their stream has ended."""
+def _diagnose_launches(model: Model, integrity: Integrity) -> None:
+    events = model.events
+    launched = np.zeros(len(events), dtype=bool)
+    launched[model.launches.call[model.launches.call >= 0]] = True
+    launches = is_call_named(events, "Launch")
+    idle = np.flatnonzero(launches & ~launched)
+    if not len(idle):
+        return
+    if events.is_gpu.any():
+        message = (
+            f"of {int(launches.sum())} launches have no GPU work in the file; {_place(model, int(idle[0]))}"
+        )
+        integrity.add("launch_without_gpu_work", "info", len(idle), message)
+    else:
+        what = "launches, and no GPU work at all: the GPU's time is not in the file"
+        message = f"{what}; {_place(model, int(idle[0]))}"
+        integrity.add("gpu_work_missing", "error", len(idle), message)
+
+
+def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:
+    names = trace.events["name"].combine_chunks()
+    is_step = np.array([bool(_STEP.fullmatch(text)) for text in names.dictionary.to_pylist()], dtype=bool)
+    stated = int((is_step[names.indices.to_numpy()] & model.events.on_thread).sum())
+    numbers = np.sort(model.steps.number)
+    message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"
+    integrity.add("steps_missing", "info", int(not len(numbers)), message)
+    again = "steps stand more than once under one number; the first of each counts"
+    integrity.add("step_repeated", "info", stated - len(numbers), again)
+    holes = np.flatnonzero(np.diff(numbers) > 1)
+    if len(holes):
+        message = f"step numbers are left out, the first after {numbers[holes[0]]}"
+        integrity.add("step_left_out", "info", int((np.diff(numbers)[holes] - 1).sum()), message)
+
+
+def _diagnose_window(model: Model, integrity: Integrity) -> None:
+    events, window = model.events, model.window
+    span = max(window.end - window.start, 1)
+    placed = events.on_thread | events.is_gpu
+    for code, what, beyond in (
+        ("after_window", "end after the last one that matters", events.end - window.end),
+        ("before_window", "start before the first that matters", window.start - events.start),
+    ):
+        outside = events.on_thread & (beyond > 0)
+        if outside.any():
+            most = int(beyond[outside].max())
+            message = f"events {what}; cut there ({percent(most / (most + span))} of the file's time)"
+            integrity.add(code, "info", int(outside.sum()), message)
+    order = np.argsort(events.start[placed], kind="stable")
+    start, end = events.start[placed][order], np.maximum.accumulate(events.end[placed][order])
+    empty = start[1:] - end[:-1]
+    share = float(empty.max()) / span if len(empty) else 0.0
+    message = f"one stretch of {percent(share)} of the window holds no event at all: some times may be wrong"
+    integrity.add("window_empty", "warning", int(share > _EMPTY_SHARE), message, share)
+
+
+def _overlapping(model: Model) -> tuple[Ints, float]:
+    """GPU activities that start before an earlier one of their stream has ended, and for how many ns."""
     segments = model.segments
     on_stream = np.flatnonzero(~segments.on_thread)
-    streams = pd.Series(segments.end[on_stream]).groupby(segments.lane[on_stream])
-    ended = streams.cummax().groupby(segments.lane[on_stream]).shift(fill_value=model.window.start)
-    overlapping: Ints = segments.event[on_stream][segments.start[on_stream] < ended.to_numpy()]
-    return overlapping
+    start, end = segments.start[on_stream], segments.end[on_stream]
+    streams = pd.Series(end).groupby(segments.lane[on_stream])
+    ended = streams.cummax().groupby(segments.lane[on_stream]).shift(fill_value=model.window.start).to_numpy()
+    chosen = start < ended
+    overlap = (np.minimum(end, ended) - start)[chosen].astype(np.float64).sum()
+    overlapping: Ints = segments.event[on_stream][chosen]
+    return overlapping, float(overlap)

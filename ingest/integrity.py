@@ -10,13 +10,17 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of oddity in one file; `message` names the place of the first case."""
+    """One kind of oddity in one file; `message` names the place of the first case.
+
+    `share`: the part (0..1) of the time named in the message that is concerned; None where it is not known.
+    """
 
     code: str
     level: Level
     count: int
     message: str
     file: str
+    share: float | None = None
 
 
 class Integrity:
@@ -26,18 +30,31 @@ class Integrity:
         self.file = file
         self._findings: dict[str, Finding] = {}
 
-    def add(self, code: str, level: Level, count: int, message: str) -> None:
+    def add(self, code: str, level: Level, count: int, message: str, share: float | None = None) -> None:
         """Record `count` cases of `code`; nothing when there is none. A code that is there adds up."""
         if count <= 0:
             return
         before = self._findings.get(code)
         if before is not None:
-            count, message = before.count + count, before.message
-        self._findings[code] = Finding(code, level, int(count), message, self.file)
+            count, message, share = before.count + count, before.message, before.share
+        self._findings[code] = Finding(code, level, int(count), message, self.file, share)
 
     def __iter__(self) -> Iterator[Finding]:
-        return iter(sorted(self._findings.values(), key=lambda f: (_ORDER[f.level], f.code)))
+        """Errors first; among them those of unknown extent, then the largest share of time first."""
+        return iter(sorted(self._findings.values(), key=_rank))
 
     def rows(self) -> list[dict[str, object]]:
-        """The findings as plain rows, errors first: code, level, count, message, file."""
+        """The findings as plain rows in their order: code, level, count, message, file, share."""
         return [asdict(finding) for finding in self]
+
+
+def _rank(finding: Finding) -> tuple[int, float, str]:
+    unknown = 2.0 if finding.level == "error" else 0.0
+    return _ORDER[finding.level], -(unknown if finding.share is None else finding.share), finding.code
+
+
+def percent(share: float) -> str:
+    """A share (0..1) in per cent, for a message; a part is never shown as nothing or as the whole."""
+    if 0 < share < 0.0005:
+        return "under 0.1 %"
+    return "over 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"

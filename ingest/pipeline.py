@@ -12,6 +12,7 @@ from tracegraph.ingest.events import read_events
 from tracegraph.ingest.graph import RunFacts, build_graph
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
@@ -47,7 +48,8 @@ def run_name(path: Path, sha256: str) -> str:
     return f"{stem}-{sha256[:8]}"
 
 
-def _build(trace: TraceFile, integrity: Integrity) -> Model:
+def build_checked(trace: TraceFile, integrity: Integrity) -> Model:
+    """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
     model = build_model(*read_events(trace), integrity)
     check_model(model)
     diagnose(trace, model, integrity)
@@ -55,7 +57,7 @@ def _build(trace: TraceFile, integrity: Integrity) -> Model:
 
 
 def ingest_run(
-    paths: Sequence[Path], name: str | None, progress: Progress
+    paths: Sequence[Path], name: str | None, progress: Progress, limits: Limits = DEFAULT_LIMITS
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph.
 
@@ -71,8 +73,8 @@ def ingest_run(
     path = paths[0]
     integrity = Integrity(path.name)
     stages = _Stages(("reading the trace", "building the causal graph", "writing tables"), progress)
-    trace = stages.run("reading the trace", lambda: read_trace(path, integrity))
-    model = stages.run("building the causal graph", lambda: _build(trace, integrity))
+    trace = stages.run("reading the trace", lambda: read_trace(path, integrity, limits))
+    model = stages.run("building the causal graph", lambda: build_checked(trace, integrity))
     facts = RunFacts(
         name=name or run_name(path, trace.sha256),
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracegraph.queries import events, inventory, path, timeline, windows
+from tracegraph.queries import events, inventory, path, steps, timeline, windows
 from tracegraph.queries.inventory import ready_run
 from tracegraph.queries.module import Column, CypherModule, Parameter, load
 from tracegraph.store.connection import Database
@@ -31,6 +31,10 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     path.path_gaps,
     path.path_composition,
     path.near_ties,
+    path.second_causes,
+    steps.step_hotspots,
+    steps.step_paths,
+    steps.recurring_hotspots,
     timeline.near_critical,
     timeline.gpu_busy,
     timeline.lane_timeline,
@@ -42,6 +46,13 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     events.event_causes,
     events.hotspot_neighbourhood,
 )
+
+_SHAPED = {
+    "critical_path": ("critical_path", path.PATH_SUMMARY, path.PATH_COLUMNS),
+    "step_paths": ("step_hotspots", steps.STEP_SUMMARY, steps.STEP_COLUMNS),
+    "recurring_hotspots": ("step_hotspots", steps.RECURRING_SUMMARY, steps.RECURRING_COLUMNS),
+}
+"""Queries whose rows are made of those of a Cypher module: that module, their sentence and their columns."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +90,12 @@ class Query:
 
 
 def _query(function: Callable[..., pd.DataFrame]) -> Query:
-    module = load(function.__name__)
-    if function is path.critical_path:
-        # Its rows are made of the segments that the Cypher gives.
-        return Query(module.name, path.PATH_SUMMARY, module, path.PATH_COLUMNS, function)
-    return Query(module.name, module.summary, module, module.columns, function)
+    name = function.__name__
+    if name in _SHAPED:
+        cypher, summary, columns = _SHAPED[name]
+        return Query(name, summary, load(cypher), columns, function)
+    module = load(name)
+    return Query(name, module.summary, module, module.columns, function)
 
 
 def queries() -> dict[str, Query]:

@@ -28,6 +28,7 @@ PATH_COLUMNS = (
     Column("confidence", "FLOAT", True, "how sure the rule is, 0..1"),
     Column("lag_ns", "INTEGER", True, "what a replay adds to the cause's completion, ns"),
     Column("lane_name", "STRING", False, "readable name of the lane"),
+    Column("margin_ns", "INTEGER", True, "how much later the cause comes than the second-best, ns"),
 )
 """Columns of `critical_path`."""
 PATH_SUMMARY = "The rows of a window's critical path in time order: events and named gaps that tile it."
@@ -36,15 +37,17 @@ PATH_SUMMARY = "The rows of a window's critical path in time order: events and n
 def path_segments(database: Database, run: str, start_ns: int, end_ns: int, chain: int) -> pd.DataFrame:
     """Segments on the path, unordered, each with its binding dependency and the name of a lag before it.
 
-    Columns as of `cypher/critical_path.cypher`, one row a segment; source_index is null for a gap.
+    Columns as of `cypher/critical_path.cypher`, one row a segment; source_index is null for a gap, margin_ns
+    where there is no second cause.
     """
     groups = load("critical_path").run(database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain)
-    lists = ["source_index", "start_ns", "end_ns"]
+    lists = ["source_index", "margin_ns", "start_ns", "end_ns"]
     sizes = groups["start_ns"].map(len).astype("int64")
     segments = groups.drop(columns=lists).loc[groups.index.repeat(sizes)].reset_index(drop=True)
     for name in lists:
         segments[name] = np.fromiter(joined.from_iterable(groups[name]), dtype=np.int64, count=len(segments))
-    segments["source_index"] = segments["source_index"].astype("Int64").mask(segments["source_index"] < 0)
+    for name in ("source_index", "margin_ns"):
+        segments[name] = segments[name].astype("Int64").mask(segments[name] < 0)
     return segments
 
 
@@ -68,7 +71,7 @@ def critical_path(database: Database, run: str, start_ns: int, end_ns: int, chai
     stretches = stretches[stretches["start_ns"] < stretches["end_ns"]].sort_values("start_ns")
     rows = _merge_pieces(stretches)
     rows.insert(0, "position", range(len(rows)))
-    details = ["dependency", "mechanism", "evidence", "confidence", "lag_ns"]
+    details = ["dependency", "mechanism", "evidence", "confidence", "lag_ns", "margin_ns"]
     rows.loc[rows["position"] == 0, details] = None
     rows["dependency"] = rows["dependency"].fillna("root")
     names = lanes(database, run).set_index("lane")["name"]
@@ -128,7 +131,24 @@ def near_ties(
     margin_ns: int = 1000,
     limit: int = 20,
 ) -> pd.DataFrame:
-    """Segments of the path whose second-best cause comes at most `margin_ns` before the chosen one."""
+    """Segments of the path whose second-best cause comes at most `margin_ns` before the chosen one.
+
+    Columns lane, source_index, name, category, start_ns, end_ns, margin_ns, cause and second (names of the
+    two causes), mechanism and second_mechanism.
+    """
     return load("near_ties").run(
         database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain, margin_ns=margin_ns, limit=limit
+    )
+
+
+def second_causes(
+    database: Database, run: str, start_ns: int, end_ns: int, chain: int, *, limit: int = 10
+) -> pd.DataFrame:
+    """For each of the largest hotspots, how close a second cause comes to the one that started it.
+
+    Columns name, category, duration_ns (on the path), count (starts with a second cause), margin_ns (the
+    smallest), cause, second, mechanism, second_mechanism (at that start; null where there is one cause only).
+    """
+    return load("second_causes").run(
+        database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain, limit=limit
     )

@@ -26,9 +26,26 @@ def lane_dependencies(database: Database, run: str, start_ns: int, end_ns: int) 
 
 
 def near_critical(
-    database: Database, run: str, start_ns: int, end_ns: int, *, slack_ns: int = 100_000, limit: int = 20
+    database: Database,
+    run: str,
+    start_ns: int,
+    end_ns: int,
+    *,
+    slack_ns: int = 100_000,
+    least_ns: int = 0,
+    limit: int = 20,
 ) -> pd.DataFrame:
-    """Events with a slack above zero and at most `slack_ns`: name, category, slack_ns, duration_ns, count."""
+    """Events with a slack above zero and at most `slack_ns`, by name, category and lane, least slack first.
+
+    Columns name, category, lane, lane_name, slack_ns, duration_ns, share (of the window), count. Groups
+    shorter than `least_ns` are left out. The slack is against the end of the run, not of the window.
+    """
     return load("near_critical").run(
-        database, run=run, start_ns=start_ns, end_ns=end_ns, slack_ns=slack_ns, limit=limit
+        database,
+        run=run,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        slack_ns=slack_ns,
+        least_ns=least_ns,
+        limit=limit,
     )

@@ -14,6 +14,11 @@ from tracegraph.store.failures import translated
 _FETCH_ROWS = 20_000
 _OLDEST_MAJOR = 5
 _CONNECT_LIMIT_S = 15.0
+_COUNTERS = (
+    *("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted"),
+    *("properties_set", "labels_added", "labels_removed", "indexes_added", "indexes_removed"),
+    *("constraints_added", "constraints_removed"),
+)
 
 Parameters = Mapping[str, object] | None
 
@@ -50,6 +55,15 @@ class Database:
     def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query that may write, in a transaction of its own or in those it opens itself."""
         return self._run(query, parameters, neo4j.WRITE_ACCESS)
+
+    def change(self, query: str, parameters: Parameters = None) -> tuple[pd.DataFrame, dict[str, int]]:
+        """As `write`, and how much it changed, such as `nodes_created`; what is 0 is left out."""
+        with translated(self._uri), self.session(neo4j.WRITE_ACCESS) as session:
+            result = session.run(query, dict(parameters or {}))
+            rows = _frame(list(result.keys()), result.values())
+            counters = vars(result.consume().counters)
+        changed = {name: counters.get(name, 0) for name in _COUNTERS}
+        return rows, {name: count for name, count in changed.items() if count}
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
         """The plan of a query that is not run: nested `operatorType`, `args`, `identifiers`, `children`."""

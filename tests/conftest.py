@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tracegraph.ingest.integrity import Finding, Integrity
+from tracegraph.ingest.integrity_codes import CODES
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 
 SHARED_TRACES = Path(__file__).parents[1].parent / "shared" / "traces"
 
-
+KNOWN = {(name, code.level) for name, code in CODES.items()}
 ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 
 
@@ -37,6 +38,7 @@ def read_document(tmp_path: Path) -> ReadDocument:
         path.write_bytes(document.encode() if isinstance(document, str) else document)
         integrity = Integrity(path.name)
         trace = read_trace(path, integrity)
+        assert {(finding.code, finding.level) for finding in integrity} <= KNOWN
         return trace, {finding.code: finding for finding in integrity}
 
     return read

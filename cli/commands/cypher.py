@@ -21,8 +21,8 @@ def cypher(
 ) -> None:
     """Run the Cypher QUERY and show its rows.
 
-    Without --write the database refuses whatever would change it. A parameter's value is read as JSON where
-    it is JSON (-p limit=5), else as text.
+    Without --write the database refuses whatever would change it; with it, stderr says what changed. A
+    parameter's value is read as JSON where it is JSON (-p limit=5), else as text.
     """
     check_query(query)
     parameters = parse_values(assignments)
@@ -30,6 +30,11 @@ def cypher(
         context.progress() as progress,
         open_database(context.workspace, context.connection, progress) as database,
     ):
-        rows = (database.write if write else database.read)(query, parameters)
+        if write:
+            rows, changed = database.change(query, parameters)
+            counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
+            click.echo(counts or "nothing changed", err=True)
+        else:
+            rows = database.read(query, parameters)
     if len(rows.columns):
         write_frame(rows, form, output)

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import name_option
+from tracegraph.cli.options import limit_option, name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.cli.reporters.text import visible
 from tracegraph.cli.traces import ingest_timings, stored_run
+from tracegraph.ingest.limits import Limits
 from tracegraph.queries.inventory import ready_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
@@ -47,6 +48,7 @@ _TRACE = click.Path(path_type=Path)
 )
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
+@limit_option
 @pass_context
 def report(
     context: Context,
@@ -57,6 +59,7 @@ def report(
     top: int,
     step: int | None,
     name: str | None,
+    limits: Limits,
 ) -> None:
     """Say what determined the length of a run or step.
 
@@ -64,7 +67,7 @@ def report(
     """
     written = None
     with context.progress() as progress:
-        with _run(context, (*traces, *inputs), name, progress) as (database, run, timings):
+        with _run(context, (*traces, *inputs), name, progress, limits) as (database, run, timings):
             findings = collect_findings(
                 database, run, step=step, top=top, timings_s=timings, progress=progress
             )
@@ -79,11 +82,11 @@ def report(
 
 @contextmanager
 def _run(
-    context: Context, traces: tuple[Path, ...], name: str | None, progress: Progress
+    context: Context, traces: tuple[Path, ...], name: str | None, progress: Progress, limits: Limits
 ) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
     """Open the database on the run that the command is about, with the seconds that its ingest took."""
     if traces:
-        with stored_run(context, traces, name, progress) as stored:
+        with stored_run(context, traces, name, progress, limits) as stored:
             yield stored.database, stored.tables.run, stored.timings_s
         return
     if context.connection.uri is None and not context.workspace.manifests():

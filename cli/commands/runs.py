@@ -11,6 +11,7 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.cli.reporters.text import visible
+from tracegraph.cli.reporters.values import as_data_text
 from tracegraph.queries import inventory
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
@@ -50,6 +51,8 @@ def show(context: Context, name: str, output: Path | None, form: str) -> None:
     if details.empty:
         raise _unknown(name)
     items = [(column, details[column].iloc[0]) for column in details.columns]
+    if form == "parquet":  # whose columns are of one type each
+        items = [(column, as_data_text(value)) for column, value in items]
     write_frame(pd.DataFrame(items, columns=["property", "value"], dtype=object), form, output)
 
 

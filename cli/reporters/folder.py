@@ -14,7 +14,7 @@ from tracegraph.cli.reporters.html import report_page
 from tracegraph.cli.reporters.overlay import write_overlay
 from tracegraph.cli.reporters.picture import path_picture
 from tracegraph.cli.reporters.summary import summary_text
-from tracegraph.cli.reporters.tables import hotspots_csv, path_csv
+from tracegraph.cli.reporters.tables import hotspots_csv, path_csv, rows_csv
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
 
@@ -34,8 +34,8 @@ def write_folder(
 ) -> Written:
     """Write every file of the report into `folder`, which is made where it is not there.
 
-    Each file appears whole or not at all; other files in the folder stay as they are. An overlay of an
-    earlier report goes when this one has none.
+    Each file appears whole or not at all; other files in the folder stay as they are. A file of an
+    earlier report goes when this one has none of that name.
 
     Raises:
         InputError: the folder cannot be written.
@@ -45,6 +45,8 @@ def write_folder(
         "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
         "hotspots.csv": lambda out: out.write(hotspots_csv(findings.hotspots).encode()),
         "gaps.csv": lambda out: out.write(hotspots_csv(findings.gaps).encode()),
+        "near_critical.csv": lambda out: out.write(rows_csv(findings.near_critical).encode()),
+        "steps.csv": lambda out: out.write(_steps_csv(findings).encode()),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings, recommendations).encode()),
         OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
@@ -64,6 +66,12 @@ def write_folder(
             else:
                 names[name].replace(folder / name)
     return Written(tuple(name for name in makers if name not in left_out), left_out)
+
+
+def _steps_csv(findings: Findings) -> str:
+    if findings.step is not None:
+        raise InputError(f"this report is on step {findings.step} only", "leave out --step")
+    return rows_csv(findings.step_paths)
 
 
 def _picture(findings: Findings) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from tracegraph.cli.findings import Findings
+from tracegraph.cli.findings import NEAR_TIE_NS, Findings
 from tracegraph.cli.recommendations import Recommendation
 from tracegraph.cli.reporters.lanes import draw_lanes
 from tracegraph.cli.reporters.palette import CATEGORY_COLOURS, DEPENDENCY_COLOURS, OTHER_COLOUR, ROOT_COLOUR
@@ -18,6 +18,7 @@ from tracegraph.cli.reporters.summary import summarise
 from tracegraph.cli.reporters.text import label
 
 _PATH_ROWS = 500
+_STEPS_DRAWN = 2_000
 _TEXT_CELLS = 400
 _EXACT = 1 << 53
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
@@ -26,7 +27,8 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src '{lanes_hash}' '{script_hash}'; style-src '{style_hash}'; base-uri 'none'; form-action 'none'">
+script-src '{lanes_hash}' '{steps_hash}' '{script_hash}'; style-src '{style_hash}'; \
+base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>tracegraph report</title>
@@ -37,6 +39,7 @@ script-src '{lanes_hash}' '{script_hash}'; style-src '{style_hash}'; base-uri 'n
 in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 <script type="application/json" id="data">{data}</script>
 <script>{lanes}</script>
+<script>{steps}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -46,15 +49,18 @@ in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 def report_page(findings: Findings, recommendations: Sequence[Recommendation]) -> str:
     """Return the page. Text of the trace is only data in it: escaped JSON, shown as text by the script."""
     resources = files("tracegraph.cli.reporters")
-    style, lanes, script = (
-        (resources / name).read_text(encoding="utf-8") for name in ("report.css", "lanes.js", "report.js")
+    style, lanes, steps, script = (
+        (resources / name).read_text(encoding="utf-8")
+        for name in ("report.css", "lanes.js", "steps.js", "report.js")
     )
     return _PAGE.format(
         lanes_hash=_hash(lanes),
+        steps_hash=_hash(steps),
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,
         lanes=lanes,
+        steps=steps,
         script=script,
         data=_safe_json(_data(findings, recommendations)),
     )
@@ -68,7 +74,13 @@ def _data(findings: Findings, recommendations: Sequence[Recommendation]) -> dict
         "untiled_ns": findings.untiled_ns,
         "recommendations": [asdict(one) for one in recommendations],
         "hotspots": _records(findings.hotspots),
-        "gaps": _records(findings.gaps),
+        "gaps": _records(findings.gaps_unknown_first),
+        "near_tie_ns": NEAR_TIE_NS,
+        "near_slack_ns": findings.near_slack_ns,
+        "near_critical": _records(findings.near_critical),
+        "second_causes": _records(findings.second_causes),
+        "step_paths": _records(findings.step_paths.head(_STEPS_DRAWN)),
+        "recurring": _records(findings.recurring),
         "path_rows": _records(first.assign(lane_name=first["lane"].map(names))),
         "drawing": asdict(draw_lanes(findings)),
         "steps": _records(findings.steps),

@@ -1,11 +1,22 @@
-"""What was odd in the input as plain lines, for commands that print no report."""
+"""What was odd in the input: as plain lines, and as the page that `doctor` prints."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 
-from tracegraph.cli.reporters.text import label
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
+from tracegraph.ingest.inspection import Inspection
+from tracegraph.ingest.integrity import Finding
+from tracegraph.store.errors import InputError
 
 _LEVELS = ("error", "warning")
 _MESSAGE_CELLS = 400
+_PIPED_WIDTH = 100
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 def integrity_lines(rows: Iterable[Mapping[str, object]]) -> list[str]:
@@ -15,3 +26,66 @@ def integrity_lines(rows: Iterable[Mapping[str, object]]) -> list[str]:
         for row in rows
         if row["level"] in _LEVELS
     ]
+
+
+def integrity_console() -> Console:
+    """Return the terminal, or a page wide enough for the table where the output is piped."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+
+
+def print_inspection(console: Console, file: str, found: Inspection | InputError) -> None:
+    """Print what of a file cannot be stood for, then all findings; of an unusable one why it is."""
+    if isinstance(found, InputError):
+        console.print(Text(f"cannot be used: {label(str(found), _MESSAGE_CELLS)}", style="bold red"))
+        console.print()
+        return
+    lost = [finding for finding in found.findings if _limits_the_report(finding)]
+    console.print(Text(visible(file), style="bold"))
+    if lost:
+        console.print(Text("Not to be relied on: a report cannot stand for", style="bold"))
+        console.print(_shares(lost))
+    else:
+        console.print(Text("A report can stand for all of its time.", style="green"))
+    console.print(Text(_holds(found)))
+    console.print()
+    console.print(_table(found.findings) if found.findings else Text("Nothing odd was found.", style="green"))
+    console.print()
+
+
+def _limits_the_report(finding: Finding) -> bool:
+    return finding.level == "error" or (finding.level == "warning" and finding.share is not None)
+
+
+def _shares(findings: Sequence[Finding]) -> Table:
+    """Return one line a finding: the share of time, where it is known, and the code."""
+    table = Table.grid(padding=(0, 2))
+    for finding in findings:
+        share = "unknown share" if finding.share is None else format_share(finding.share)
+        style = _STYLES[finding.level]
+        count = Text(plural(finding.count, "case"))
+        table.add_row("", Text(share, style=style, justify="right"), Text(finding.code, style=style), count)
+    return table
+
+
+def _holds(found: Inspection) -> str:
+    return (
+        f"It holds rank {found.rank}, {plural(found.events, 'event')}, {plural(found.threads, 'thread')}, "
+        f"{plural(found.streams, 'stream')}, {plural(found.steps, 'step')}; "
+        f"window {format_ns(found.window_ns)}."
+    )
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    table.add_column("level", no_wrap=True)
+    table.add_column("code", no_wrap=True)
+    table.add_column("count", justify="right", no_wrap=True)
+    table.add_column("what", overflow="fold")
+    for finding in findings:
+        table.add_row(
+            Text(finding.level, style=_STYLES[finding.level]),
+            Text(label(finding.code, 30)),
+            f"{finding.count:,}",
+            Text(label(finding.message, _MESSAGE_CELLS)),
+        )
+    return table

@@ -32,6 +32,7 @@
         const cell = add(line, "td", column.kind || "");
         if (column.colour) add(cell, "span", "swatch").style.background = column.colour(row);
         cell.append(column.text(row));
+        if (column.kind === "brief") cell.title = column.text(row);
       }
     }
   }
@@ -94,14 +95,14 @@
   function overview() {
     const element = section("Window and critical path");
     const tiles = add(element, "div", "tiles");
-    const gaps = 1 - path.explained_share;
-    const unknown = Number(path.by_gap_ns.unknown || 0) / Math.max(1, path.length_ns);
+    const named = Math.max(0, 1 - path.explained_share - path.unknown_share);
     const figures = [
       [duration(path.length_ns), `critical path, ${count(path.stretches, "stretch", "stretches")}`],
       [share(path.explained_share), "explained by events"],
-      [share(path.untraced_share), "untraced Python (self time of annotations), counted as explained"],
-      [share(gaps - unknown), "in named gaps"],
-      [share(unknown), "in gaps without an explanation"],
+      [share(path.unknown_share + path.untraced_share), "unknown or untraced"],
+      [share(named), "in named gaps"],
+      [share(path.inferred_share), "starts by inferred dependencies"],
+      [share(path.near_tie_share), `hangs on ${count(path.near_ties, "near-tie")}: a second cause within ${duration(data.near_tie_ns)}`],
     ];
     if (summary.gpu_busy_share !== null) figures.push([share(summary.gpu_busy_share), "GPU busy in the window"]);
     for (const [value, text] of figures) {
@@ -113,6 +114,8 @@
       ? ["note good", "The path tiles the window: every nanosecond is in exactly one stretch."]
       : ["note error", `The path does NOT tile the window: ${duration(data.untiled_ns)} left out or twice.`];
     add(element, "p", ...tiling);
+    add(element, "p", "note", `Unknown or untraced: ${share(path.unknown_share)} in gaps without an explanation, ` +
+      `${share(path.untraced_share)} untraced Python (self time of annotations, counted as explained).`);
     add(element, "p", "note", `Window: ${summary.window_ns[0]} to ${summary.window_ns[1]} ns on the clock of the file.`);
   }
 
@@ -152,6 +155,62 @@
       {title: "count", kind: "number", text: (row) => Number(row.count).toLocaleString("en")},
     ], rows);
     add(element, "p", "note", "proportion: share of the rows listed; prop_in_total: share of the path.");
+  }
+
+  function nearlyCritical() {
+    const element = section("Nearly critical");
+    const slack = duration(Number(data.near_slack_ns));
+    if (!data.near_critical.length) {
+      add(element, "div", "soft", `No event off the path would lengthen the run by ending ${slack} later.`);
+    } else {
+      add(element, "h3", "", `Events off the path that may end at most ${slack} later at no cost`);
+      table(element, [
+        {title: "name", kind: "name", text: (row) => row.name},
+        {title: "category", text: (row) => row.category, colour: (row) => categoryColour(row.category)},
+        {title: "lane", text: (row) => row.lane_name},
+        {title: "slack", kind: "number", text: (row) => duration(Number(row.slack_ns))},
+        {title: "duration", kind: "number", text: (row) => duration(Number(row.duration_ns))},
+        {title: "share", kind: "number", text: (row) => share(row.share)},
+        {title: "count", kind: "number", text: (row) => Number(row.count).toLocaleString("en")},
+      ], data.near_critical);
+      add(element, "p", "note", "slack: by how much the closest of them may end later before the run gets longer; share: of the window.");
+    }
+    const turns = data.second_causes.filter((row) => row.count > 0);
+    if (!turns.length) {
+      add(element, "p", "note", "No start of a hotspot has a second cause.");
+      return;
+    }
+    add(element, "h3", "after", "Hotspots whose starts have a second cause");
+    table(element, [
+      {title: "hotspot", kind: "brief", text: (row) => row.name},
+      {title: "smallest margin", kind: "number", text: (row) => duration(Number(row.margin_ns))},
+      {title: "cause", kind: "brief", text: (row) => `${row.mechanism}: ${row.cause}`},
+      {title: "second cause", kind: "brief", text: (row) => `${row.second_mechanism}: ${row.second}`},
+    ], turns);
+    add(element, "p", "note", "A second cause takes over when the first comes earlier by the margin: from there on, a gain needs both.");
+  }
+
+  function steps() {
+    const found = summary.steps;
+    if (found === null) return;
+    const element = section("Steps");
+    const outliers = found.outliers.length ? count(found.outliers.length, "outlier") : "no outlier";
+    add(element, "p", "lead", `${count(found.count, "step")} of ${duration(found.shortest_ns)} to ${duration(found.longest_ns)}, ` +
+      `median ${duration(found.median_ns)}, spread ${duration(found.spread_ns)} (1.4826 · MAD); typical is step ${found.typical}; ` +
+      `${outliers} (more than 3 spreads from the median).`);
+    drawSteps({add, duration, share}, element, data.step_paths, found);
+    if (found.count > data.step_paths.length) add(element, "p", "note", `The first ${data.step_paths.length} are drawn; steps.csv has all.`);
+    add(element, "h3", "after", "What recurs on the paths of the steps");
+    table(element, [
+      {title: "name", kind: "name", text: (row) => row.name},
+      {title: "category", text: (row) => row.category, colour: (row) => categoryColour(row.category)},
+      {title: "mean a step", kind: "number", text: (row) => duration(row.mean_ns)},
+      {title: "deviation", kind: "number", text: (row) => duration(row.std_ns)},
+      {title: "least", kind: "number", text: (row) => duration(Number(row.min_ns))},
+      {title: "most", kind: "number", text: (row) => duration(Number(row.max_ns))},
+      {title: "share", kind: "number", text: (row) => share(row.mean_share)},
+      {title: "steps", kind: "number", text: (row) => `${row.steps} of ${found.count}`},
+    ], data.recurring);
   }
 
   function advice() {
@@ -239,6 +298,8 @@
   composition();
   listed("Hotspots on the path", data.hotspots);
   listed("Gaps on the path", data.gaps);
+  nearlyCritical();
+  steps();
   advice();
   pathTable();
   numbers();

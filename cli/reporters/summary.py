@@ -1,6 +1,7 @@
 """summary.json: the numbers of a report for scripts."""
 
 import json
+from dataclasses import asdict
 
 from tracegraph.cli.findings import Findings
 
@@ -16,7 +17,11 @@ def summarise(findings: Findings) -> dict[str, object]:
             "length_ns": int(findings.durations.sum()),
             "stretches": len(findings.path),
             "explained_share": findings.explained_share,
+            "unknown_share": findings.unknown_share,
             "untraced_share": findings.untraced_share,
+            "inferred_share": findings.inferred_share,
+            "near_tie_share": findings.near_tie_share,
+            "near_ties": findings.near_ties,
             "by_category_ns": findings.by_category_ns,
             "by_dependency_ns": findings.by_dependency_ns,
             "by_gap_ns": findings.by_gap_ns,
@@ -31,6 +36,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "versions": dict(details.versions),
         "step": findings.step,
         "gpu_busy_share": findings.gpu_busy_share,
+        "steps": None if findings.step_summary is None else asdict(findings.step_summary),
     }
 
 

@@ -1,4 +1,4 @@
-"""critical_path.csv, hotspots.csv and gaps.csv."""
+"""critical_path.csv, hotspots.csv, gaps.csv, near_critical.csv and steps.csv."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,9 @@ import pandas as pd
 
 from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS
 from tracegraph.cli.reporters.text import csv_safe
+
+_TRACE_TEXTS = ("name", "category", "lane_name", "hotspot")
+"""Columns whose texts come from the trace."""
 
 
 def path_csv(path: pd.DataFrame) -> str:
@@ -18,16 +21,20 @@ def hotspots_csv(hotspots: pd.DataFrame) -> str:
     return _csv(hotspots, HOTSPOT_COLUMNS)
 
 
+def rows_csv(frame: pd.DataFrame) -> str:
+    """Return what is nearly critical, or the steps, as CSV."""
+    return _csv(frame, ())
+
+
 def _csv(frame: pd.DataFrame, first: Sequence[str]) -> str:
     """Return the frame as CSV; names and categories come from the trace and must not run as formulas."""
     columns = [*first, *(name for name in frame.columns if name not in first)]
-    safe = frame[columns].assign(name=_safe(frame["name"]), category=_safe(frame["category"]))
-    text: str = safe.to_csv(index=False, lineterminator="\n")
+    texts = {name: _safe(frame[name]) for name in _TRACE_TEXTS if name in frame.columns}
+    text: str = frame[columns].assign(**texts).to_csv(index=False, lineterminator="\n")
     return text
 
 
 def _safe(column: "pd.Series[str]") -> "pd.Series[str]":
     codes, values = pd.factorize(column)
-    return (
-        pd.Series([csv_safe(str(value)) for value in values], dtype=object).take(codes).set_axis(column.index)
-    )
+    safe = pd.Series([*(csv_safe(str(value)) for value in values), None], dtype=object)
+    return safe.take(codes).set_axis(column.index)

@@ -1,16 +1,16 @@
-"""The report in the terminal: integrity, window, path, composition, hotspots, gaps, recommendations."""
+"""The report in the terminal, section by section."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from tracegraph.cli.findings import Findings
+from tracegraph.cli.findings import NEAR_TIE_NS, Findings
 from tracegraph.cli.recommendations import Recommendation
+from tracegraph.cli.reporters.layout import facts, indented, table
+from tracegraph.cli.reporters.near import near_critical
+from tracegraph.cli.reporters.steps import compared_steps
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
 
 _OTHER_CELLS = 66
@@ -25,7 +25,7 @@ def print_report(console: Console, findings: Findings, recommendations: Sequence
     name_cells = min(max(console.width - _OTHER_CELLS, _LEAST_NAME_CELLS), _MOST_NAME_CELLS)
     for title, body in _sections(findings, recommendations, name_cells):
         console.print(Text(title, style="bold"))
-        console.print(_indented(body))
+        console.print(indented(body))
         console.print()
 
 
@@ -38,7 +38,10 @@ def _sections(
     yield "Critical path", _path(findings)
     yield "Composition", _composition(findings)
     yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, name_cells)
-    yield "Gaps on the critical path", _listed(findings.gaps, name_cells)
+    yield "Gaps on the critical path", _listed(findings.gaps_unknown_first, name_cells)
+    yield "Nearly critical", near_critical(findings, name_cells)
+    if findings.step_summary is not None:
+        yield "Steps", compared_steps(findings, findings.step_summary, name_cells)
     yield "Recommendations", _recommendations(recommendations)
 
 
@@ -56,19 +59,19 @@ def _counts(findings: Findings) -> RenderableType:
     )
 
 
-def _integrity(rows: Sequence[Mapping[str, object]]) -> RenderableType:
-    if not rows:
+def _integrity(found: Sequence[Mapping[str, object]]) -> RenderableType:
+    if not found:
         return Text("nothing odd, dropped, repaired or missing", style="green")
-    table = _table("level", "code", ">count", "what")
-    for row in rows:
+    rows = table("level", "code", ">count", "what")
+    for row in found:
         level = str(row["level"])
-        table.add_row(
+        rows.add_row(
             Text(label(level, 10), style=_LEVEL_STYLES.get(level, "")),
             Text(label(str(row["code"]), 30)),
             f"{row['count']:,}",
             Text(label(str(row["message"]), _MESSAGE_CELLS)),
         )
-    return table
+    return rows
 
 
 def _window(findings: Findings) -> RenderableType:
@@ -80,23 +83,38 @@ def _window(findings: Findings) -> RenderableType:
 
 
 def _path(findings: Findings) -> RenderableType:
-    unknown = findings.share(findings.by_gap_ns.get("unknown", 0))
-    named = max(0.0, 1 - findings.explained_share - unknown)
-    lines = Table.grid(padding=(0, 2))
+    named = max(0.0, 1 - findings.explained_share - findings.unknown_share)
+    lines = facts()
     lines.add_row(
         "length",
         Text(f"{format_ns(findings.length_ns)} in {plural(len(findings.path), 'stretch', 'stretches')}"),
     )
     lines.add_row("tiling", _tiling(findings))
+    lines.add_row("explained", Text(f"{format_share(findings.explained_share)} by events"))
+    lines.add_row("unclear", Text(_unclear(findings)))
     lines.add_row(
-        "explained",
-        Text(
-            f"{format_share(findings.explained_share)} by events, of which untraced Python (self time of "
-            f"annotations) is {format_share(findings.untraced_share)} of the length"
-        ),
+        "gaps", Text(f"{format_share(findings.unknown_share)} unknown, {format_share(named)} in named gaps")
     )
-    lines.add_row("gaps", Text(f"{format_share(named)} in named gaps, {format_share(unknown)} unknown"))
+    lines.add_row("evidence", Text(_evidence(findings)))
     return lines
+
+
+def _unclear(findings: Findings) -> str:
+    both = format_share(findings.unknown_share + findings.untraced_share)
+    unknown, untraced = format_share(findings.unknown_share), format_share(findings.untraced_share)
+    return (
+        f"{both} unknown or untraced: {unknown} unknown gaps and {untraced} untraced Python (self time of "
+        "annotations, counted as explained)"
+    )
+
+
+def _evidence(findings: Findings) -> str:
+    ties = plural(findings.near_ties, "near-tie")
+    return (
+        f"{format_share(findings.inferred_share)} starts by inferred dependencies; "
+        f"{format_share(findings.near_tie_share)} hangs on {ties} (a second cause at most "
+        f"{format_ns(NEAR_TIE_NS)} before)"
+    )
 
 
 def _tiling(findings: Findings) -> Text:
@@ -111,15 +129,15 @@ def _composition(findings: Findings) -> RenderableType:
     groups = (("category", findings.by_category_ns), ("dependency", findings.by_dependency_ns))
     tables: list[RenderableType] = []
     for title, lengths in groups:
-        table = _table(f"by {title}", ">duration", ">share", "")
-        table.columns[0].min_width = 20
+        rows = table(f"by {title}", ">duration", ">share", "")
+        rows.columns[0].min_width = 20
         for key, length in lengths.items():
             share = findings.share(length)
             bar = "█" * max(1, round(share * _BAR_CELLS)) if length else ""
-            table.add_row(
+            rows.add_row(
                 Text(label(key, 30)), format_ns(length), format_share(share), Text(bar, style="blue")
             )
-        tables += [table, Text()]
+        tables += [rows, Text()]
     return Group(*tables[:-1])
 
 
@@ -127,9 +145,9 @@ def _listed(frame: pd.DataFrame, name_cells: int) -> RenderableType:
     """Return hotspots or gaps: proportion is of the listed total, prop_in_total of the path."""
     if frame.empty:
         return Text("none")
-    table = _table("name", "category", ">duration", ">proportion", ">prop_in_total", ">count")
+    rows = table("name", "category", ">duration", ">proportion", ">prop_in_total", ">count")
     for row in frame.to_dict("records"):
-        table.add_row(
+        rows.add_row(
             Text(label(str(row["name"]), name_cells)),
             Text(label(str(row["category"]), 16)),
             format_ns(row["duration_ns"]),
@@ -137,7 +155,7 @@ def _listed(frame: pd.DataFrame, name_cells: int) -> RenderableType:
             format_share(row["prop_in_total"]),
             f"{row['count']:,}",
         )
-    return table
+    return rows
 
 
 def _recommendations(recommendations: Sequence[Recommendation]) -> RenderableType:
@@ -146,18 +164,5 @@ def _recommendations(recommendations: Sequence[Recommendation]) -> RenderableTyp
     lines: list[RenderableType] = []
     for one in recommendations:
         number = f"{visible(one.number)}; threshold {format_share(one.threshold)}"
-        lines += [Text(one.title, style="bold yellow"), _indented(Text(number)), _indented(Text(one.advice))]
+        lines += [Text(one.title, style="bold yellow"), indented(Text(number)), indented(Text(one.advice))]
     return Group(*lines)
-
-
-def _indented(body: RenderableType) -> Padding:
-    return Padding(body, (0, 0, 0, 2), expand=False)
-
-
-def _table(*headers: str) -> Table:
-    """Return an empty table; a header that starts with `>` stands over numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-    for header in headers:
-        number = header.startswith(">")
-        table.add_column(header.lstrip(">"), justify="right" if number else "left", no_wrap=number)
-    return table

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.checks import check_trace
 from tracegraph.ingest.readers.decode import Event, decode_events
@@ -14,6 +15,7 @@ from tracegraph.ingest.readers.document import Batch, Document
 from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.events import build_events
 from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.oddities import check_entries, check_phases
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 
@@ -68,12 +70,14 @@ class _Collector:
                 integrity.add(code, "warning", len(found), f"{what}, the first at source index {found[0]}")
 
 
-def build_trace(path: Path, sha256: str, document: Document, integrity: Integrity) -> TraceFile:
-    """Columns of a document; InputError when no event with a duration is left."""
-    collector = _collect(document)
+def build_trace(
+    path: Path, sha256: str, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
+) -> TraceFile:
+    """Columns of a document; InputError when no event with a duration is left, or too many are there."""
+    collector = _collect(path, document, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
-    events = build_events(collector.durations.finish(), integrity)
+    events = build_events(collector.durations.finish(), integrity, limits)
     if not events.num_rows:
         losses = "".join(f"; {loss.count} {loss.message}" for loss in integrity if loss.level != "info")
         raise InputError(
@@ -92,14 +96,21 @@ def build_trace(path: Path, sha256: str, document: Document, integrity: Integrit
         other_phases=dict(sorted(collector.others.items())),
     )
     check_trace(trace, facts.rank is not None, integrity)
+    check_entries(trace, integrity)
+    check_phases(trace.other_phases, integrity)
     return trace
 
 
-def _collect(document: Document) -> _Collector:
+def _collect(path: Path, document: Document, limits: Limits) -> _Collector:
     """The entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
     with _collection_paused():
         for batch in document.batches():
+            if batch.positions and batch.positions[-1] >= limits.events:
+                raise InputError(
+                    f"{path} holds more than {limits.events:,} entries",
+                    "record fewer steps, or raise the limit with --limit events=N",
+                )
             collector.add(batch)
     return collector
 

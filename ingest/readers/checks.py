@@ -5,13 +5,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity import Integrity, percent
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.times import EXACT_FLOAT_US
 from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
 
 _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
 """Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""
+
+_PART = 0.01
+"""A process with a smaller part of the CPU events is a by-product, such as a monitor's thread."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -33,12 +36,25 @@ def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Inte
 
 
 def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
+    """Processes with a good part of the CPU events: several are ranks, or a parent and its workers."""
     # the profiler's own overhead has the pid -1
     on_cpu = ~on_gpu & ~_among(events, "category", (*NOT_IN_LANES, "overhead"))
-    pids = pc.unique(events["pid"].combine_chunks().filter(pa.array(on_cpu))).dictionary_decode()
-    if len(pids) > 1:
-        shown = ", ".join(sorted(str(pid) for pid in pids)[:4])
-        integrity.add("several_processes", "info", len(pids), f"processes have CPU events: {shown}")
+    counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
+    if len(counts) < 2:
+        return
+    total = sum(entry["counts"] for entry in counts)
+    parts = {str(entry["values"]): entry["counts"] / total for entry in counts}
+    large = sorted((pid for pid, part in parts.items() if part >= _PART), key=lambda pid: -parts[pid])
+    small = sorted(pid for pid in parts if pid not in large)
+    shown = ", ".join(f"{pid:.40} ({percent(parts[pid])})" for pid in large[:4])
+    message = (
+        f"processes have CPU events: {shown}; the file is read as one rank, and hand-overs between its "
+        "processes are found only where a rule sees them"
+    )
+    integrity.add("several_processes", "warning", len(large) * (len(large) > 1), message)
+    shown = ", ".join(f"{pid:.40}" for pid in small[:4])
+    message = f"processes have a few CPU events each, under {percent(_PART)} of all: {shown}"
+    integrity.add("process_stray", "info", len(small), message)
 
 
 def _check_calls(events: pa.Table, integrity: Integrity) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
+_DIGITS = re.compile(r"-?\d{1,18}", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -89,6 +90,14 @@ class Texts:
             return Texts(self.codes, [text if known is None else known for known in self.distinct])
         return Texts(np.where(self.codes == absent, np.int32(distinct[text]), self.codes), self.distinct)
 
+    def cut(self, length: int) -> tuple["Texts", Flags]:
+        """The rows with no text longer than `length` characters, and which were cut."""
+        long = np.array([text is not None and len(text) > length for text in self.distinct], dtype=bool)
+        if not long.any():
+            return self, np.zeros(len(self.codes), dtype=bool)
+        cuts = {text: text[:length] for text in self.distinct if text is not None and len(text) > length}
+        return self.renamed(cuts), long[self.codes]
+
     def numbers(self) -> tuple[Ints, Flags]:
         """Rows read as numbers (`7`, `stream 7`), and which can be."""
         found = [_NUMBER.fullmatch(text or "") for text in self.distinct]
@@ -121,7 +130,7 @@ class SparseColumn:
         try:
             array = pa.array(values, pa.int64())
         except (pa.ArrowException, TypeError, OverflowError):
-            array = pa.array([v if isinstance(v, int) and v in _INT64 else None for v in values], pa.int64())
+            array = pa.array([_integer(value) for value in values], pa.int64())
         known = array.is_valid().to_numpy(zero_copy_only=False)
         self._rows.append(rows[known])
         self._values.append(array.drop_null().to_numpy())
@@ -134,3 +143,10 @@ class SparseColumn:
             values[rows] = part
             known[rows] = True
         return values, known
+
+
+def _integer(value: object) -> int | None:
+    """The value as an integer of 64 bits, digits in quotes included; None if it is none."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    return value if isinstance(value, int) and value in _INT64 else None

@@ -47,6 +47,13 @@ class Arguments(Struct, gc=False, frozen=True):
     dtype: Id = None
 
 
+class FrameLinks(Struct, gc=False, frozen=True):
+    """Arguments of a Python frame: its number and its caller's."""
+
+    frame: Id = field(default=None, name="Python id")
+    outer_frame: Id = field(default=None, name="Python parent id")
+
+
 class _Times(Struct, gc=False):
     ts: Raw = NULL
     dur: Raw = NULL
@@ -59,9 +66,11 @@ class _Label(Struct, gc=False):
 _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
+_decode_links = msgspec.json.Decoder(FrameLinks | None).decode
 _decode_times = msgspec.json.Decoder(_Times).decode
 _decode_label = msgspec.json.Decoder(_Label | None).decode
 _NO_ARGUMENTS = Arguments()
+_NO_LINKS = FrameLinks()
 _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
@@ -82,12 +91,22 @@ def decode_events(texts: Sequence[RawEvent]) -> tuple[Sequence[Event | None], li
     return events, repaired
 
 
-def decode_arguments(texts: Sequence[Raw]) -> list[Arguments]:
-    """Arguments of each text; those of an event without any are all None."""
+def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
+    """Arguments of each text, all None where there are none; and the places of those that are no object."""
     try:
-        return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts]
+        return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts], []
     except _FAILURES:
-        return [_arguments_leniently(text) for text in texts]
+        pass
+    found = [_arguments_leniently(text) for text in texts]
+    return [one or _NO_ARGUMENTS for one in found], [k for k, one in enumerate(found) if one is None]
+
+
+def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
+    """Numbers of each Python frame; those of one with odd arguments are None."""
+    try:
+        return [_decode_links(text) or _NO_LINKS for text in texts]
+    except _FAILURES:
+        return [_links_leniently(text) for text in texts]
 
 
 def decode_label(text: Raw) -> str | None:
@@ -122,17 +141,17 @@ def _decode_leniently(text: RawEvent) -> Event | None:
         ts=_number(values.get("ts")),
         dur=_number(values.get("dur")),
         id=_text(values.get("id")),
-        args=Raw(json.dumps(arguments).encode()) if isinstance(arguments, dict) else NULL,
+        args=NULL if arguments is None else Raw(json.dumps(arguments).encode()),
     )
 
 
-def _arguments_leniently(text: Raw) -> Arguments:
+def _arguments_leniently(text: Raw) -> Arguments | None:
     try:
         return _decode_arguments(text) or _NO_ARGUMENTS
     except _FAILURES:
         values = _load(text)
     if not isinstance(values, dict):
-        return _NO_ARGUMENTS
+        return None
     known: dict[str, object] = {}
     for entry in msgspec.structs.fields(Arguments):
         value = values.get(entry.encode_name)
@@ -143,6 +162,13 @@ def _arguments_leniently(text: Raw) -> Arguments:
         elif isinstance(value, str):
             known[entry.name] = _text(value)
     return Arguments(**known)  # type: ignore[arg-type]
+
+
+def _links_leniently(text: Raw) -> FrameLinks:
+    try:
+        return _decode_links(text) or _NO_LINKS
+    except _FAILURES:
+        return _NO_LINKS
 
 
 def _load(text: RawEvent) -> object:

@@ -1,5 +1,6 @@
 """The strict way from JSON text to the texts of its events: one pass of the decoder, no copies."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ _VERSIONS = (
     "roctracer_version",
     "rocprofiler_version",
 )
+_LIST_FIRST = re.compile(rb"\s*\[")
+_LIST_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _RECORD = "record one with torch.profiler and export_chrome_trace"
 
 
@@ -95,6 +98,16 @@ class StrictDocument:
         """Rank, devices and versions."""
         return self._facts
 
+    def count_other_lists(self, data: bytes | bytearray) -> int:
+        """Lists of events in the text beside this one, which is the last of equal keys; ask first."""
+        if not self._events or _is_list(data):
+            return 0
+        first, last = (np.frombuffer(self._events[k], np.uint8) for k in (0, -1))
+        base = _address(np.frombuffer(data, np.uint8))
+        before = _LIST_KEY.findall(data, 0, _address(first) - base)
+        after = _LIST_KEY.findall(data, _address(last) - base + len(last))
+        return len(before) + len(after) - 1
+
 
 def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
     """Split a well-formed document into its events.
@@ -102,7 +115,7 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
     Raises msgspec.DecodeError or RecursionError when the text is not well-formed JSON, InputError when it
     is, but holds no list of events.
     """
-    if data[:64].lstrip()[:1] == b"[":
+    if _is_list(data):
         return StrictDocument(Facts(), msgspec.json.decode(data, type=list[Raw]))
     try:
         top = msgspec.json.decode(data, type=TopLevel)
@@ -118,9 +131,13 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
     return StrictDocument(read_facts(top), top.traceEvents)
 
 
+def _is_list(data: bytes | bytearray) -> bool:
+    return bool(_LIST_FIRST.match(data))
+
+
 def locate_list(data: bytes | bytearray) -> tuple[int, int]:
     """Start and end (byte offsets) of the list of events in a text that `parse_strict` takes."""
-    if data[:64].lstrip()[:1] == b"[":
+    if _is_list(data):
         events = msgspec.json.decode(data, type=Raw)
     else:
         events = msgspec.json.decode(data, type=_ListOnly).traceEvents
@@ -157,5 +174,5 @@ def _plain(raw: Raw | UnsetType) -> object:
         return None
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         return None

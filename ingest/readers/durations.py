@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
-from tracegraph.ingest.readers.decode import Arguments, Event, decode_arguments, time_literals
+from tracegraph.ingest.readers.decode import (
+    Arguments,
+    Event,
+    decode_arguments,
+    decode_links,
+    time_literals,
+)
 from tracegraph.ingest.readers.document import RawEvent
 from tracegraph.ingest.readers.times import to_ns
 
@@ -46,6 +52,12 @@ class Durations:
     has_dur: Flags
     numbers: dict[str, tuple[Ints, Flags]]
     texts: dict[str, Texts]
+    odd_arguments: Ints
+    """Rows whose arguments are no object."""
+    frames: tuple[Ints, Flags]
+    """Numbers of Python frames."""
+    outer_frames: tuple[Ints, Flags]
+    """Numbers of their callers."""
 
 
 class _Shapes(dict[bytes, str | None]):
@@ -69,6 +81,8 @@ class DurationCollector:
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
         self._shapes = _Shapes()
+        self._odd_arguments: list[int] = []
+        self._frame, self._outer_frame = SparseColumn(), SparseColumn()
 
     def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
@@ -82,6 +96,7 @@ class DurationCollector:
         self._add_times("start", to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0]))
         self._add_times("dur", to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1]))
         self._add_arguments(events)
+        self._add_frames(events)
         self._length += len(events)
 
     def _add_times(self, name: str, times: tuple[Ints, Flags]) -> None:
@@ -95,7 +110,8 @@ class DurationCollector:
         for belongs, numbers, has_texts in _GROUPS:
             wanted = {category for category in distinct if belongs(category)}
             places = [k for k, category in enumerate(categories) if category in wanted]
-            arguments = decode_arguments([events[k].args for k in places])
+            arguments, odd = decode_arguments([events[k].args for k in places])
+            self._odd_arguments += [self._length + places[k] for k in odd]
             rows = np.array(places, dtype=np.int64)
             for name in numbers:
                 self._number[name].extend(rows + self._length, list(map(attrgetter(name), arguments)))
@@ -110,6 +126,13 @@ class DurationCollector:
             for rows, arguments in described
         ]
         self._text["shapes"].extend_sparse(len(events), groups)
+
+    def _add_frames(self, events: Sequence[Event]) -> None:
+        places = [k for k, event in enumerate(events) if event.cat in kinds.FRAMES]
+        links = decode_links([events[k].args for k in places])
+        rows = np.array(places, dtype=np.int64) + self._length
+        self._frame.extend(rows, [link.frame for link in links])
+        self._outer_frame.extend(rows, [link.outer_frame for link in links])
 
     def finish(self) -> Durations:
         """The columns of all entries added."""
@@ -129,6 +152,9 @@ class DurationCollector:
             has_dur=known["dur"],
             numbers={name: column.dense(self._length) for name, column in self._number.items()},
             texts={name: text[name] for name in ("shapes", *_TEXTS)},
+            frames=self._frame.dense(self._length),
+            outer_frames=self._outer_frame.dense(self._length),
+            odd_arguments=np.array(self._odd_arguments, dtype=np.int64),
         )
 
 

@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.integrity import Integrity, Level
+from tracegraph.ingest.integrity import Integrity, Level, percent
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.durations import Durations
 from tracegraph.ingest.readers.pairs import match_pairs
 from tracegraph.ingest.trace import EVENT_SCHEMA, GPU_WORK
+from tracegraph.store.errors import InputError
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
@@ -28,14 +31,18 @@ _NUMBERS = (
 )
 
 
-def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
+def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
     """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
-    durations = _in_todays_spelling(durations, integrity)
+    odd = durations.position[durations.odd_arguments]
+    _note(integrity, "args_unusable", "warning", "have args that are no object, read as none", odd)
+    durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
     keep = _drop_unusable(durations, keep, stream[1], integrity)
     rows = np.flatnonzero(keep)
+    _limit_lanes(durations, rows, limits)
     _note_absent(durations, rows, integrity)
+    _note_frames(durations, rows, integrity)
     start = durations.start[rows]
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
@@ -53,6 +60,19 @@ def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
     return pa.table([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)
 
 
+def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
+    """The rows with each text cut to the limit."""
+    fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
+    cut = np.zeros(len(durations.position), dtype=bool)
+    for texts in (fields, others := dict(durations.texts)):
+        for name, column in texts.items():
+            texts[name], is_cut = column.cut(limits.text)
+            cut |= is_cut
+    what = f"have a text of over {limits.text:,} characters, which is cut there"
+    _note(integrity, "text_truncated", "warning", what, durations.position[cut])
+    return replace(durations, **fields, texts=others)
+
+
 def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
     old = int(durations.category.among(kinds.OLD_SPELLINGS).sum())
     integrity.add(
@@ -68,6 +88,9 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
     start = durations.start
     usable = keep & durations.has_start
     middle = int(np.median(start[usable])) if usable.any() else 0
+    lasting = has_dur & (dur > 0) & (dur <= MAX_SPAN_NS)
+    lengths = np.where(lasting, dur, 0).astype(np.float64)
+    total = max(float(lengths[keep].sum()), 1.0)
     reasons = (
         ("start_missing", "without a usable ts are dropped", ~durations.has_start),
         ("duration_missing", "without a usable dur are dropped", ~has_dur),
@@ -78,7 +101,12 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
     )
     for code, what, bad in reasons:
         dropped = keep & bad
-        _note(integrity, code, "warning", what, durations.position[dropped])
+        lost = float(lengths[dropped].sum()) / total
+        if dropped.any():
+            extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
+            first = durations.position[dropped][0]
+            message = f"events {what} ({extent}), the first at source index {first}"
+            integrity.add(code, "error", int(dropped.sum()), message, lost or None)
         keep = keep & ~bad
     return keep
 
@@ -88,6 +116,17 @@ def _note(integrity: Integrity, code: str, level: Level, what: str, positions: I
         integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
 
 
+def _limit_lanes(durations: Durations, rows: Ints, limits: Limits) -> None:
+    """Refuse more threads and streams than there may be: each is a lane of the graph and of every picture."""
+    pairs = durations.pid.codes[rows].astype(np.int64) << 32 | durations.tid.codes[rows]
+    lanes = len(pd.unique(pairs))
+    if lanes > limits.threads:
+        raise InputError(
+            f"the trace has {lanes:,} threads and streams, more than {limits.threads:,}",
+            "raise the limit with --limit threads=N if each of them is one",
+        )
+
+
 def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:
     for code, texts, what in (
         ("name_missing", durations.name, "have no name and are kept without one"),
@@ -95,6 +134,17 @@ def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None
     ):
         absent = texts.among((None,))[rows]
         _note(integrity, code, "info", what, durations.position[rows][absent])
+
+
+def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
+    """Python frames whose caller is not in the file."""
+    frame, is_frame = durations.frames
+    outer, has_outer = durations.outer_frames
+    here = frame[rows][is_frame[rows]]
+    inner = rows[has_outer[rows]]
+    lost = inner[~np.isin(outer[inner], here)]
+    what = "of Python frames name a calling frame that is not in the file"
+    _note(integrity, "frame_without_caller", "info", what, durations.position[lost])
 
 
 def _place_on_device(

@@ -20,6 +20,22 @@ SPAN = "Trace"
 DEVICE_ROWS = (*GPU_WORK, "gpu_user_annotation")
 """Categories whose pid and tid are a device and a stream."""
 
+FRAMES = ("python_function", "PythonFunction")
+"""Categories of Python frames, today's and the old one."""
+
+KNOWN = {
+    *DEVICE_ROWS,
+    *("cpu_op", "user_annotation", "python_function", "overhead", "cpu_instant_event"),
+    *("cuda_sync", "cuda_profiler_range", "external_correlation", "collective_comm"),
+    *("xpu_sync", "hpu_op", "mtia_ccp_events", "mtia_workloadd", "mtia_insight", "mtia_counters"),
+}
+"""Categories that Kineto writes, besides those of calls."""
+
+
+def is_known(category: str) -> bool:
+    """Whether it is a category of Kineto."""
+    return category in KNOWN or is_call(category)
+
 
 def is_operator(category: str | None) -> bool:
     """Whether the category's arguments hold shapes and sequence numbers."""

@@ -33,12 +33,17 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
             continue
         dur[begin] = durations.start[row] - durations.start[begin]
         has_dur[begin] = keep[begin] = True
-    unmatched += [row for stack in open_rows.values() for row in stack]
-    unmatched += np.flatnonzero(~durations.phase.among(("X",)) & ~durations.has_start).tolist()
-    if unmatched:
-        first = int(durations.position[min(unmatched)])
-        message = f"B or E entries without a partner are dropped, the first at source index {first}"
-        integrity.add("pair_unmatched", "warning", len(unmatched), message)
+    opened = [row for stack in open_rows.values() for row in stack]
+    lost = np.flatnonzero(~durations.phase.among(("X",)) & ~durations.has_start)
+    opened += lost[begins[lost]].tolist()
+    unmatched += lost[~begins[lost]].tolist()
+    for code, what, rows in (
+        ("begin_without_end", "B entries without an E are dropped: their time is unknown", opened),
+        ("end_without_begin", "E entries without a B are dropped: their time is unknown", unmatched),
+    ):
+        if rows:
+            message = f"{what}, the first at source index {int(durations.position[min(rows)])}"
+            integrity.add(code, "error", len(rows), message)
     return replace(durations, dur=dur, has_dur=has_dur), keep
 
 

@@ -11,8 +11,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.document import BATCH, Batch, Facts, TopLevel, read_facts
-from tracegraph.ingest.readers.source import MAX_UNPACKED
+from tracegraph.ingest.readers.opening import too_large
 from tracegraph.store.errors import InputError
 
 MAGIC = b"PAR1"
@@ -41,7 +42,7 @@ SCHEMA = pa.schema(
 class ParquetDocument:
     """A converted trace, read a batch at a time."""
 
-    def __init__(self, path: Path, data: bytes) -> None:
+    def __init__(self, path: Path, data: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
         try:
             self._file = pq.ParquetFile(pa.BufferReader(data))
         except (pa.ArrowException, OSError) as error:
@@ -53,8 +54,8 @@ class ParquetDocument:
                 "make one with `tracegraph convert trace.json trace.parquet`",
             )
         sizes = (self._file.metadata.row_group(k).total_byte_size for k in range(self._file.num_row_groups))
-        if sum(sizes) > MAX_UNPACKED:
-            raise InputError(f"{path} unpacks to more than {MAX_UNPACKED} bytes", "split the trace")
+        if sum(sizes) > limits.unpacked:
+            raise too_large(path, limits)
         self._path = path
         self.head: bytes = metadata[HEAD]
         self.tail: bytes = metadata[TAIL]

@@ -7,15 +7,18 @@ from typing import Any
 from isal import isal_zlib
 
 from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.readers.opening import read_bytes, too_large
 from tracegraph.store.errors import InputError
 
-MAX_UNPACKED = 16 * 2**30
-"""Bytes that a compressed trace may unpack to."""
 _PIECE = 4096
 _GZIP = b"\x1f\x8b"
 _GZIP_WBITS = 31
 _GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
+_TAR, _TAR_AT = b"ustar", 257
 _BOM = b"\xef\xbb\xbf"
+
+__all__ = ["read_bytes", "sha256_of", "unpack"]
 
 _RECORD = "record one with torch.profiler and export_chrome_trace"
 _UNPACK = "unpack it first and pass the trace in it"
@@ -29,24 +32,18 @@ _FOREIGN = (
     (b"\x80\x03", "a Python pickle (memory snapshot?), not a trace", _RECORD),
     (b"\x80\x04", "a Python pickle (memory snapshot?), not a trace", _RECORD),
     (b"\x80\x05", "a Python pickle (memory snapshot?), not a trace", _RECORD),
+    (_GZIP, "gzip within gzip", "unpack it once with `gunzip` and pass the result"),
+    (b"\x04\x22\x4d\x18", "compressed with lz4", "unpack it with `lz4 -d` and pass the result"),
+    (
+        b"version https://git-lfs",
+        "a Git LFS pointer, not the file it stands for",
+        "fetch the file with `git lfs pull`",
+    ),
+    (b"<!DOCTYPE", "a web page, not a trace", "download the file itself"),
+    (b"<html", "a web page, not a trace", "download the file itself"),
     (b"\xff\xfe", "text in UTF-16, not in UTF-8", "convert it with `iconv -t UTF-8`"),
     (b"\xfe\xff", "text in UTF-16, not in UTF-8", "convert it with `iconv -t UTF-8`"),
 )
-
-
-def read_bytes(path: Path) -> bytes:
-    """Content of `path`; InputError when it cannot be read or is empty."""
-    try:
-        data = path.read_bytes()
-    except IsADirectoryError:
-        raise InputError(f"{path} is a directory", "pass a trace file in it") from None
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist", "check the spelling of the path") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", "check its permissions") from None
-    if not data:
-        raise InputError(f"{path} is empty (0 bytes)", "record or copy the trace again")
-    return data
 
 
 def sha256_of(data: bytes) -> str:
@@ -54,16 +51,23 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def unpack(path: Path, data: bytes, integrity: Integrity) -> bytes | bytearray:
+def unpack(
+    path: Path, data: bytes, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
+) -> bytes | bytearray:
     """Text of a trace: `data` without gzip and byte order mark.
 
     A stream that is cut or damaged gives what comes before the damage, with a finding. InputError names
-    a format that is known not to be a trace, or the limit `MAX_UNPACKED`.
+    a format that is known not to be a trace, or says that the text is larger than `limits.unpacked`.
     """
     text: bytes | bytearray = data
     if data.startswith(_GZIP):
-        text, problem = _gunzip(path, data)
-        integrity.add("gzip_damaged", "error", int(bool(problem)), f"{problem}; what comes before is read")
+        text, problem = _gunzip(path, data, limits)
+        integrity.add(
+            "gzip_damaged",
+            "error",
+            int(bool(problem)),
+            f"{problem}; what comes before is read, what is lost after it is unknown",
+        )
         if not text:
             raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
     if text.startswith(_BOM):
@@ -72,10 +76,12 @@ def unpack(path: Path, data: bytes, integrity: Integrity) -> bytes | bytearray:
     for magic, what, hint in _FOREIGN:
         if text.startswith(magic):
             raise InputError(f"{path} is {what}", hint)
+    if text[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        raise InputError(f"{path} is a tar archive", _UNPACK)
     return text
 
 
-def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
+def _gunzip(path: Path, data: bytes, limits: Limits) -> tuple[bytearray, str]:
     """Content of all gzip members, and what is wrong with the stream (empty if nothing)."""
     content = bytearray()
     stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
@@ -89,11 +95,8 @@ def _gunzip(path: Path, data: bytes) -> tuple[bytearray, str]:
                     content,
                     f"gzip stream damaged at or before byte {start + len(piece)} of {len(data)} ({error})",
                 )
-            if len(content) > MAX_UNPACKED:
-                raise InputError(
-                    f"{path} unpacks to more than {MAX_UNPACKED} bytes",
-                    "split the trace or record fewer steps",
-                )
+            if len(content) > limits.unpacked:
+                raise too_large(path, limits)
             if not stream.eof:
                 break
             piece = stream.unused_data.lstrip(b"\0")

@@ -15,6 +15,7 @@
 // @column gap_ns INTEGER? observed between the cause's completion and the start, ns
 // @column lag_name STRING name of the gap before the segment, if there is one
 // @column source_index LIST of each segment: 0-based position in the file's traceEvents, -1 for a gap
+// @column margin_ns LIST of each segment: how much later its cause comes than the second-best, ns, -1 for one cause
 // @column start_ns LIST of each segment: start, clipped to the window, ns
 // @column end_ns LIST of each segment: end, clipped to the window, ns
 // Empty when: the run has no such chain.
@@ -44,5 +45,6 @@ RETURN s.rank AS rank, s.lane AS lane, s.name AS name,
     ELSE 'unknown'
   END AS lag_name,
   collect(coalesce(CASE s.kind WHEN 'work' THEN s.source_index END, -1)) AS source_index,
+  collect(coalesce(s.margin_ns, -1)) AS margin_ns,
   collect(CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END) AS start_ns,
   collect(CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END) AS end_ns

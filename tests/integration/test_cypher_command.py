@@ -89,9 +89,19 @@ def test_load_csv_is_refused(address: str, options: tuple[str, ...], cypher: Run
     assert _store(database) == before
 
 
+def test_write_option_says_what_it_changed(cypher: Run) -> None:
+    assert cypher("MATCH (n:Intruder) DELETE n", "--write") == (0, "", "nothing changed\n")
+    code, out, err = cypher("RETURN 1 AS one", "--write", "--format", "csv")
+    assert (code, out, err) == (0, "one\n1\n", "nothing changed\n")
+
+
 def test_write_option_writes(cypher: Run, database: Database) -> None:
     try:
-        assert cypher("CREATE (:Intruder {name: $name})", "--write", "-p", "name=x") == (0, "", "")
+        assert cypher("CREATE (:Intruder {name: $name})", "--write", "-p", "name=x") == (
+            0,
+            "",
+            "nodes created: 1, properties set: 1, labels added: 1\n",
+        )
         assert database.read("MATCH (n:Intruder) RETURN n.name AS name")["name"].tolist() == ["x"]
     finally:
         database.write("MATCH (n:Intruder) DELETE n")

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from browser import Page, find_browser, open_page
-from report_data import make_findings
+from report_data import NEAR, SECOND, compared, make_findings
 
 from tracegraph.cli.findings import Findings
 from tracegraph.cli.main import main
@@ -92,7 +93,17 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
     assert float(rows["critical_path.explained_share"]) == path["explained_share"]
     assert f"{path['length_ns'] / 1e6:,.3f} ms" in text
     assert summary["run"] in text
-    titles = ["Integrity", "Window", "Lanes", "Composition", "Hotspots", "Gaps", "Recommendations"]
+    titles = [
+        "Integrity",
+        "Window",
+        "Lanes",
+        "Composition",
+        "Hotspots",
+        "Gaps",
+        "Nearly",
+        "Steps",
+        "Recommendations",
+    ]
     assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
 
 
@@ -116,16 +127,39 @@ def test_zoom_and_tooltip_answer(tmp_path: Path, opened: Open) -> None:
         assert page.evaluate(CANVAS) == before
 
 
+def test_steps_are_drawn_and_tell_about_themselves(tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, make_findings(**compared(1000, 1020, 980, 1010, 1800)))) as page:
+        bars = "[...document.querySelectorAll('.chart rect')]"
+        kinds = page.evaluate(f"{bars}.map((bar) => bar.getAttribute('class'))")
+        heights = page.evaluate(f"{bars}.map((bar) => Number(bar.getAttribute('height')))")
+        page.evaluate(f"{bars}[4].dispatchEvent(new Event('click'))")
+        text = page.evaluate("document.body.innerText")
+    assert kinds == ["usual", "usual", "usual", "typical", "outlier"]
+    assert heights[4] / heights[0] == pytest.approx(1.8)
+    assert "Step 5, 1.800 µs, an outlier: 50.0 % GPU, 50.0 % CPU, 0.0 % gaps" in text
+    assert "5 steps of 980 ns to 1.800 µs, median 1.010 µs, spread 15 ns" in text
+
+
+def test_one_step_is_not_drawn(tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, make_findings(**compared(1000)))) as page:
+        assert page.evaluate("document.querySelectorAll('.chart').length") == 0
+
+
 def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
     rows = [
         (0, place, name, name, 100 * place, 100 * place + 100, "root" if place == 0 else name, name, name)
         for place, name in enumerate(HOSTILE)
     ]
     findings = make_findings(rows)
-    findings = make_findings(rows, lanes=findings.lanes.assign(name=HOSTILE[0]))
+    findings = make_findings(
+        rows,
+        lanes=findings.lanes.assign(name=HOSTILE[0]),
+        near_critical=pd.concat([NEAR.assign(name=name, lane_name=name) for name in HOSTILE]),
+        second_causes=pd.concat([SECOND.assign(name=name, cause=name, second=name) for name in HOSTILE]),
+    )
     with opened(written(tmp_path, findings)) as page:
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 3
+        assert page.evaluate("document.querySelectorAll('script').length") == 4
         assert page.evaluate("document.querySelectorAll('img, svg, iframe, a').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

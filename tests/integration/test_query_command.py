@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from graphs import GPU_STEP, stored
 
@@ -99,6 +100,12 @@ def test_runs_are_listed_by_default(tracegraph: Run) -> None:
 def test_show(tracegraph: Run) -> None:
     rows = json.loads(tracegraph("runs", "show", RUN, "--format", "json")[1])
     assert {"property": "window_end_ns", "value": 130} in rows
+
+
+def test_show_as_parquet(tmp_path: Path, tracegraph: Run) -> None:
+    file = tmp_path / "run.parquet"
+    assert tracegraph("runs", "show", RUN, "--format", "parquet", "-o", str(file))[0] == 0
+    assert {"property": "window_end_ns", "value": "130"} in pq.read_table(file).to_pylist()
 
 
 def test_delete(tracegraph: Run, database: Database, workspace: Workspace) -> None:

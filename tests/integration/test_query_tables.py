@@ -71,11 +71,47 @@ CASES = {
         cuda_runtime 15 2
         gap 15 0""",
     "near_ties margin_ns=3": """
-        lane source_index name category start_ns end_ns margin_ns
-        0 3 sync cuda_runtime 105 110 3""",
-    "near_critical slack_ns=6": """
-        name category slack_ns duration_ns count
-        copy gpu_memcpy 6 4 1""",
+        lane source_index name category start_ns end_ns margin_ns cause mechanism second second_mechanism
+        0 3 sync cuda_runtime 105 110 3 gemm device_synchronize waiting_for_GPU program_order""",
+    "second_causes limit=2 start_ns=50": """
+        name category duration_ns count margin_ns cause mechanism second second_mechanism
+        gemm kernel 40 0 - - - - -
+        B cpu_op 20 0 - - - - -""",
+    "second_causes": """
+        name duration_ns count margin_ns cause second
+        A 40 0 - - -
+        gemm 40 0 - - -
+        B 20 0 - - -
+        launch 10 0 - - -
+        sync 5 1 3 gemm waiting_for_GPU""",
+    "step_hotspots": """
+        rank number name category on_gpu duration_ns inferred_ns
+        0 1 A cpu_op False 40 0
+        0 1 gemm kernel True 40 0
+        0 1 B cpu_op False 20 0
+        0 1 launch cuda_runtime False 10 0
+        0 1 launch_latency gap True 10 0
+        0 1 sync cuda_runtime False 5 0
+        0 1 waiting_for_GPU gap False 5 0
+        0 2 gemm kernel True 40 0
+        0 2 launch_latency gap True 10 0
+        0 2 launch cuda_runtime False 5 0""",
+    "step_paths": """
+        rank number start_ns end_ns length_ns gap_share hotspot hotspot_share outlier typical
+        0 1 0 130 130 0.11538461538461539 A 0.3076923076923077 False True
+        0 2 45 100 55 0.18181818181818182 gemm 0.7272727272727273 False False""",
+    "recurring_hotspots": """
+        name category steps step_share mean_ns std_ns min_ns max_ns
+        gemm kernel 2 1.0 40.0 0.0 40 40
+        A cpu_op 1 0.5 20.0 20.0 0 40
+        B cpu_op 1 0.5 10.0 10.0 0 20
+        launch_latency gap 2 1.0 10.0 0.0 10 10
+        launch cuda_runtime 2 1.0 7.5 2.5 5 10
+        sync cuda_runtime 1 0.5 2.5 2.5 0 5
+        waiting_for_GPU gap 1 0.5 2.5 2.5 0 5""",
+    "near_critical slack_ns=6 end_ns=102": """
+        name category lane lane_name slack_ns duration_ns share count
+        copy gpu_memcpy 1 stream 6 2 0.0196078431372549 1""",
     "gpu_busy start_ns=70": """
         rank device busy_ns busy_share count
         0 0 34 0.5666666666666667 2""",

@@ -23,6 +23,8 @@ FILES = {
     "report.html",
     "hotspots.csv",
     "gaps.csv",
+    "near_critical.csv",
+    "steps.csv",
     "critical_path.csv",
     "critical_path.svg",
     "summary.json",
@@ -102,6 +104,8 @@ def test_step_cuts_the_window(tmp_path: Path, tracegraph: Run, database: Databas
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert (summary["step"], summary["window_ns"]) == (number, [start, end])
     assert rows_of(tmp_path / "critical_path.csv")[0]["start_ns"] == str(start)
+    assert summary["steps"] is None
+    assert not (tmp_path / "steps.csv").exists()
     code, _, err = tracegraph("report", "--run", "steps", "--step", "999")
     assert code == 2
     assert f"no step 999; present: {', '.join(map(str, sorted(steps['n'])))}" in err

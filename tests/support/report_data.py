@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, TOPICS, Findings, RunDetails, Source
+from tracegraph.queries.steps import describe_steps, find_recurring
 
 LANES = pd.DataFrame(
     [
@@ -29,13 +30,28 @@ ROWS = (
     (0, None, "untraced CPU time", "gap", 2800, 3000, "SEQUENTIAL", "program order", "recorded"),
 )
 
+NEAR = pd.DataFrame(
+    [("aten::add", "cpu_op", 1, "thread 12 (autograd)", 40, 120, 0.06, 3)],
+    columns=["name", "category", "lane", "lane_name", "slack_ns", "duration_ns", "share", "count"],
+)
+SECOND = pd.DataFrame(
+    [("gemm<float>", "kernel", 900, 1, 30, "gemm<float>", "stream order", "cudaLaunchKernel", "launch")],
+    columns=[
+        *("name", "category", "duration_ns", "count", "margin_ns"),
+        *("cause", "mechanism", "second", "second_mechanism"),
+    ],
+).astype({"margin_ns": "Int64"})
+
 
 def path_frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
     """Return rows of a path with the columns of critical_path.csv."""
     given = [name for name in PATH_COLUMNS if name not in ("position", "rank", "confidence", "lag_ns")]
     frame = pd.DataFrame([list(row) for row in rows], columns=given)
     frame = frame.assign(position=range(len(frame)), rank=0, confidence=1.0, lag_ns=0)
-    return frame.astype({"source_index": "Int64", "lag_ns": "Int64"})[list(PATH_COLUMNS)]
+    frame = frame.assign(margin_ns=None).astype(
+        {"source_index": "Int64", "lag_ns": "Int64", "margin_ns": "Int64"}
+    )
+    return frame[[*PATH_COLUMNS, "margin_ns"]]
 
 
 def listed(path: pd.DataFrame, gaps: bool, window_ns: int) -> pd.DataFrame:
@@ -82,6 +98,26 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
         gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
         steps=pd.DataFrame(steps),
+        step_paths=pd.DataFrame(),
+        recurring=pd.DataFrame(),
+        near_slack_ns=200,
+        near_critical=NEAR,
+        second_causes=SECOND,
         topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
     )
     return replace(findings, **changes)  # type: ignore[arg-type]
+
+
+def compared(*lengths: int) -> dict[str, object]:
+    """Changes to findings of a run whose steps have these lengths; each is half kernel, half operator."""
+    numbers = range(1, len(lengths) + 1)
+    parts = [
+        (0, number, name, category, category == "kernel", length // 2, 0)
+        for number, length in zip(numbers, lengths, strict=True)
+        for name, category in (("gemm<float>", "kernel"), (f"aten::op{number % 2}", "cpu_op"))
+    ]
+    columns = ["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
+    hotspots = pd.DataFrame(parts, columns=columns)
+    steps = pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
+    recurring = find_recurring(hotspots)
+    return {"step": None, "step_paths": describe_steps(steps, hotspots), "recurring": recurring}

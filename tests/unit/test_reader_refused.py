@@ -2,12 +2,15 @@
 
 import gzip
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.readers import read_trace, source
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers import opening, read_trace
+from tracegraph.ingest.readers.opening import read_bytes
 from tracegraph.store.errors import InputError
 
 
@@ -28,6 +31,16 @@ from tracegraph.store.errors import InputError
         (b"\x28\xb5\x2f\xfd....", "zstd", "unpack"),
         (b"\x80\x04\x95....", "pickle", "export_chrome_trace"),
         ("[]".encode("utf-16"), "UTF-16", "iconv"),
+        (gzip.compress(gzip.compress(b"[]")), "gzip within gzip", "gunzip"),
+        (b"version https://git-lfs.github.com/spec/v1", "Git LFS pointer", "git lfs pull"),
+        (b"<!DOCTYPE html><html>", "web page", "download"),
+        (b"trace.json" + bytes(247) + b"ustar", "tar archive", "unpack"),
+        (b"{'traceEvents': [{'ph': 'X'}]}", "holds no list traceEvents", "export_chrome_trace"),
+        ("{}".encode("utf-16-le"), "holds no list traceEvents", "export_chrome_trace"),
+        (b'{"traceEvents": null}', "Expected `array`, got `null`", "export_chrome_trace"),
+        (b"5 5", "Expected `object`, got `int`", "export_chrome_trace"),
+        (b"\0" * 99, "holds no list traceEvents", "export_chrome_trace"),
+        (b" \n ", "holds no list traceEvents", "export_chrome_trace"),
         (gzip.compress(b""), "gzip stream is empty", "copy"),
         (b"\x1f\x8b\x08\x00", "gzip stream cut at byte 4", "copy"),
         (b"PAR1....PAR1", "damaged Parquet", "convert"),
@@ -49,7 +62,17 @@ def test_content_that_is_no_trace(tmp_path: Path, content: bytes, message: str, 
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
-    for path, message in ((tmp_path, "is a directory"), (tmp_path / "absent", "does not exist")):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for path, message in (
+        (tmp_path, "is a directory"),
+        (tmp_path / "absent", "does not exist"),
+        (tmp_path / "absent" / "below", "does not exist"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        (loop, "Too many levels of symbolic links"),
+        (Path("/dev/null"), "is a device"),
+        (Path("/dev/zero"), "is a device"),
+    ):
         with pytest.raises(InputError, match=message):
             read_trace(path, Integrity("input"))
 
@@ -62,9 +85,76 @@ def test_a_file_without_read_permission(tmp_path: Path) -> None:
         read_trace(path, Integrity("input"))
 
 
-def test_a_gzip_bomb_stops_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MAX_UNPACKED", 1_000_000)
-    path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b" " * 50_000_000))
-    with pytest.raises(InputError, match="unpacks to more than 1000000 bytes"):
-        read_trace(path, Integrity("bomb"))
+LIMITS = Limits(unpacked=1_000_000, events=3, threads=2)
+EVENT = b'{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":%d,"ts":1,"dur":1}'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b" " * 50_000_000), "holds more than 1,000,000 bytes of text"),
+        (gzip.compress(b" " * 600_000) * 2, "holds more than 1,000,000 bytes of text"),
+        (b" " * 1_000_001, "holds more than 1,000,000 bytes of text"),
+        (b"[" + b",".join([EVENT % 1] * 4) + b"]", "holds more than 3 entries"),
+        (b"[" + b",".join(EVENT % k for k in range(3)) + b"]", "has 3 threads and streams"),
+    ],
+)
+def test_what_is_beyond_a_limit(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "large"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_trace(path, Integrity("large"), LIMITS)
+    assert "--limit" in caught.value.hint
+
+
+def test_a_long_text_is_cut_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(b"[" + EVENT.replace(b'"a"', b'"%s"' % (b"a" * 100)) % 1 + b"]")
+    integrity = Integrity("long")
+    trace = read_trace(path, integrity, Limits(text=10))
+    assert trace.events["name"].to_pylist() == ["a" * 10]
+    assert "text_truncated" in {finding.code for finding in integrity}
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = b"[" + b",".join([EVENT % 1] * 30_000) + b"]"
+    writer = threading.Thread(target=pipe.write_bytes, args=[content])
+    writer.start()
+    assert read_trace(pipe, Integrity("pipe")).events.num_rows == 30_000
+    writer.join()
+
+
+def test_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PATIENCE_S", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is a pipe that nobody writes to"):
+        read_trace(tmp_path / "pipe", Integrity("pipe"))
+
+
+def test_a_pipe_without_a_name_and_writer_is_refused_at_once() -> None:
+    read, write = os.pipe()
+    os.close(write)
+    try:
+        with pytest.raises(InputError, match="nobody writes to"):
+            read_trace(Path(f"/dev/fd/{read}"), Integrity("pipe"))
+    finally:
+        os.close(read)
+
+
+def test_a_file_that_grows_meanwhile_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "growing"
+    path.write_bytes(b"[" + EVENT % 1)
+    read = os.read
+
+    def read_and_append(descriptor: int, size: int) -> bytes:
+        piece = read(descriptor, size)
+        if not piece:
+            path.write_bytes(b"another file")
+        return piece
+
+    monkeypatch.setattr(os, "read", read_and_append)
+    integrity = Integrity("growing")
+    read_bytes(path, integrity)
+    assert [finding.code for finding in integrity] == ["changed_while_read"]

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from report_data import ROWS, make_findings
+from report_data import NEAR, ROWS, compared, make_findings
 
 from tracegraph.cli.findings import Source
 from tracegraph.cli.reporters.folder import write_folder
 from tracegraph.cli.reporters.summary import summarise, summary_text
-from tracegraph.cli.reporters.tables import hotspots_csv, path_csv
+from tracegraph.cli.reporters.tables import hotspots_csv, path_csv, rows_csv
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
 
@@ -19,6 +19,7 @@ FILES = {
     "report.html",
     "hotspots.csv",
     "gaps.csv",
+    "near_critical.csv",
     "critical_path.csv",
     "critical_path.svg",
     "summary.json",
@@ -29,17 +30,17 @@ def test_path_rows() -> None:
     lines = path_csv(make_findings().path).splitlines()
     assert lines[0] == (
         "position,rank,lane,source_index,name,category,start_ns,end_ns,"
-        "dependency,mechanism,evidence,confidence,lag_ns"
+        "dependency,mechanism,evidence,confidence,lag_ns,margin_ns"
     )
-    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0"
-    assert lines[4] == "3,0,2,,launch latency,gap,1600,1700,INVOCATION,correlation,recorded,1.0,0"
+    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0,"
+    assert lines[4] == "3,0,2,,launch latency,gap,1600,1700,INVOCATION,correlation,recorded,1.0,0,"
     assert len(lines) == 1 + len(ROWS)
 
 
 def test_more_columns_come_last() -> None:
     path = make_findings().path
     path.insert(2, "lane_name", "main")
-    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name")
+    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name,margin_ns")
 
 
 def test_hotspot_rows() -> None:
@@ -71,7 +72,11 @@ def test_summary() -> None:
         "length_ns": 2000,
         "stretches": 9,
         "explained_share": 0.825,
+        "unknown_share": 0.0,
         "untraced_share": 0.1,
+        "inferred_share": 0.1,
+        "near_tie_share": 0.0,
+        "near_ties": 0,
         "by_category_ns": {
             "kernel": 900,
             "gap": 350,
@@ -96,8 +101,36 @@ def test_summary() -> None:
         "versions": {"tracegraph": "0.1.0"},
         "step": 5,
         "gpu_busy_share": 0.45,
+        "steps": None,
     }
     assert json.loads(summary_text(make_findings()))["duration_ns"] == 2000
+
+
+def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
+    findings = make_findings(**compared(1000, 1020, 980, 1010, 1800))
+    assert summarise(findings)["steps"] == {
+        "count": 5,
+        "median_ns": 1010,
+        "spread_ns": 15,
+        "shortest_ns": 980,
+        "longest_ns": 1800,
+        "typical": 4,
+        "outliers": (5,),
+    }
+    write_folder(findings, (), tmp_path, silent)
+    with (tmp_path / "steps.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["length_ns"] for row in rows] == ["1000", "1020", "980", "1010", "1800"]
+    assert [row["outlier"] for row in rows] == ["False"] * 4 + ["True"]
+    assert rows[0]["hotspot"] == "aten::op1"
+
+
+def test_what_is_nearly_critical_is_listed() -> None:
+    lines = rows_csv(NEAR.assign(name="=1+1")).splitlines()
+    assert lines == [
+        "name,category,lane,lane_name,slack_ns,duration_ns,share,count",
+        "'=1+1,cpu_op,1,thread 12 (autograd),40,120,0.06,3",
+    ]
 
 
 def test_old_step_names_are_untraced_python() -> None:
@@ -116,6 +149,7 @@ def test_folder_without_the_source_has_all_but_the_overlay(tmp_path: Path) -> No
     (folder / "summary.json").write_text("of an earlier report")
     written = write_folder(make_findings(), (), folder, silent)
     assert set(written.files) == FILES
+    assert written.left_out["steps.csv"] == "this report is on step 5 only; leave out --step"
     assert written.left_out["overlay.json.gz"].endswith("is gone since it was ingested: tiny.json")
     assert {path.name for path in folder.iterdir()} == FILES | {"notes.txt"}
     assert (folder / "notes.txt").read_text() == "mine"

@@ -33,8 +33,8 @@ def data_of(page: str) -> dict[str, object]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_inside_their_script(name: str) -> None:
     page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]), ())
-    assert page.count("<script") == 3
-    assert page.count("</script>") == 3
+    assert page.count("<script") == 4
+    assert page.count("</script>") == 4
     assert "<!--" not in page
     hotspots = data_of(page)["hotspots"]
     assert isinstance(hotspots, list)
@@ -46,7 +46,7 @@ def test_policy_allows_this_script_and_style_only() -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     parts = re.findall(r"<(script|style)>(.*?)</\1>", page, re.DOTALL)
-    assert [kind for kind, _ in parts] == ["style", "script", "script"]
+    assert [kind for kind, _ in parts] == ["style", "script", "script", "script"]
     for _, text in parts:
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy[1]
@@ -72,7 +72,7 @@ def large(events: int, lanes: int, name_length: int) -> Findings:
     )
     rows["end_ns"] = rows["start_ns"] + 1
     path = rows.assign(source_index=rows.index, dependency="SEQUENTIAL", mechanism="m", evidence="", rank=0)
-    path = path.assign(confidence=1.0, lag_ns=0, position=rows.index)
+    path = path.assign(confidence=1.0, lag_ns=0, position=rows.index, margin_ns=pd.NA)
     shown = pd.concat([LANES.head(1).assign(lane=number) for number in range(lanes)])
     return make_findings(start_ns=0, end_ns=events, path=path, timeline=rows, lanes=shown)
 

@@ -2,9 +2,11 @@
 
 import io
 from dataclasses import replace
+from typing import cast
 
+import pandas as pd
 import pytest
-from report_data import ROWS, make_findings
+from report_data import NEAR, ROWS, SECOND, compared, make_findings
 from rich.console import Console
 
 from tracegraph.cli.findings import Findings
@@ -32,6 +34,7 @@ def test_sections_come_in_order() -> None:
         "Composition",
         "Hotspots on the critical path (the 5 largest)",
         "Gaps on the critical path",
+        "Nearly critical",
         "Recommendations",
     ]
 
@@ -44,7 +47,11 @@ def test_sections_come_in_order() -> None:
         "  step 5: 2.000 µs, from 1000 to 3000 ns on the clock of the file",
         "  length     2.000 µs in 9 stretches",
         "  tiling     tiles the window: every ns is in exactly one stretch",
-        "  gaps       17.5 % in named gaps, 0.0 % unknown",
+        "  explained  82.5 % by events",
+        "  gaps       0.0 % unknown, 17.5 % in named gaps",
+        "  Events off the path that may end at most 200 ns later at no cost, the least first:",
+        "  aten::add  thread …utograd)  40 ns    120 ns  6.0 %",
+        "  gemm<float>   30 ns  cudaLaunchKernel  launch",
         "  kernel                  900 ns  45.0 %  █████████",
         "  root                    200 ns  10.0 %  ██",
         "  name                   category         duration  proportion  prop_in_total  count",
@@ -59,10 +66,50 @@ def test_lines(line: str) -> None:
     assert line in printed(make_findings(), ADVICE).splitlines()
 
 
-def test_explained_and_untraced_share_stand_together() -> None:
-    assert "82.5 % by events, of which untraced Python (self time of annotations) is 10.0 %" in printed(
-        make_findings()
+def flowing(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_unknown_and_untraced_share_stand_together() -> None:
+    rows = [*ROWS[:3], (2, None, "unknown", "gap", 1600, 1700, "", "", ""), *ROWS[4:]]
+    text = printed(make_findings(rows))
+    assert "unclear 15.0 % unknown or untraced: 5.0 % unknown gaps and 10.0 % untraced Python" in flowing(
+        text
     )
+    gaps = text[text.index("Gaps on the") :]
+    assert gaps.index("unknown") < gaps.index("untraced CPU time")
+
+
+def test_evidence_is_stated() -> None:
+    findings = make_findings()
+    margins = [None, None, None, 500, 500, 1000, 1001, 1001, None]
+    path = findings.path.assign(margin_ns=pd.array(margins, dtype="Int64"))
+    assert "10.0 % starts by inferred dependencies; 50.0 % hangs on 2 near-ties (a second cause" in flowing(
+        printed(make_findings(path=path))
+    )
+
+
+def test_nothing_is_nearly_critical() -> None:
+    nothing = {"near_critical": NEAR.head(0), "second_causes": SECOND.assign(count=0)}
+    text = printed(make_findings(**nothing))
+    assert "  no event off the path would lengthen the run by ending 200 ns later" in text
+    assert "  no start of a hotspot has a second cause" in text
+
+
+def test_steps_are_compared() -> None:
+    text = printed(make_findings(**compared(1000, 1020, 980, 1010, 1800)))
+    assert (
+        "length 5 steps of 980 ns to 1.800 µs, median 1.010 µs, spread 15 ns (1.4826 * MAD) "
+        "typical step 4, nearest to the median: 1.010 µs "
+        "outliers step 5 (1.800 µs): more than 3 spreads from the median"
+    ) in flowing(text)
+    assert "  gemm<float>       581 ns     160 ns  50.0 %  5 of 5" in text.splitlines()
+    assert "  aten::op1         378 ns     342 ns  30.0 %  3 of 5" in text.splitlines()
+
+
+@pytest.mark.parametrize("lengths", [(), (1000,)])
+def test_one_step_is_not_compared(lengths: tuple[int, ...]) -> None:
+    assert "Steps" not in printed(make_findings(**compared(*lengths))).splitlines()
 
 
 def test_integrity_is_stated_with_counts() -> None:
@@ -88,6 +135,23 @@ def test_hostile_names_are_harmless_and_short() -> None:
     assert "xend" in text
     assert not {"\x1b", "\u202e"} & set(text)
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_next_and_steps_fit_the_width_in_single_lines(width: int) -> None:
+    name = "void kernel<" + "float, " * 40 + ">"
+    changes = compared(1000, 1020) | {
+        "near_critical": NEAR.assign(
+            name=name, lane_name=name, slack_ns=123_456_789, duration_ns=123_456_789
+        ),
+        "second_causes": SECOND.assign(name=name, second=name, second_mechanism="stream wait event"),
+    }
+    changes["recurring"] = cast(pd.DataFrame, changes["recurring"]).assign(name=name)
+    text = printed(make_findings(**changes), width=width)
+    text = text[text.index("Nearly critical") :]
+    assert max(map(len, text.splitlines())) <= width
+    assert sum(line.startswith("  void kernel") for line in text.splitlines()) == 5
+    assert text.count("void kernel") == 6
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])

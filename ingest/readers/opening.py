@@ -1,0 +1,109 @@
+"""Reading the bytes of whatever a path names: a file, or a pipe that somebody writes to."""
+
+import errno
+import os
+import select
+import stat
+import time
+from pathlib import Path
+
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.store.errors import InputError
+
+PATIENCE_S = 10.0
+"""How long a pipe may be without anybody who writes to it."""
+_PIECE = 1 << 20
+_HINTS = {
+    errno.ENOENT: "check the spelling of the path",
+    errno.ELOOP: "the link leads back to itself; pass the file it should lead to",
+    errno.ENAMETOOLONG: "check the spelling of the path",
+}
+_REASONS = {errno.ENOENT: "does not exist"}
+
+
+def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Content of a file or pipe; `integrity` is told when it changes meanwhile.
+
+    Raises InputError when it cannot be read, is empty, or holds more than `limits.unpacked` bytes.
+    """
+    try:
+        # without O_NONBLOCK the mere opening of a pipe waits for a writer, for ever if need be
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refusal(path, error) from None
+    try:
+        before = os.fstat(descriptor)
+        data = _read(path, descriptor, before, limits)
+        after = os.fstat(descriptor)
+    except OSError as error:
+        raise _refusal(path, error) from None
+    finally:
+        os.close(descriptor)
+    if not data:
+        raise InputError(f"{path} is empty (0 bytes)", "record or copy the trace again")
+    if integrity is not None and stat.S_ISREG(before.st_mode):
+        changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+        message = f"the file changed while it was read; the {len(data)} bytes that were read count"
+        integrity.add("changed_while_read", "error", int(changed or len(data) != after.st_size), message)
+    return data
+
+
+def _read(path: Path, descriptor: int, found: os.stat_result, limits: Limits) -> bytes:
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{path} is a directory", "pass a trace file in it")
+    if stat.S_ISFIFO(found.st_mode):
+        return _read_pipe(path, descriptor, limits)
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is a device, not a file", "pass a trace file")
+    if found.st_size > limits.unpacked:
+        raise too_large(path, limits)
+    os.set_blocking(descriptor, True)
+    pieces = []
+    left = limits.unpacked + 1  # a file may grow while it is read
+    while left > 0 and (piece := os.read(descriptor, min(left, max(_PIECE, found.st_size)))):
+        pieces.append(piece)
+        left -= len(piece)
+    if left <= 0:
+        raise too_large(path, limits)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _read_pipe(path: Path, descriptor: int, limits: Limits) -> bytes:
+    """All that is written until the last writer closes; the first one has `PATIENCE_S` to come."""
+    # a pipe without a name, as the shell's <(…) makes, can get no writer later
+    give_up = time.monotonic() + (PATIENCE_S if os.path.exists(os.path.realpath(path)) else 0.0)
+    content = bytearray()
+    while True:
+        try:
+            piece = os.read(descriptor, _PIECE)
+        except BlockingIOError:  # somebody may still write
+            select.select([descriptor], [], [])
+            continue
+        content += piece
+        if len(content) > limits.unpacked:
+            raise too_large(path, limits)
+        if piece:
+            continue
+        if content:
+            return bytes(content)
+        if time.monotonic() >= give_up:
+            raise InputError(
+                f"{path} is a pipe that nobody writes to",
+                "start what writes the trace first, or pass a file",
+            )
+        time.sleep(0.05)
+
+
+def too_large(path: Path, limits: Limits) -> InputError:
+    """The error for a file with more text than `limits.unpacked`."""
+    return InputError(
+        f"{path} holds more than {limits.unpacked:,} bytes of text",
+        "record fewer steps, or raise the limit with --limit unpacked=SIZE if this machine has the memory",
+    )
+
+
+def _refusal(path: Path, error: OSError) -> InputError:
+    number = error.errno or 0
+    reason = _REASONS.get(number, f"cannot be read: {error.strerror}")
+    return InputError(f"{path} {reason}", _HINTS.get(number, "check its permissions"))

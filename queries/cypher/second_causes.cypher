@@ -1,0 +1,51 @@
+// How close a second cause comes to the one that started them, for the largest events of a window's path.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param limit INTEGER rows listed, 1..10000, default 10
+// @column name STRING name of the events
+// @column category STRING Kineto category
+// @column duration_ns INTEGER time on the path, ns
+// @column count INTEGER their starts on the path that have a second cause
+// @column margin_ns INTEGER? smallest of their margins: how much later the cause comes than the second-best, ns
+// @column cause STRING? name of the cause at that start
+// @column mechanism STRING? the rule that made its dependency
+// @column second STRING? name of the second-best cause there: it leads in once the cause is that much earlier
+// @column second_mechanism STRING? the rule that made its dependency
+// Order: duration, longest first, then name and category.
+// Empty when: the path holds gaps only.
+// Cost: reads the segments on the path once.
+
+// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
+// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
+MATCH (sink:Chain {run: $run, chain: $chain})
+MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
+WITH DISTINCT link
+MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
+WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
+UNWIND exits AS exit
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
+  AND s.kind = 'work' AND s.start_ns < s.end_ns
+WITH s,
+  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
+  CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns,
+  // The cause of what begins before the window is not in it.
+  CASE WHEN s.start_ns > $start_ns THEN s.margin_ns END AS margin_ns
+WITH s.name AS name, s.category AS category, sum(end_ns - start_ns) AS duration_ns,
+  count(margin_ns) AS count, min(margin_ns) AS margin_ns,
+  min(CASE WHEN margin_ns IS NOT NULL THEN [margin_ns, s.start_ns, elementId(s)] END) AS closest
+WITH name, category, duration_ns, count, margin_ns, closest
+ORDER BY duration_ns DESC, name, category LIMIT $limit
+OPTIONAL MATCH (s:Segment)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(before:Segment)
+WHERE elementId(s) = closest[2]
+// The binding cause, then the one that would have let it start last: lag_ns - gap_ns is that start's distance.
+WITH name, category, duration_ns, count, margin_ns, d, before
+ORDER BY d.binding DESC, d.lag_ns - d.gap_ns DESC, d.mechanism
+WITH name, category, duration_ns, count, margin_ns,
+  collect({name: before.name, mechanism: d.mechanism}) AS causes
+RETURN name, category, duration_ns, count, margin_ns,
+  causes[0].name AS cause, causes[0].mechanism AS mechanism,
+  causes[1].name AS second, causes[1].mechanism AS second_mechanism
+ORDER BY duration_ns DESC, name, category

@@ -1,0 +1,93 @@
+"""Every step's path, found for all steps at once: it is the path of the step's own window."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from graphs import stored
+
+from tracegraph.cli.main import main
+from tracegraph.queries import inventory, path, steps, windows
+from tracegraph.store.connection import Database
+from tracegraph.store.ddl import statements
+from tracegraph.store.workspace import Workspace
+
+TRACES = Path(__file__).parents[2] / "examples" / "traces"
+RUN = "tiny-steps"
+WINDOW = ("start_ns", "end_ns", "chain")
+KEYS = ["name", "category"]
+OVERLAPPING = """
+CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 300}),
+  (:Step {run: $run, rank: 0, number: 1, start_ns: 0, end_ns: 100, window_end_ns: 250}),
+  (:Step {run: $run, rank: 0, number: 2, start_ns: 100, end_ns: 200, window_end_ns: 210}),
+  (:Step {run: $run, rank: 0, number: 3, start_ns: 200, end_ns: 300, window_end_ns: 300}),
+  (:Lane {run: $run, lane: 0, kind: 'thread', name: 'main', matters: true}),
+  (:Lane {run: $run, lane: 1, kind: 'stream', name: 'stream', matters: true}),
+  (c0:Chain {chain: 0, start_ns: 0, end_ns: 300}), (c1:Chain {chain: 1, lane: 1, start_ns: 95, end_ns: 250}),
+  (c0)-[:LEADS_TO {at_ns: 90}]->(c1),
+  (a:Segment {name: 'A', category: 'cpu_op', source_index: 0, chain: 0, start_ns: 0, end_ns: 90})
+    -[:SEQUENTIAL $order]->
+  (b:Segment {name: 'B', category: 'cpu_op', source_index: 1, chain: 0, start_ns: 90, end_ns: 150})
+    -[:SEQUENTIAL $order]->
+  (:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', chain: 0, start_ns: 150, end_ns: 210})
+    -[:SEQUENTIAL $order]->
+  (:Segment {name: 'C', category: 'cpu_op', source_index: 2, chain: 0, start_ns: 210, end_ns: 240})
+    -[:SEQUENTIAL $order]->
+  (:Segment {name: 'ProfilerStep#3', category: 'user_annotation', source_index: 4, chain: 0,
+    start_ns: 240, end_ns: 300}),
+  (a)-[:INVOCATION {binding: true, gap_ns: 5, evidence: 'inferred', mechanism: 'launch'}]->
+  (:Segment {name: 'long', category: 'kernel', source_index: 3, chain: 1, lane: 1, start_ns: 95, end_ns: 250})
+"""
+"""GPU work of step 1 ends after step 2; that of step 2, begun inside an event, after step 3 began."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def indexes(database: Database) -> None:
+    for statement in statements():
+        database.write(statement)
+
+
+def test_windows_overlap_and_cut_segments(database: Database) -> None:
+    with stored(database, RUN, OVERLAPPING):
+        found = steps.step_hotspots(database, RUN)
+        _check_against_windows(database, RUN, found)
+        rows = steps.step_paths(database, RUN)
+    spent = {(row.number, row.name): (row.duration_ns, row.inferred_ns) for row in found.itertuples()}
+    assert spent == {
+        (1, "long"): (155, 155),
+        (1, "A"): (90, 0),
+        (1, "launch latency"): (5, 5),
+        (2, "untraced CPU time"): (60, 0),
+        (2, "B"): (50, 0),
+        (3, "ProfilerStep#3"): (60, 0),
+        (3, "C"): (30, 0),
+        (3, "untraced CPU time"): (10, 0),
+    }
+    shares = rows.set_index("number")
+    assert shares["gpu_share"].tolist() == [155 / 250, 0, 0]
+    assert shares["inferred_share"].tolist() == [160 / 250, 0, 0]
+    assert shares["untraced_share"].tolist() == [0, 0, 0.6]
+    assert shares["hotspot"].tolist() == ["long", "B", "ProfilerStep#3"]
+
+
+@pytest.mark.parametrize("trace", ["simulated_gpu", "train_small", "slow_loader", "two_threads"])
+def test_each_step_is_the_path_of_its_window(trace: str, workspace: Workspace, database: Database) -> None:
+    run = f"steps-{trace}"
+    file = TRACES / f"{trace}.json.gz"
+    assert main(["--workspace", str(workspace.root), "ingest", str(file), "--run", run]) == 0
+    assert _check_against_windows(database, run, steps.step_hotspots(database, run)) > 0
+
+
+def _check_against_windows(database: Database, run: str, found: pd.DataFrame) -> int:
+    """Compare with the path of every step's own window; returns the number of steps."""
+    numbers = inventory.steps(database, run)["number"].tolist()
+    for number in numbers:
+        window = windows.step_window(database, run, number).iloc[0]
+        rows = path.critical_path(database, run, *(int(window[name]) for name in WINDOW))
+        rows = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
+        expected = rows.groupby(KEYS)["duration_ns"].sum()
+        actual = found[found["number"] == number].groupby(KEYS)["duration_ns"].sum()
+        assert actual.to_dict() == expected.to_dict(), number
+        inferred = rows.loc[rows["evidence"].eq("inferred"), "duration_ns"].sum()
+        assert found.loc[found["number"] == number, "inferred_ns"].sum() <= inferred
+    return len(numbers)

@@ -1,0 +1,99 @@
+"""`tracegraph doctor FILE`: what cannot be relied on, without a database."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracegraph.cli.main import main
+from tracegraph.store import java
+
+EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": 1.5}'
+WHOLE = f"[{EVENT % 1.5}, {EVENT % 4.5}]"
+CUT = WHOLE[:-20]
+OTHER = '{"nodes": []}'
+
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "run_admin", pytest.fail)
+
+
+def doctor(tmp_path: Path, *arguments: object) -> int:
+    return main(["--workspace", str(tmp_path / "workspace"), "doctor", *map(str, arguments)])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "begin", "contains"),
+    [
+        (WHOLE, 0, "A report can stand for all of its time.", "2 events, 1 thread, 0 streams"),
+        (CUT, 0, "Not to be relied on: a report cannot stand for", "unknown share  json_cut"),
+    ],
+)
+def test_what_cannot_be_relied_on_comes_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, begin: str, contains: str
+) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    assert doctor(tmp_path, path) == code
+    out = capsys.readouterr().out
+    # the name may be longer than a line
+    assert begin in out[: out.index("It holds")]
+    assert contains in out
+
+
+def test_an_unusable_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(OTHER)
+    assert doctor(tmp_path, path) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "execution trace" in captured.err
+
+
+def test_several_files_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / name for name in ("whole.json", "cut.json", "other.json")]
+    for path, text in zip(paths, (WHOLE, CUT, OTHER), strict=True):
+        path.write_text(text)
+    assert doctor(tmp_path, *paths, "--format", "json") == 2
+    captured = capsys.readouterr()
+    rows = json.loads(captured.out)
+    assert [row["usable"] for row in rows] == [True, True, False]
+    assert rows[1]["findings"][0]["level"] == "error"
+    assert "1 of 3 files cannot be used" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "message"),
+    [
+        ("events=1", 2, "holds more than 1 entries"),
+        ("unpacked=1KiB", 0, ""),
+        ("unpacked=10", 2, "more than 10 bytes"),
+        ("threads=1_000", 0, ""),
+        ("colour=3", 2, "there is no limit 'colour'"),
+        ("events", 2, "--limit events is no limit"),
+        ("events=0", 2, "--limit events=0 is no limit"),
+        ("events=-1", 2, "--limit events=-1 is no limit"),
+        ("unpacked=3PB", 2, "--limit unpacked=3PB is no limit"),
+    ],
+)
+def test_limits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str, code: int, message: str
+) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(WHOLE)
+    assert doctor(tmp_path, path, "--limit", limit) == code
+    assert message in capsys.readouterr().err
+
+
+def test_hostile_names_stay_on_their_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a\nb\x1b[31m\u202e[bold]<b>.json"
+    path.write_text(WHOLE.replace('"a"', '"\\u001b[31m\\n\u202e[bold]"').replace("1.5}", "-1}"))
+    assert doctor(tmp_path, path) == 2
+    assert doctor(tmp_path, path, path) == 2
+    captured = capsys.readouterr()
+    for text in (captured.out, captured.err):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[bold]<b>" in text.replace("\n", "")

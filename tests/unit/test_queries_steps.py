@@ -1,0 +1,56 @@
+"""Steps compared with each other, and what recurs on their paths."""
+
+import pandas as pd
+import pytest
+
+from tracegraph.queries.steps import (
+    RECURRING_COLUMNS,
+    STEP_COLUMNS,
+    describe_steps,
+    find_recurring,
+)
+
+NOTHING = pd.DataFrame(
+    columns=["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
+).astype({"on_gpu": bool, "duration_ns": "int64", "inferred_ns": "int64"})
+
+
+def steps_of(*lengths: int) -> pd.DataFrame:
+    """Steps of these lengths that begin at 0."""
+    numbers = range(len(lengths))
+    return pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "outliers", "typical"),
+    [
+        ([100, 102, 98, 101, 180], [4], 3),
+        ([100, 102, 98, 101, 107], [4], 3),
+        ([100, 102, 98, 101, 105], [], 3),
+        ([20, 102, 98, 101, 100], [0], 4),
+        ([100, 100, 100, 500], [], 0),
+        ([100, 110], [], 0),
+        ([7], [], 0),
+    ],
+)
+def test_outliers_and_the_typical_step(lengths: list[int], outliers: list[int], typical: int) -> None:
+    rows = describe_steps(steps_of(*lengths), NOTHING)
+    assert rows.loc[rows["outlier"], "number"].tolist() == outliers
+    assert rows.loc[rows["typical"], "number"].tolist() == [typical]
+
+
+def test_no_steps() -> None:
+    assert list(describe_steps(steps_of(), NOTHING)) == [column.name for column in STEP_COLUMNS]
+    recurring = find_recurring(NOTHING)
+    assert recurring.empty
+    assert list(recurring) == [column.name for column in RECURRING_COLUMNS]
+
+
+def test_annotations_of_steps_recur_as_one_name() -> None:
+    rows = [(0, n, f"ProfilerStep#{n}", "user_annotation", False, 10 * n, 0) for n in (1, 2, 3)]
+    rows += [(0, 3, "aten::mm", "cpu_op", False, 30, 0)]
+    found = find_recurring(pd.DataFrame(rows, columns=NOTHING.columns)).set_index("name")
+    assert found.loc["ProfilerStep#", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [3, 20, 10, 30]
+    assert found.loc["ProfilerStep#", "std_ns"] == pytest.approx((200 / 3) ** 0.5)
+    assert found.loc["ProfilerStep#", "mean_share"] == pytest.approx((1 + 1 + 0.5) / 3)
+    assert found.loc["aten::mm", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [1, 10, 0, 30]
