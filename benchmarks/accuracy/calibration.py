@@ -93,9 +93,9 @@ def _describe(model: Model, edge: int) -> tuple[str, str, float]:
 def _is_right(model: Model, edge: int, entry: TrueStart, lanes: Sequence[tuple[str, str]]) -> bool:
     segments, cause = model.segments, int(model.dependencies.cause[edge])
     if segments.on_thread[cause]:
-        return lanes[segments.lane[cause]] == entry.cause_lane
+        return lanes[int(segments.lane[cause])] == entry.cause_lane
     event = int(segments.event[cause])
-    return event >= 0 and int(model.events.source_index[event]) == entry.cause
+    return event >= 0 and bool(model.events.source_index[event] == entry.cause)
 
 
 def describe_calibration(edges: pd.DataFrame) -> str:

@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.accuracy.sets import OracleSet, Row, Scorer, read_json
+from tracegraph.cli.findings import NEAR_TIE_NS
 
 GOOD = 0.999
 """Recall and overlap from which a set counts as right."""
-NEAR_TIE_NS = 1000
-"""A margin between two causes up to which the output counts as a report of a near-tie."""
 _ROUNDING_NS = 2000
 _SCORES = ("total", "tiling", "recall", "precision", "overlap", "pointwise")
 

@@ -9,6 +9,7 @@ from tracegraph.ingest.model import Model
 
 _NAMED = 3
 _WIDTH = 48
+_SHOWN = 0.005
 
 
 def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
@@ -41,9 +42,9 @@ class _Stretches:
 
     def overlap(self, start: Ints, end: Ints) -> Ints:
         """How much of each given stretch lies in these, ns."""
-        before = (np.interp(at, self.bounds, self.passed) for at in (start, end))
-        first, last = (np.rint(value).astype(np.int64) for value in before)
-        return last - first
+        first, last = (np.interp(at, self.bounds, self.passed) for at in (start, end))
+        lengths: Ints = np.rint(last - first).astype(np.int64)
+        return lengths
 
     @property
     def total(self) -> int:
@@ -71,12 +72,12 @@ def _threads(model: Model, within: _Stretches) -> list[str]:
     for lane in np.flatnonzero(lanes.is_thread & lanes.matters).tolist():
         mine = segments.lane == lane
         named = mine & (segments.event >= 0)
-        shares = (
-            pd.Series(inside[named]).groupby(model.events.name[segments.event[named]]).sum() / within.total
-        )
+        by_name = pd.Series(inside[named]).groupby(model.events.name[segments.event[named]]).sum()
         idle = inside[mine & ~named].sum() / within.total
         name = f"Thread {lanes.frame['tid'].iloc[lane]}"
-        sentences.append(f"{name}: no event open {idle:.2f}, {_shares(shares.nlargest(_NAMED))}.")
+        sentences.append(
+            f"{name}: no event open {idle:.2f}, {_shares((by_name / within.total).nlargest(_NAMED))}."
+        )
     return sentences[:_NAMED]
 
 
@@ -102,6 +103,5 @@ def _at(count: int, positions: Ints) -> Flags:
 
 
 def _shares(shares: "pd.Series[float]") -> str:
-    return ", ".join(
-        f"{label(str(name), _WIDTH)} {share:.2f}" for name, share in shares.items() if share >= 0.005
-    )
+    named = shares[shares >= _SHOWN].items()
+    return ", ".join(f"{label(str(name), _WIDTH)} {share:.2f}" for name, share in named)

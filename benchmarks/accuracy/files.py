@@ -6,22 +6,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.accuracy.compare import NEAR_TIE_NS
 from benchmarks.accuracy.evidence import describe_unknown
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
+from tracegraph.cli.findings import NEAR_TIE_NS
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.path_rows import path_rows
 from tracegraph.store.errors import InputError
 
 MUCH_UNKNOWN = 0.08
+_SHOWN = 0.0005
 _SUFFIXES = (".json", ".json.gz")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One file: shares of the path's length, its findings, and facts about its unknown time if that is much."""
+    """One file: shares of the path's length, its findings, and facts where much is unknown."""
 
     name: str
     length_ns: int
@@ -86,18 +87,8 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
     """Markdown: the table of all files, those that cannot be read, and the facts where much is unknown."""
     read = [item for item in measured if isinstance(item, Measured)]
     refused = [[item.name, item.reason] for item in measured if isinstance(item, Refused)]
-    columns = [
-        "file",
-        "length",
-        "events",
-        "unknown",
-        "untraced",
-        "both",
-        "other gaps",
-        "inferred",
-        "near-ties",
-    ]
-    parts = [table([*columns, "errors, warnings"], map(_row, read))]
+    columns = ["file", "length", "events", "unknown", "untraced", "unknown + untraced", "other gaps"]
+    parts = [table([*columns, "inferred", "near-ties", "errors, warnings"], map(_row, read))]
     if refused:
         parts.append("Not read:\n\n" + table(["file", "why"], refused))
     parts += [f"**{item.name}**, unknown {item.unknown:.3f}. {item.facts}" for item in read if item.facts]
@@ -105,9 +96,8 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
 
 
 def _row(item: Measured) -> list[str]:
-    others = [
-        f"{name} {share:.3f}" for name, share in item.gaps.items() if name != "unknown" and share >= 5e-4
-    ]
+    named = item.gaps.drop("unknown", errors="ignore")
+    others = [f"{name} {share:.3f}" for name, share in named.items() if share >= _SHOWN]
     shares = [1 - item.gaps.sum(), item.unknown, item.untraced, item.unknown + item.untraced]
     return [
         item.name,
