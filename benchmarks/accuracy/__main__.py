@@ -12,13 +12,14 @@ import pandas as pd
 from benchmarks.accuracy.ablation import ablate, describe_ablation
 from benchmarks.accuracy.calibration import describe_calibration, judge
 from benchmarks.accuracy.files import describe_files, kineto_files, measure
-from benchmarks.accuracy.markdown import write_block
+from benchmarks.accuracy.markdown import find_block
 from benchmarks.accuracy.paths import one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS, Oracle, find_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
+THROUGH = {"cli": "as `tracegraph report` wrote it", "columns": "taken from the columns in memory"}
 Command = Callable[..., None]
 _Item = TypeVar("_Item")
 _PATH = click.Path(path_type=Path)
@@ -65,7 +66,7 @@ _document = click.option(
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Sets scored at a time.")
 @click.option(
     "--through",
-    type=click.Choice(["cli", "columns"]),
+    type=click.Choice(list(THROUGH)),
     default="cli",
     show_default=True,
     help="The whole way through `tracegraph report` and the database, or the columns alone.",
@@ -86,11 +87,12 @@ def scores(
     document: Path,
 ) -> None:
     """Score the paths of the simulated scenarios against their known truth."""
+    block = find_block(document, "scores")
     with _oracle(oracle_folder, folder) as oracle:
         sets = oracle.matrix(mixes or list(SCENARIOS), VARIANTS, seeds, events)
         with _path_finder(through, oracle.place) as find_path:
             results = list(_counted(score_all(oracle, sets, find_path, jobs=jobs), len(sets)))
-    write_block(document, "scores", describe_scores(results))
+    block.write(describe_scores(results, THROUGH[through]))
 
 
 @main.command()
@@ -101,10 +103,11 @@ def scores(
 @_document
 def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path) -> None:
     """Score the same sets with each rule of the causal model left out."""
+    block = find_block(document, "ablation")
     with _oracle(oracle_folder, folder) as oracle:
         sets = oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
         results = list(_counted(ablate(oracle, sets), len(sets)))
-    write_block(document, "ablation", describe_ablation(results))
+    block.write(describe_ablation(results))
 
 
 @main.command()
@@ -117,12 +120,13 @@ def calibration(
     *, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path
 ) -> None:
     """Compare confidence with the share of edges that are true: random lags, no cuda_sync rows."""
+    block = find_block(document, "calibration")
     tables = []
     with _oracle(oracle_folder, folder) as oracle:
         for one in _counted(sets := oracle.matrix(list(SCENARIOS), [VARIANTS[-1]], seeds, events), len(sets)):
             with oracle.made(one):
                 tables.append(judge(one))
-    write_block(document, "calibration", describe_calibration(pd.concat(tables)))
+    block.write(describe_calibration(pd.concat(tables)))
 
 
 @main.command()
@@ -136,11 +140,12 @@ def calibration(
 @_document
 def files(*, folder: Path, document: Path) -> None:
     """Measure what the path of every real file consists of."""
+    block = find_block(document, "files")
     paths = kineto_files(folder)
     if not paths:
         raise click.ClickException(f"{folder} holds no Kineto file; name the folder with --traces")
     measured = list(_counted((measure(folder, path) for path in paths), len(paths)))
-    write_block(document, "files", describe_files(measured))
+    block.write(describe_files(measured))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,11 +20,23 @@ def _cell(value: object) -> str:
     return visible(str(value)).replace("|", "\\|").replace("<", "&lt;")
 
 
-def write_block(document: Path, name: str, text: str) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->` in `document`."""
-    before = document.read_text(encoding="utf-8")
-    block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    after, found = block.subn(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", before)
-    if not found:
+@dataclass(frozen=True)
+class Block:
+    """What stands between `<!-- name -->` and `<!-- /name -->` in a document."""
+
+    document: Path
+    pattern: re.Pattern[str]
+
+    def write(self, text: str) -> None:
+        """Replace it by `text`."""
+        before = self.document.read_text(encoding="utf-8")
+        after = self.pattern.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", before)
+        self.document.write_text(after, encoding="utf-8")
+
+
+def find_block(document: Path, name: str) -> Block:
+    """The block of a document; ends the command with one line where it has none."""
+    block = Block(document, re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL))
+    if not document.exists() or not block.pattern.search(document.read_text(encoding="utf-8")):
         raise click.ClickException(f"{document} has no block <!-- {name} --> … <!-- /{name} -->")
-    document.write_text(after, encoding="utf-8")
+    return block

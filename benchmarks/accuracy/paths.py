@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
 
 import pandas as pd
 
@@ -50,11 +51,14 @@ class CommandLine:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def path(self, trace: Path) -> pd.DataFrame:
-        """The rows that `tracegraph report` writes, as `path_in_columns` gives them; the run is deleted."""
-        output = self.workspace / "reports" / trace.stem
-        self.run("report", trace, "-o", output, "--name", trace.stem)
+        """The rows that `tracegraph report` writes, as `path_in_columns` gives them.
+
+        Every thread replaces the run that it stored before, so that the database stays small.
+        """
+        run = f"accuracy-{get_ident()}"
+        output = self.workspace / run
+        self.run("report", trace, "-o", output, "--run", run)
         rows = pd.read_csv(output / "critical_path.csv", dtype=_NULLABLE)
-        self.run("runs", "delete", trace.stem)
         shutil.rmtree(output)
         return rows.assign(source_index=rows["source_index"].fillna(-1))[_COLUMNS]
 

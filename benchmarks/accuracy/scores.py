@@ -29,9 +29,15 @@ def score_all(
         yield from pool.map(score, sets)
 
 
-def describe_scores(results: list[Result]) -> str:
+def describe_scores(results: list[Result], through: str) -> str:
     """Markdown: what was reached in all, the table of the scenarios, and the list of the misses."""
-    parts = [*(_in_one_line(results, jitter=jitter) for jitter in (False, True)), "", _by_scenario(results)]
+    parts = [
+        f"{len(results)} sets of {results[0].of.events:,} events, each path {through}:",
+        "",
+        *(_in_one_line(results, jitter=jitter) for jitter in (False, True)),
+        "",
+        _by_scenario(results),
+    ]
     misses = [result for result in results if result.least < GOOD]
     if misses:
         parts += ["", f"Every set below {GOOD}:", "", _list_misses(misses)]
