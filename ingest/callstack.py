@@ -67,7 +67,7 @@ class _Builder:
                 cursor = start
             parent = stack[-1][1] if stack else -1
             if stack and stack[-1][0] < end:
-                parent = self._outlived(stack, event, start, end)
+                parent = self._outlived(stack, event, end)
             parents.append(parent)
             if end > start:
                 stack.append((end, event))
@@ -79,13 +79,14 @@ class _Builder:
         self.parent[order] = parents
         self.lane.append(np.full(len(self.start) - before, lane, dtype=np.int64))
 
-    def _outlived(self, stack: list[tuple[int, int]], event: int, start: int, end: int) -> int:
-        # Those that ended below a longer one are dropped here, else a long row of overlaps is searched again.
-        stack[:] = [entry for entry in stack if entry[0] > start]
+    def _outlived(self, stack: list[tuple[int, int]], event: int, end: int) -> int:
         self.overruns += 1
         if self.first_overrun < 0:
             self.first_overrun = event
-        return next((outer for stop, outer in reversed(stack) if stop >= end), -1)
+        # What ends before a younger one is never the innermost again.
+        while stack and stack[-1][0] < end:
+            stack.pop()
+        return stack[-1][1] if stack else -1
 
 
 def nest(events: Events) -> CallStack:

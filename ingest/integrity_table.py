@@ -47,8 +47,8 @@ def _limits() -> Iterator[str]:
     yield "|---|---|---|"
     for field in fields(DEFAULT_LIMITS):
         yield f"| `{field.name}` | {getattr(DEFAULT_LIMITS, field.name):,} | {_LIMITS[field.name]} |"
-    yield "\nAn entry may be nested as deep as Python's decoder goes (about a thousand levels); a deeper one is"
-    yield "skipped and counted as `event_broken`. A pipe that nobody writes to for ten seconds is refused."
+    yield "\nAn entry may be nested as deep as Python's decoder goes, about a thousand levels; a deeper one"
+    yield "is skipped and counted as `event_broken`. A pipe that nobody writes to for ten seconds is refused."
 
 
 if __name__ == "__main__":

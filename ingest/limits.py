@@ -11,7 +11,7 @@ class Limits:
     """Bytes of its text, after unpacking."""
     events: int = 20_000_000
     """Entries of its list."""
-    threads: int = 10_000
+    threads: int = 2_000
     """Threads and streams with events."""
     text: int = 65_536
     """Characters of one name or other text; what is longer is cut and counted."""

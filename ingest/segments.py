@@ -133,14 +133,14 @@ def build_segments(
     inside = (cut_time > window.start) & (cut_time < window.end)
     piece_keys = keys.of(lane, start)
     bounds = np.sort(np.concatenate([piece_keys, keys.of(cut_lane[inside], cut_time[inside])]))
-    bounds = bounds[np.append(True, bounds[1:] != bounds[:-1])]
+    bounds = bounds[np.append(True, bounds[1:] != bounds[:-1])[: len(bounds)]]
     piece = np.searchsorted(piece_keys, bounds, "right") - 1
     seg_lane, seg_start, seg_event = (
         lane[piece],
         bounds - lane[piece] * keys.stride + window.start,
         event[piece],
     )
-    is_last = np.append(piece[1:] != piece[:-1], True)
+    is_last = np.append(piece[1:] != piece[:-1], True)[: len(piece)]
     seg_end = np.where(is_last, end[piece], np.append(seg_start[1:], 0))
     kind = np.where(seg_event < 0, GAP, WORK)
     gap_name = np.full(len(seg_start), _UNTRACED, dtype=np.int64)

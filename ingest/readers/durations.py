@@ -64,9 +64,17 @@ class _Shapes(dict[bytes, str | None]):
     """Compact text of each distinct list of shapes."""
 
     def __missing__(self, raw: bytes) -> str | None:
-        text = None if raw == b"null" else msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
-        self[raw] = text
+        text = self[raw] = _compact(raw)
         return text
+
+
+def _compact(raw: bytes) -> str | None:
+    if raw == b"null":
+        return None
+    try:
+        return msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
+    except (msgspec.MsgspecError, RecursionError):
+        return None  # half a surrogate pair, say, which the decoder lets pass and the formatter does not
 
 
 class DurationCollector:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from tracegraph.ingest.integrity import Integrity
@@ -27,7 +28,7 @@ def _stated() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in (ROOT / "ingest").rglob("*.py"):
         for texts in _texts(path):
-            for code, level in zip(texts, texts[1:], strict=False):
+            for code, level in pairwise(texts):
                 if code not in (None, *LEVELS) and level in LEVELS:
                     found.setdefault(code, set()).add(level)
     return found
