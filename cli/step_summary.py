@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-_MAD_TO_SIGMA = 1.4826
+from tracegraph.queries.steps import spread_of
+
 _LEAST_STEPS = 2
 
 
@@ -30,11 +31,10 @@ def summarise_steps(paths: pd.DataFrame) -> StepSummary | None:
     if len(paths) < _LEAST_STEPS:
         return None
     lengths = paths["length_ns"]
-    median = lengths.median()
     return StepSummary(
         count=len(paths),
-        median_ns=round(median),
-        spread_ns=round(_MAD_TO_SIGMA * (lengths - median).abs().median()),
+        median_ns=round(lengths.median()),
+        spread_ns=round(spread_of(lengths)),
         shortest_ns=int(lengths.min()),
         longest_ns=int(lengths.max()),
         typical=int(paths.loc[paths["typical"], "number"].iloc[0]),

@@ -1,34 +1,14 @@
-"""From edges between ports to the graph of segments: binding causes, margins, chains, slack and the path."""
+"""From edges between ports to the graph of segments: binding causes, margins, chains and the path."""
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.choice import Candidates, Dependencies, choose
 from tracegraph.ingest.dependencies.edges import CODE, Edges
-from tracegraph.ingest.events import NONE, Flags, Ints, Lanes
+from tracegraph.ingest.events import Flags, Ints, Lanes
 from tracegraph.ingest.rows import select_rows
 from tracegraph.ingest.segments import Keys, Segments, Window
-
-
-@dataclass(frozen=True)
-class Dependencies:
-    """Dependencies between segments, sorted by (effect, cause, mechanism); `binding` explains the start.
-
-    `gap`: effect.start - cause.completion; `lag`: what a replay uses. ns.
-    """
-
-    cause: Ints
-    effect: Ints
-    mechanism: Ints
-    recorded: Flags
-    confidence: npt.NDArray[np.float64]
-    gap: Ints
-    lag: Ints
-    binding: Flags
-
-    def __len__(self) -> int:
-        return len(self.cause)
 
 
 @dataclass(frozen=True)
@@ -87,71 +67,20 @@ def _queue_starts(segments: Segments, reached: Ints) -> tuple[Ints, Ints]:
 
 
 def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies, Binding]:
-    """Choose for every segment the cause that explains its start: the latest arrival.
-
-    Ties go by the order of the rules in `MECHANISMS`.
-    """
+    """Choose for every segment the cause that explains its start: see `choose`."""
     cause, effect, edges = _resolve(edges, segments, window)
     inner_cause, inner_effect, inner_code = _inner_edges(segments, effect)
     is_order = inner_code == CODE["program order"]
-    arrival = np.concatenate([edges.arrival, segments.completion[inner_cause]])
-    found = Dependencies(
+    candidates = Candidates(
         cause=np.concatenate([cause, inner_cause]),
         effect=np.concatenate([effect, inner_effect]),
         mechanism=np.concatenate([edges.mechanism, inner_code]),
         recorded=np.concatenate([edges.recorded, is_order]),
         confidence=np.concatenate([edges.confidence, np.where(is_order, 1.0, 0.5)]),
-        gap=np.empty(0, dtype=np.int64),
-        lag=np.empty(0, dtype=np.int64),
-        binding=np.empty(0, dtype=bool),
+        arrival=np.concatenate([edges.arrival, segments.completion[inner_cause]]),
     )
-    return _choose(segments, found, arrival)
-
-
-def _choose(segments: Segments, found: Dependencies, arrival: Ints) -> tuple[Dependencies, Binding]:
-    order = np.lexsort((found.mechanism, found.cause, found.effect))
-    first = np.ones(len(order), dtype=bool)
-    for column in (found.cause, found.effect, found.mechanism):
-        first[1:] &= column[order][1:] == column[order][:-1]
-    first[1:] = ~first[1:]
-    first[:1] = True
-    order = order[first]
-    cause, effect = found.cause[order], found.effect[order]
-    gap = segments.start[effect] - segments.completion[cause]
-    position = np.empty(len(segments), dtype=np.int64)
-    position[_causal_order(segments)] = np.arange(len(segments))
-    possible = (gap >= 0) & (position[cause] < position[effect])
-    order, cause, effect, gap = order[possible], cause[possible], effect[possible], gap[possible]
-    arrival = np.maximum(arrival[order], segments.completion[cause])
-    mechanism = found.mechanism[order]
-    best_first = np.lexsort((cause, mechanism, -arrival, effect))
-    ranked = effect[best_first]
-    is_best = np.append(True, ranked[1:] != ranked[:-1]) if len(ranked) else np.empty(0, dtype=bool)
-    is_second = np.append(False, is_best[:-1]) & ~is_best
-    binding = np.zeros(len(order), dtype=bool)
-    binding[best_first[is_best]] = True
-    edge = np.full(len(segments), -1, dtype=np.int64)
-    edge[effect[binding]] = np.flatnonzero(binding)
-    margin = np.full(len(segments), NONE, dtype=np.int64)
-    second = best_first[is_second]
-    margin[effect[second]] = arrival[edge[effect[second]]] - arrival[second]
-    usual = np.clip(arrival - segments.completion[cause], 0, None)
-    dependencies = Dependencies(
-        cause=cause,
-        effect=effect,
-        mechanism=mechanism,
-        recorded=found.recorded[order],
-        confidence=found.confidence[order],
-        gap=gap,
-        lag=np.where(binding, gap, np.minimum(gap, usual)),
-        binding=binding,
-    )
-    return dependencies, Binding(edge, margin, _chains(segments, dependencies, edge))
-
-
-def _causal_order(segments: Segments) -> Ints:
-    """The segments in an order that all dependencies follow; of those starting together, empty ones first."""
-    return np.lexsort((segments.end, segments.start))
+    found, edge, margin = choose(segments, candidates)
+    return found, Binding(edge, margin, _chains(segments, found, edge))
 
 
 def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
@@ -189,22 +118,3 @@ def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink:
         before = cause[edge[at]]
         within_chain = chain[before] == chain[at]
         at = before
-
-
-def find_slack(segments: Segments, dependencies: Dependencies, window: Window) -> Ints:
-    """By how much each segment's completion may move before the window gets longer: a backward pass, ns.
-
-    latest(s) = min over its effects of latest(e) - work(e) - lag(s, e), the window's end without effects.
-    """
-    by_cause = np.argsort(dependencies.cause, kind="stable")
-    begin = np.searchsorted(dependencies.cause[by_cause], np.arange(len(segments) + 1)).tolist()
-    effect, lag = dependencies.effect[by_cause].tolist(), dependencies.lag[by_cause].tolist()
-    work = segments.work.tolist()
-    latest = [window.end] * len(segments)
-    for at in _causal_order(segments)[::-1].tolist():
-        low, high = begin[at], begin[at + 1]
-        if low < high:
-            latest[at] = min(
-                latest[e] - work[e] - g for e, g in zip(effect[low:high], lag[low:high], strict=True)
-            )
-    return np.array(latest, dtype=np.int64) - segments.completion

@@ -1,5 +1,7 @@
 """The events of one rank as numpy arrays with their lanes: what the causal model works on."""
 
+import json
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +36,7 @@ class Events:
     forward_thread: Ints
     wait_on_stream: Ints
     wait_on_record: Ints
+    elements: Ints
     is_gpu: Flags
     on_thread: Flags
 
@@ -76,6 +79,27 @@ def _texts(table: pa.Table, column: str) -> Texts:
     return texts
 
 
+def _elements(table: pa.Table, category: Texts) -> Ints:
+    """Elements of collectives as stated, of other annotations those of all inputs together."""
+    stated = _numbers(table, "elements").copy()
+    chosen = np.flatnonzero((stated == NONE) & (category == "user_annotation"))
+    shapes = _texts(table.select(["shapes"]).take(chosen), "shapes") if len(chosen) else chosen
+    for at, text in zip(chosen.tolist(), shapes.tolist(), strict=True):
+        if text:
+            stated[at] = _count_elements(str(text))
+    return stated
+
+
+def _count_elements(shapes: str) -> int:
+    """Elements of all tensors in "Input Dims", `NONE` where it is no list of lists of small numbers."""
+    try:
+        sizes = json.loads(shapes)
+        total = sum(math.prod(size) for size in sizes if isinstance(size, list) and size)
+    except (TypeError, ValueError, RecursionError):
+        return NONE
+    return total if isinstance(total, int) and 0 <= total < 1 << 53 else NONE
+
+
 def _sort_key(text: str) -> tuple[int, int, str]:
     return (0, int(text), "") if text.isascii() and text.isdigit() and len(text) < 19 else (1, 0, text)
 
@@ -113,6 +137,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         forward_thread=_numbers(table, "forward_thread"),
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
+        elements=_elements(table, category),
         is_gpu=is_gpu,
         on_thread=on_thread,
     )

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.dependencies.edges import GAP_NAMES
 from tracegraph.ingest.events import Ints
 from tracegraph.ingest.graph_columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.model import Model
-from tracegraph.ingest.segments import GAP_NAMES, KINDS, WORK
+from tracegraph.ingest.segments import KINDS, WORK
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store import schema
 

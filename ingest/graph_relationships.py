@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.binding import Dependencies
-from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.choice import Dependencies
+from tracegraph.ingest.dependencies.edges import GAP_NAMES, GAP_OF_MECHANISM, MECHANISMS
 from tracegraph.ingest.events import Flags, Ints
 from tracegraph.ingest.graph_columns import SegmentNodes, make_table
 from tracegraph.ingest.model import Model
@@ -35,10 +35,18 @@ def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
             "start": nodes.node[found.cause[chosen]],
             "end": nodes.node[found.effect[chosen]],
             **_edge_columns(found, chosen),
+            "gap_name": _unusual_names(model, chosen),
             "binding": found.binding[chosen],
         }
         tables[kind] = make_table(columns, _properties(kind), int(chosen.sum()))
     return tables
+
+
+def _unusual_names(model: Model, chosen: Flags) -> pa.Array:
+    """The names of gaps that are not what their mechanism says, null for all others."""
+    usual = GAP_OF_MECHANISM[model.dependencies.mechanism[chosen]]
+    name = model.gap_name[chosen]
+    return pa.array(np.array(GAP_NAMES, dtype=object)[name], type=pa.string(), mask=name == usual)
 
 
 def _properties(relationship: str) -> tuple[schema.Property, ...]:

@@ -47,10 +47,15 @@ def match_launches(events: Events) -> Launches:
     last = np.searchsorted(ids, events.correlation[work], "right")
     found = last > first
     launched_by[work[found]] = calls[first[found]]
-    for i in np.flatnonzero(last - first > 1):
-        same = calls[first[i] : last[i]]
-        earlier = same[events.start[same] <= events.start[work[i]]]
-        launched_by[work[i]] = earlier[-1] if len(earlier) else same[0]
+    shared = last - first > 1
+    if shared.any():
+        # (correlation, start) of calls and work as one sortable number: ranks, since the numbers may be large
+        times = np.unique(events.start[calls])
+        group = np.searchsorted(ids, ids, "left") * (len(times) + 1)
+        own = first[shared] * (len(times) + 1)
+        until = own + np.searchsorted(times, events.start[work[shared]], "right")
+        before = np.searchsorted(group + np.searchsorted(times, events.start[calls]), until, "left") - 1
+        launched_by[work[shared]] = calls[np.maximum(before, first[shared])]
     return Launches(launched_by)
 
 

@@ -1,93 +1,82 @@
 """The causal model of one rank: from its events to segments, dependencies and the critical path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-import numpy as np
-
-from tracegraph.ingest.binding import Binding, Dependencies, bind, find_sink, find_slack, walk
-from tracegraph.ingest.callstack import CallStack, nest
-from tracegraph.ingest.clock import gpu_clock_offset
-from tracegraph.ingest.dependencies.cross_thread import autograd
-from tracegraph.ingest.dependencies.invocation import invocation
-from tracegraph.ingest.dependencies.resume import resume
-from tracegraph.ingest.dependencies.sequential import stream_order
-from tracegraph.ingest.dependencies.stream_waits import stream_edges
-from tracegraph.ingest.dependencies.synchronization import (
-    find_host_waits,
-    find_sync_rows,
-    host_edges,
-)
+from tracegraph.ingest.basis import Basis, find_basis
+from tracegraph.ingest.binding import Binding, bind, find_sink, walk
+from tracegraph.ingest.callstack import CallStack
+from tracegraph.ingest.choice import Dependencies
+from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.gaps import name_gaps
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.launches import Launches, match_launches, measure_lags, order_streams
-from tracegraph.ingest.rows import join_rows
-from tracegraph.ingest.segments import Segments, Window, build_segments, find_window
-from tracegraph.ingest.steps import Steps, find_steps
+from tracegraph.ingest.launches import Launches
+from tracegraph.ingest.policies import EVIDENCE, find_edges
+from tracegraph.ingest.replay import Replay
+from tracegraph.ingest.segments import Segments, Window, build_segments
+from tracegraph.ingest.steps import Steps
 
 
 @dataclass(frozen=True)
-class Model:
-    """All that is known about one rank; `events` are on the CPU's clock."""
+class Solution:
+    """A causal graph and its critical path; `gap_name`: of each dependency, position in `edges.GAP_NAMES`."""
 
     events: Events
     lanes: Lanes
-    stack: CallStack
-    launches: Launches
-    steps: Steps
     window: Window
     segments: Segments
     dependencies: Dependencies
+    gap_name: Ints
     binding: Binding
-    slack: Ints
     on_path: Flags
     sink: int
+
+
+@dataclass(frozen=True)
+class Model(Solution):
+    """All that is known about one rank; `events` are on the CPU's clock."""
+
+    stack: CallStack
+    launches: Launches
+    steps: Steps
+    slack: Ints
     clock_offset_ns: int
+    cross_thread: str
+    basis: Basis
 
 
-def build_model(events: Events, lanes: Lanes, integrity: Integrity) -> Model:
-    """Apply the rules of the causal model, in their order: clocks first, then dependencies, then binding."""
-    stack = nest(events)
-    launches = match_launches(events)
-    streams = order_streams(events, launches)
-    rows = find_sync_rows(events)
-    host_waits = find_host_waits(events, launches, streams, rows)
-    offset = gpu_clock_offset(events, launches, host_waits, integrity)
-    if offset:
-        # What a call can have waited for depends on the clock.
-        events = events.shift_gpu(offset)
-        host_waits = find_host_waits(events, launches, streams, rows)
-    lags = measure_lags(events, launches, streams, len(lanes.frame))
-    steps = find_steps(events, launches)
-    window = find_window(events, lanes)
-    host, held = host_edges(events, host_waits, launches)
-    threads, handed = autograd(events, stack, window.end)
-    resumed, paused = resume(events, stack, lanes, (threads.effect_lane, threads.effect_time))
-    edges = join_rows(
-        [
-            invocation(events, launches, lags),
-            stream_order(events, streams, lags),
-            stream_edges(events, launches, streams, rows, lags),
-            host,
-            threads,
-            resumed,
-        ]
+def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
+    """Cut the threads at the ports of the edges, choose what explains every start, and walk the path."""
+    segments = build_segments(
+        basis.events, basis.stack, basis.lanes, basis.window, edges, waits, basis.steps.cuts
     )
-    cuts = np.tile(steps.lane, 2), np.concatenate([steps.start, steps.end])
-    segments = build_segments(events, stack, lanes, window, edges, join_rows([held, handed, paused]), cuts)
-    dependencies, binding = bind(segments, edges, window)
-    sink = find_sink(segments, window, lanes)
-    return Model(
-        events=events,
-        lanes=lanes,
-        stack=stack,
-        launches=launches,
-        steps=steps,
-        window=window,
+    dependencies, binding = bind(segments, edges, basis.window)
+    sink = find_sink(segments, basis.window, basis.lanes)
+    return Solution(
+        events=basis.events,
+        lanes=basis.lanes,
+        window=basis.window,
         segments=segments,
         dependencies=dependencies,
+        gap_name=name_gaps(basis.events, basis.launches, segments, dependencies),
         binding=binding,
-        slack=find_slack(segments, dependencies, window),
         on_path=walk(segments, dependencies, binding, sink),
         sink=sink,
-        clock_offset_ns=offset,
+    )
+
+
+def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
+    """Apply the rules of the causal model; `cross_thread` is one of `policies.POLICIES`."""
+    basis = find_basis(events, lanes, integrity)
+    solution = solve(basis, *find_edges(basis, cross_thread))
+    replay = Replay(solution.segments, solution.dependencies, solution.window)
+    return Model(
+        **{field.name: getattr(solution, field.name) for field in fields(Solution)},
+        stack=basis.stack,
+        launches=basis.launches,
+        steps=basis.steps,
+        slack=replay.slack(),
+        clock_offset_ns=basis.clock_offset_ns,
+        cross_thread=cross_thread,
+        basis=basis,
     )

@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_NAMES, MECHANISMS
 from tracegraph.ingest.events import NONE, Flags, Ints
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.segments import GAP_NAMES, WORK
+from tracegraph.ingest.model import Solution
+from tracegraph.ingest.segments import WORK
 from tracegraph.store.schema import EVIDENCE
 
 
-def path_rows(model: Model) -> pd.DataFrame:
+def path_rows(model: Solution) -> pd.DataFrame:
     """Rows of the path of the whole window, in time order; they tile it.
 
     Columns: lane, source_index (-1 for a gap), name, category (`gap` for a gap), start_ns, end_ns, dependency
@@ -35,7 +35,7 @@ def path_rows(model: Model) -> pd.DataFrame:
     return _describe(model, at, is_lag, event, *_merge(segments.lane[at], event, begin, until))
 
 
-def _binding_gap(model: Model, chosen: Ints) -> Ints:
+def _binding_gap(model: Solution, chosen: Ints) -> Ints:
     edge = model.binding.edge[chosen]
     return np.where(edge >= 0, model.dependencies.gap[edge], 0) if len(model.dependencies) else edge * 0
 
@@ -49,7 +49,7 @@ def _merge(lane: Ints, event: Ints, begin: Ints, until: Ints) -> tuple[Flags, In
 
 
 def _describe(
-    model: Model, at: Ints, is_lag: Flags, event: Ints, first: Flags, begin: Ints, until: Ints
+    model: Solution, at: Ints, is_lag: Flags, event: Ints, first: Flags, begin: Ints, until: Ints
 ) -> pd.DataFrame:
     at, is_lag, event = at[first], is_lag[first], event[first]
     segments, found, names = model.segments, model.dependencies, model.events.name
@@ -57,10 +57,10 @@ def _describe(
     edge[:1] = -1
     bound = edge >= 0
     code = found.mechanism[edge] if len(found) else edge
-    mechanisms = np.array([[m.kind, m.name, m.gap] for m in MECHANISMS], dtype=object)
-    kind, mechanism, lag_name = (np.where(bound, mechanisms[code, i], "") for i in range(3))
-    first_lag = np.where(lag_name == "", "unknown", lag_name)
-    gap_name = np.where(is_lag, first_lag, np.array(GAP_NAMES, dtype=object)[segments.gap_name[at]])
+    mechanisms = np.array([[m.kind, m.name] for m in MECHANISMS], dtype=object)
+    kind, mechanism = (np.where(bound, mechanisms[code, i], "") for i in range(2))
+    lag = np.where(bound, model.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
+    gap_name = np.array(GAP_NAMES, dtype=object)[np.where(is_lag, lag, segments.gap_name[at])]
     is_gap = event < 0
     margin = model.binding.margin[at]
     return pd.DataFrame(

@@ -6,16 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.callstack import CallStack
-from tracegraph.ingest.dependencies.edges import MECHANISMS, Edges, Waits
+from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_OF_MECHANISM, Edges, Waits
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes, is_passive
 from tracegraph.store.errors import InputError
 
 WORK, WAIT, GAP = 0, 1, 2
 KINDS = ("work", "wait", "gap")
-GAP_NAMES = ("unknown", "untraced CPU time", *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
-"""Names of stretches without work, by code."""
-_UNTRACED = GAP_NAMES.index("untraced CPU time")
-_OF_MECHANISM = np.array([GAP_NAMES.index(m.gap) for m in MECHANISMS], dtype=np.int64)
+_UNTRACED = GAP_CODE["untraced CPU time"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,8 @@ class Segments:
     """All segments of a rank by (lane, start, end); times in ns.
 
     `event`: index of the innermost event, -1 for a gap. `kind`: position in `KINDS`. `gap_name`: position in
-    `GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on a CPU lane.
+    `edges.GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on a CPU
+    lane.
     """
 
     lane: Ints
@@ -162,7 +160,7 @@ def _mark_waits(
         inside = event[low:high]
         chosen = inside == owner if owner >= 0 else passive[inside]
         kind[low:high][chosen] = WAIT
-        gap_name[low:high][chosen] = _OF_MECHANISM[mechanism]
+        gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism]
 
 
 def _with_streams(

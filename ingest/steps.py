@@ -23,6 +23,11 @@ class Steps:
     window_end: Ints
     of_event: Ints
 
+    @property
+    def cuts(self) -> tuple[Ints, Ints]:
+        """Lanes and times at which the steps begin and end."""
+        return np.tile(self.lane, 2), np.concatenate([self.start, self.end])
+
 
 def find_steps(events: Events, launches: Launches) -> Steps:
     """Find the steps by their annotations; of two with one number the first counts."""

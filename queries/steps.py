@@ -95,10 +95,15 @@ def describe_steps(listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame
     return _compare(rows)[[column.name for column in STEP_COLUMNS]]
 
 
+def spread_of(lengths: "pd.Series[int]") -> float:
+    """Return 1.4826 * MAD, the standard deviation if the lengths were normal; outliers hardly change it."""
+    return float(_MAD_TO_SIGMA * (lengths - lengths.median()).abs().median())
+
+
 def _compare(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the steps with what their length is against the median: `outlier`, `typical`."""
     distance = (rows["length_ns"] - rows["length_ns"].median()).abs()
-    spread = _MAD_TO_SIGMA * distance.median()
+    spread = spread_of(rows["length_ns"])
     typical = np.zeros(len(rows), dtype=bool)
     if len(rows):
         typical[int(distance.to_numpy().argmin())] = True

@@ -82,7 +82,11 @@ RUN = NodeLabel(
         _number("ranks", "number of ranks"),
         _time("window_start_ns", "start of the window that the critical path tiles"),
         _time("window_end_ns", "end of that window"),
-        _text("cross_thread", "policy for cross-thread dependencies chosen at ingest"),
+        _text("cross_thread", "policy for dependencies between threads: `evidence`, `serialise` or `none`"),
+        _text(
+            "alternatives", "JSON list: the path's summary under other policies, and on recorded edges only"
+        ),
+        _text("what_next", "JSON list: what each of the top hotspots costs, and what is critical without it"),
         _text("tool_version", "version of tracegraph that wrote the run"),
         _number("schema_version", "version of this schema"),
         _number("events", "number of events"),
@@ -213,6 +217,7 @@ _EDGE = (
     _time("lag_ns", "what a replay adds to the cause's completion"),
     _time("gap_ns", "observed between the cause's completion and the effect's start"),
 )
+_GAP_NAME = _text("gap_name", "name of the gap, where the mechanism has another one for its usual lag")
 _BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
 
 DEPENDENCIES = {
@@ -225,7 +230,7 @@ DEPENDENCIES = {
 
 RELATIONSHIPS = (
     *(
-        RelationshipType(name, "Segment", "Segment", text, (*_EDGE, _BINDING))
+        RelationshipType(name, "Segment", "Segment", text, (*_EDGE, _GAP_NAME, _BINDING))
         for name, text in DEPENDENCIES.items()
     ),
     RelationshipType("LAUNCHED", "Event", "Event", "The call launched this GPU activity."),

@@ -159,6 +159,7 @@ def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
         end=np.concatenate([passes.end, passes.begin]),
         event=np.full(2 * count, -1, dtype=np.int64),
         mechanism=np.repeat([CODE["autograd join"], CODE["autograd hand-off"]], count),
+        recorded=np.zeros(2 * count, dtype=bool),
     )
     keep = np.concatenate([joins, np.ones(count, dtype=bool)])
     return select_rows(both, keep)

@@ -25,19 +25,30 @@ MECHANISMS = (
     Mechanism("launch", "INVOCATION", "launch latency"),
     Mechanism("stream order", "SEQUENTIAL", "stream queue"),
     Mechanism("stream wait event", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("stream resume", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("stream synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("device synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("collective", "SYNCHRONIZATION", "waiting for another rank"),
     Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("resume", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("hand-over", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("serialised", "CROSS_THREAD", "waiting for the GIL"),
+    Mechanism("GIL wait", "CROSS_THREAD", "waiting for the GIL"),
+    Mechanism("GIL holder", "CROSS_THREAD", "waiting for the GIL"),
     Mechanism("program order", "SEQUENTIAL", "unknown"),
     Mechanism("queue start", "SEQUENTIAL", "unknown"),
 )
 """All rules; the position decides ties between causes that explain a start equally well."""
 CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
+_MORE_GAPS = ("unknown", "untraced CPU time", "GPU busy with other work", "unrecorded graph work")
+GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
+"""Names of stretches without work, by code."""
+GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}
+GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
+"""By position in `MECHANISMS`: what the rule's usual lag, or the wait that it ends, is called."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +76,24 @@ class Edges:
 
 @dataclass(frozen=True)
 class Waits:
-    """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1."""
+    """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
+
+    `recorded`: as of the edges that end them.
+    """
 
     lane: Ints
     start: Ints
     end: Ints
     event: Ints
     mechanism: Ints
+    recorded: Flags
+
+
+def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:
+    """Waits that a timing rule found, in all but operators unless `event` is given."""
+    inside = np.full(len(lane), -1, dtype=np.int64) if event is None else event
+    code = np.full(len(lane), CODE[mechanism], dtype=np.int64)
+    return Waits(lane, start, end, inside, code, np.zeros(len(lane), dtype=bool))
 
 
 Ports = tuple[Ints, Ints, Ints]

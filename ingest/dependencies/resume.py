@@ -5,9 +5,9 @@ import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import (
-    CODE,
     Edges,
     Waits,
+    inferred_waits,
     make_edges,
     on_thread,
 )
@@ -60,8 +60,7 @@ def _edges(
         recorded=False,
         confidence=np.asarray(confidence, dtype=np.float64),
     )
-    event = np.full(len(lane), -1, dtype=np.int64)
-    return edges, Waits(lane, start, cut, event, np.full(len(lane), CODE[mechanism], dtype=np.int64))
+    return edges, inferred_waits(mechanism, lane, start, cut)
 
 
 def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:

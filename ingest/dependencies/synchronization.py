@@ -230,5 +230,6 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     begin = np.where(
         own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call]
     )
-    stretches = Waits(events.lane[waits.call], begin, released, waits.call, waits.mechanism)
+    lane = events.lane[waits.call]
+    stretches = Waits(lane, begin, released, waits.call, waits.mechanism, waits.recorded)
     return join_rows(parts), select_rows(stretches, held)

@@ -17,23 +17,24 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
     dur, has_dur = durations.dur.copy(), durations.has_dur.copy()
     keep = durations.phase.among(("X",))
     begins = durations.phase.among(("B",))
+    if keep.all():
+        return durations, keep
     halves = np.flatnonzero(~keep & durations.has_start)
     # entries may be out of order in the file; at one time a B comes before its E as written
     halves = halves[np.argsort(durations.start[halves], kind="stable")]
     unmatched: list[int] = []
-    open_rows: dict[tuple[int, int], list[int]] = {}
+    open_rows = _OpenRows(durations)
     for row in halves.tolist():
-        stack = open_rows.setdefault((int(durations.pid.codes[row]), int(durations.tid.codes[row])), [])
         if begins[row]:
-            stack.append(row)
+            open_rows.open(row)
             continue
-        begin = _innermost(durations, stack, row)
+        begin = open_rows.close(row)
         if begin is None:
             unmatched.append(row)
             continue
         dur[begin] = durations.start[row] - durations.start[begin]
         has_dur[begin] = keep[begin] = True
-    opened = [row for stack in open_rows.values() for row in stack]
+    opened = open_rows.left()
     lost = np.flatnonzero(~durations.phase.among(("X",)) & ~durations.has_start)
     opened += lost[begins[lost]].tolist()
     unmatched += lost[~begins[lost]].tolist()
@@ -47,11 +48,39 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
     return replace(durations, dur=dur, has_dur=has_dur), keep
 
 
-def _innermost(durations: Durations, stack: list[int], end: int) -> int | None:
-    """Take the B that the E in row `end` closes out of `stack`."""
-    name = durations.name.codes[end]
-    unnamed = durations.name.distinct[name] in (None, "")
-    for k in range(len(stack) - 1, -1, -1):
-        if unnamed or durations.name.codes[stack[k]] == name:
-            return stack.pop(k)
-    return None
+class _OpenRows:
+    """The B entries without an E so far, of each thread and of each of its names."""
+
+    def __init__(self, durations: Durations) -> None:
+        self._threads = list(zip(durations.pid.codes.tolist(), durations.tid.codes.tolist(), strict=True))
+        self._name = durations.name.codes.tolist()
+        names = durations.name.distinct
+        self._unnamed = {code for code, name in enumerate(names) if name in (None, "")}
+        self._of_thread: dict[tuple[int, int], list[int]] = {}
+        self._of_name: dict[tuple[tuple[int, int], int], list[int]] = {}
+        self._closed: set[int] = set()
+
+    def open(self, row: int) -> None:
+        """Take the B in `row`."""
+        thread = self._threads[row]
+        self._of_thread.setdefault(thread, []).append(row)
+        self._of_name.setdefault((thread, self._name[row]), []).append(row)
+
+    def close(self, end: int) -> int | None:
+        """The B that the E in row `end` closes: the innermost of its name, or of all if it has none."""
+        thread, name = self._threads[end], self._name[end]
+        if name in self._unnamed:
+            rows = self._of_thread.get(thread, [])
+        else:
+            rows = self._of_name.get((thread, name), [])
+        while rows:  # each row stands in two lists; what was closed by way of the other is passed over
+            row = rows.pop()
+            if row not in self._closed:
+                self._closed.add(row)
+                return row
+        return None
+
+    def left(self) -> list[int]:
+        """The B entries that nothing closed."""
+        rows = (row for stack in self._of_thread.values() for row in stack)
+        return [row for row in rows if row not in self._closed]

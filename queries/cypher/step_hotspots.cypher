@@ -33,6 +33,7 @@ WITH streams, t, chain,
   collect(CASE WHEN hop IS NOT NULL THEN {chain: cause.chain, exit_ns: hop.at_ns} END) AS exits
 UNWIND exits + [{chain: chain, exit_ns: t.window_end_ns}] AS exit
 WITH streams, t, exit ORDER BY t.start_ns, t.number
+WHERE exit.exit_ns > t.start_ns
 WITH streams, exit.chain AS chain, collect({rank: t.rank, number: t.number, start_ns: t.start_ns,
   exit_ns: exit.exit_ns, end_ns: t.window_end_ns}) AS parts
 WITH streams, chain, parts, [part IN parts | part.start_ns] AS starts,

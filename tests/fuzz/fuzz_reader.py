@@ -1,4 +1,4 @@
-"""Feed damaged traces to the whole way from a file to its graph: `python tests/fuzz/fuzz_reader.py 10 TRACE...`.
+"""Damaged traces on the whole way from file to graph: `python tests/fuzz/fuzz_reader.py 10 TRACE...`.
 
 Runs for the given minutes over the examples and the traces named. Only InputError may come out, and within
 20 s. Each other case is written to the folder `fuzz_cases` below the current one, once for each place in the

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from graphs import stored
+from graphs import GPU_STEP, stored
 
 from tracegraph.cli.main import main
 from tracegraph.queries import inventory, path, steps, windows
@@ -68,6 +68,14 @@ def test_windows_overlap_and_cut_segments(database: Database) -> None:
     assert shares["inferred_share"].tolist() == [160 / 250, 0, 0]
     assert shares["untraced_share"].tolist() == [0, 0, 0.6]
     assert shares["hotspot"].tolist() == ["long", "B", "ProfilerStep#3"]
+
+
+def test_step_begins_inside_a_lag(database: Database) -> None:
+    steps_too = """,
+      (:Step {run: $run, rank: 0, number: 3, start_ns: 55, end_ns: 108, window_end_ns: 110}),
+      (:Step {run: $run, rank: 0, number: 4, start_ns: 60, end_ns: 100, window_end_ns: 105})"""
+    with stored(database, RUN, GPU_STEP + steps_too):
+        assert _check_against_windows(database, RUN, steps.step_hotspots(database, RUN)) == 4
 
 
 @pytest.mark.parametrize("trace", ["simulated_gpu", "train_small", "slow_loader", "two_threads"])

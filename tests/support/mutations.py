@@ -51,7 +51,7 @@ Event = dict[str, object]
 
 
 def seeds(paths: list[Path]) -> list[bytes]:
-    """A short document from each trace: the entries of one stretch, wherever kernels and calls are, and all names."""
+    """A short document from each trace: the entries of one stretch, and what they launched."""
     return [_shortened(path) for path in paths]
 
 

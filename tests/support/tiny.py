@@ -2,11 +2,12 @@
 
 import pyarrow as pa
 
-from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.dependencies.edges import GAP_NAMES, MECHANISMS
 from tracegraph.ingest.events import read_events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model, build_model
-from tracegraph.ingest.segments import GAP_NAMES, KINDS, WORK
+from tracegraph.ingest.policies import EVIDENCE
+from tracegraph.ingest.segments import KINDS, WORK
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
 
 Row = dict[str, object]
@@ -52,9 +53,9 @@ def trace(*rows: Row) -> TraceFile:
     )
 
 
-def model(*rows: Row) -> Model:
-    """The causal model of these rows."""
-    return build_model(*read_events(trace(*rows)), Integrity("tiny.json"))
+def model(*rows: Row, policy: str = EVIDENCE) -> Model:
+    """The causal model of these rows under a cross-thread policy."""
+    return build_model(*read_events(trace(*rows)), Integrity("tiny.json"), policy)
 
 
 def label(of: Model, segment: int) -> str:

@@ -3,71 +3,18 @@
 import dataclasses
 
 import numpy as np
-import oracle
 import pytest
 import tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_traces import replay, rows
 
 from tracegraph.ingest.binding import walk
-from tracegraph.ingest.dependencies.edges import MECHANISMS
 from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.model import Model
+from tracegraph.ingest.policies import POLICIES
 from tracegraph.ingest.segments import WAIT
 from tracegraph.store.errors import InputError, TracegraphError
-
-CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-moments = st.integers(0, 60)
-lengths = st.integers(0, 25)
-
-
-@st.composite
-def rows(draw: st.DrawFn) -> list[tiny.Row]:
-    """Events that overlap at will on 3 threads; GPU work with shared, clashing or absent correlations."""
-    out: list[tiny.Row] = []
-    for _ in range(draw(st.integers(1, 14))):
-        begin, thread = draw(moments), draw(st.integers(1, 3))
-        end = begin + draw(lengths)
-        number = draw(st.one_of(st.none(), st.integers(1, 3)))
-        out.append(
-            draw(
-                st.sampled_from(
-                    [
-                        tiny.event("op", begin, end, thread=thread),
-                        tiny.event("frame", begin, end, thread=thread, category="python_function"),
-                        tiny.step(begin, begin, end, thread=thread),
-                        tiny.event("fw", begin, end, thread=thread, sequence_number=number, forward_thread=0),
-                        tiny.event("bw", begin, end, thread=thread, sequence_number=number, forward_thread=1),
-                    ]
-                )
-            )
-        )
-    for correlation in range(1, draw(st.integers(1, 8))):
-        begin, stream = draw(moments), draw(st.sampled_from([7, 20]))
-        name = draw(st.sampled_from(CALLS))
-        out.append(tiny.call(name, begin, begin + draw(lengths), correlation, thread=draw(st.integers(1, 3))))
-        late = begin + draw(st.integers(-5, 20))
-        shared = draw(st.sampled_from([correlation, correlation, 1, None]))
-        work = tiny.kernel("k", late, late + draw(lengths), shared, stream=stream)
-        out.append({**work, "device": draw(st.sampled_from([0, 0, 1]))})
-        if draw(st.booleans()):
-            wait = {"wait_on_stream": 7, "wait_on_record": draw(st.integers(1, 8))}
-            kind = draw(st.sampled_from(["Stream Sync", "Context Sync", "Event Sync", "Stream Wait Event"]))
-            out.append(tiny.sync(kind, begin, begin + 1, correlation, stream=stream, **wait))
-    # Some rules look at waits of 100 µs and more only.
-    scale = draw(st.sampled_from([1, 20]))
-    for row in out:
-        row.update({name: scale * int(str(row[name])) for name in ("start_ns", "end_ns")})
-    return draw(st.permutations(out))
-
-
-def replay(model: Model) -> oracle.Answer:
-    """The oracle on the model's segments and edges, binding flags left out."""
-    found = model.dependencies
-    names = [MECHANISMS[code].name for code in found.mechanism.tolist()]
-    columns = zip(found.cause.tolist(), found.effect.tolist(), found.lag.tolist(), names, strict=True)
-    edges = [oracle.Edge(*column) for column in columns]
-    return oracle.longest_path(model.segments.work.tolist(), edges, model.window.start, model.sink)
 
 
 def check_tiling(model: Model) -> None:
@@ -102,14 +49,14 @@ def check_edges(model: Model) -> None:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(rows())
-def test_invariants_and_the_independent_path(events: list[tiny.Row]) -> None:
+@given(rows(), st.sampled_from(list(POLICIES)))
+def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
     lasting = [row for row in events if row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]]
     if not lasting:
         with pytest.raises(InputError):
             tiny.model(*events)
         return
-    model = tiny.model(*events)
+    model = tiny.model(*events, policy=policy)
     check_tiling(model)
     check_edges(model)
     check_model(model)

@@ -1,0 +1,90 @@
+"""What a lag on a binding edge is called: by its rule, or by other evidence where it is too long for it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.choice import Dependencies
+from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_OF_MECHANISM
+from tracegraph.ingest.dependencies.stream_resume import LONG_LAG_NS
+from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.launches import Launches
+from tracegraph.ingest.rows import join_rows, select_rows
+from tracegraph.ingest.segments import Segments
+
+_BUSY = 0.9
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Stretches of time on devices, ns."""
+
+    device: Ints
+    start: Ints
+    end: Ints
+
+
+def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
+    """Names of the gaps of all dependencies, as positions in `edges.GAP_NAMES`.
+
+    A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
+    queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
+    work" beside work of a graph launch or where such launches were under way for 90 % of it, else "unknown".
+    """
+    names = GAP_OF_MECHANISM[found.mechanism]
+    on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
+    late = np.flatnonzero(found.binding & on_gpu & (found.gap > LONG_LAG_NS))
+    if not len(late):
+        return names
+    event = segments.event[found.effect[late]]
+    gap = _Spans(
+        events.device[event], segments.start[found.effect[late]] - found.gap[late], events.start[event]
+    )
+    work = np.flatnonzero(events.is_gpu)
+    recorded = _Spans(events.device[work], events.start[work], events.end[work])
+    graphs, in_graph = _graph_spans(events, launches)
+    enough = _BUSY * (gap.end - gap.start)
+    busy = _covered(gap, recorded) >= enough
+    before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
+    graph = in_graph[event] | in_graph[before] | (_covered(gap, join_rows([recorded, graphs])) >= enough)
+    codes = [GAP_CODE["GPU busy with other work"], GAP_CODE["unrecorded graph work"]]
+    names[late] = np.select([busy, graph], codes, GAP_CODE["unknown"])
+    return names
+
+
+def _graph_spans(events: Events, launches: Launches) -> tuple[_Spans, Flags]:
+    """From when each graph launch can have run on a stream until its last activity there; and which are its.
+
+    The flags have one more entry, False: that of the index -1.
+    """
+    is_launch = np.append(is_call_named(events, "GraphLaunch"), False)
+    mine = is_launch[launches.call] & events.is_gpu
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    lane, end = events.lane[work], events.end[work]
+    same = np.append(False, lane[1:] == lane[:-1])[: len(lane)]
+    idle_since = np.where(same, np.append(0, end[:-1])[: len(end)], NONE)
+    call = launches.call[work]
+    begin = np.maximum(idle_since, events.start[np.maximum(call, 0)])
+    spans = _Spans(events.device[work], np.minimum(begin, events.start[work]), end)
+    return select_rows(spans, mine[work]), np.append(mine, False)
+
+
+def _covered(gaps: _Spans, spans: _Spans) -> Ints:
+    """ns of each gap that spans on its device cover, overlapping ones counted once."""
+    total = np.zeros(len(gaps.device), dtype=np.int64)
+    for device in np.unique(gaps.device).tolist():
+        there = select_rows(spans, spans.device == device)
+        there = select_rows(there, np.argsort(there.start, kind="stable"))
+        end = np.maximum.accumulate(there.end)
+        # Only what lies beyond all earlier ends adds to the union.
+        start = np.maximum(there.start, np.append(there.start[:1], end[:-1]))
+        length = np.maximum(end - start, 0)
+        done = np.append(0, np.cumsum(length))
+
+        chosen = gaps.device == device
+        for sign, moment in ((1, gaps.end[chosen]), (-1, gaps.start[chosen])):
+            last = np.searchsorted(start, moment, "right") - 1
+            inside = np.clip(moment - start[last], 0, length[last])
+            total[chosen] += sign * np.where(last >= 0, done[last] + inside, 0)
+    return total

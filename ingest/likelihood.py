@@ -1,0 +1,148 @@
+"""Close races between causes of GPU work, decided by how likely each observed lag is.
+
+Launch latencies and stream gaps vary by microseconds. Where two causes arrive that close, the one with the
+later usual arrival need not be the one that the work waited for: a start is max(c1 + l1, c2 + l2), and cause
+1 is the binding one with a likelihood of f1(g1) F2(g2), where g are the observed lags and f, F the density
+and the distribution of each rule's lag. The ratio for two causes is that of their reverse hazard rates f/F.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.dependencies.edges import CODE
+from tracegraph.ingest.events import NONE, Flags, Ints
+from tracegraph.ingest.segments import Segments
+
+_LAUNCH = CODE["launch"]
+_RULES = (_LAUNCH, CODE["stream order"], CODE["stream wait event"])
+_CLEAR_NS = 15_000
+_CLOSE_NS = 20_000
+_LONGEST_NS = 50_000
+_LEAST_SAMPLES = 12
+_LONGEST_ODDS = 5.0
+_LIKE_ANY_LAG_NS = 10_000
+_NARROWEST = 0.1
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """For each candidate: `favoured`, the likeliest of a close race; `open_race`, in one not clear."""
+
+    favoured: Flags
+    open_race: Flags
+
+
+def judge(
+    segments: Segments, mechanism: Ints, cause: Ints, effect: Ints, gap: Ints, arrival: Ints
+) -> Verdict:
+    """Decide the races among launches, stream order and stream waits whose arrivals are within 20 µs.
+
+    The candidates are sorted by effect. The lags of each rule are taken as log-logistic; median and spread
+    come from the starts for which its cause came 15 µs after all others, at least 12 of them, else it does
+    not take part. A launch from inside its call has no lag that could be observed, and takes no part either.
+    A race is open where the lags of two causes are such as their rules show more than once in 150 times, or
+    at most 10 µs where that is not known.
+    """
+    group = np.cumsum(np.append(True, effect[1:] != effect[:-1])[: len(effect)]) - 1
+    runs, inside = _measurable(segments, mechanism, cause, effect)
+    fits = _fit(segments, mechanism, cause, effect, gap, runs, inside)
+    latest = _largest(arrival, group)
+    near = (runs | inside) & (arrival >= latest[group] - _CLOSE_NS)
+    runs &= near & np.isin(mechanism, list(fits))
+    # The race is only judged if its favourite by arrival takes part.
+    leads = _largest(np.where(runs, arrival, NONE), group) == latest
+    contested = runs & leads[group]
+    contested &= _count(contested, group) > 1
+    odds, hazard = _weigh(fits, mechanism, gap, runs)
+    likeliest = np.where(contested, hazard, -np.inf)
+    favoured = contested & (hazard == _largest(likeliest, group)[group])
+    # Causes that all arrive at the very start as usual are a tie, and a complete one cannot lose a replay.
+    tied = _count(contested & (gap + segments.completion[cause] == arrival), group) > 1
+    complete = _count(contested & ~favoured & (gap == 0), group) > 0
+    twice = _count(favoured, group) > 1
+    plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
+    return Verdict(favoured & ~(tied | complete | twice), near & (_count(plausible, group) > 1))
+
+
+def _count(chosen: Flags, group: Ints) -> Ints:
+    """How many of each candidate's group are chosen."""
+    counts: Ints = np.bincount(group, chosen).astype(np.int64)[group]
+    return counts
+
+
+def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
+    """The largest value of each group."""
+    if not len(group):
+        return values
+    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    largest: npt.NDArray[Any] = np.maximum.reduceat(values, first)
+    return largest
+
+
+def _measurable(segments: Segments, mechanism: Ints, cause: Ints, effect: Ints) -> tuple[Flags, Flags]:
+    """Candidates of GPU work whose lag begins at the end of a call or work; launches from inside a call."""
+    on_gpu = ~segments.on_thread[effect] & (segments.event[effect] >= 0)
+    following = np.minimum(cause + 1, len(segments) - 1)
+    goes_on = (segments.event[following] == segments.event[cause]) & (following > cause)
+    inside = goes_on & segments.on_thread[cause] & (mechanism == _LAUNCH) & on_gpu
+    return on_gpu & np.isin(mechanism, _RULES) & ~inside, inside
+
+
+@dataclass(frozen=True)
+class _Lags:
+    """How the lags of a rule are spread: log-logistic, after a share that has none at all."""
+
+    median: float
+    scale: float
+    without: float
+    resolution: int
+
+
+def _fit(
+    segments: Segments, mechanism: Ints, cause: Ints, effect: Ints, gap: Ints, runs: Flags, inside: Flags
+) -> dict[int, _Lags]:
+    """The lags of each rule that has enough clear cases."""
+    alone = _clear_winners(segments, cause, effect) & (gap <= _LONGEST_NS)
+    resolution = 50 if (gap[runs] % 1000).any() else 500
+    fits = {}
+    for rule in _RULES:
+        samples = np.log(gap[runs & alone & (mechanism == rule)] + resolution)
+        if len(samples) < _LEAST_SAMPLES:
+            continue
+        # The scale of a logistic distribution from its quartiles.
+        low, median, high = np.quantile(samples, [0.25, 0.5, 0.75])
+        early = int((inside & alone).sum()) if rule == _LAUNCH else 0
+        scale = max(_NARROWEST, float(high - low) / (2 * float(np.log(3))))
+        fits[rule] = _Lags(float(median), scale, early / (early + len(samples)), resolution)
+    return fits
+
+
+def _weigh(fits: dict[int, _Lags], mechanism: Ints, gap: Ints, chosen: Flags) -> tuple[Floats, Floats]:
+    """Log-odds that a lag of the rule is shorter than the observed one, and the logarithm of f/F there."""
+    odds, hazard = np.full(len(gap), np.inf), np.full(len(gap), -np.inf)
+    for rule, lags in fits.items():
+        mine = chosen & (mechanism == rule)
+        lag = np.log(gap[mine] + lags.resolution)
+        odds[mine] = (lag - lags.median) / lags.scale
+        shorter = 1 / (1 + np.exp(-odds[mine]))
+        density = shorter * (1 - shorter) / lags.scale
+        ever = lags.without / (1 - lags.without) + shorter
+        hazard[mine] = np.log(np.maximum(density, np.finfo(float).tiny)) - np.log(ever) - lag
+    return odds, hazard
+
+
+def _clear_winners(segments: Segments, cause: Ints, effect: Ints) -> Flags:
+    """Candidates that were complete 15 µs after all others of their effect."""
+    done = segments.completion[cause]
+    order = np.lexsort((done, effect))
+    last = np.append(effect[order][1:] != effect[order][:-1], True)[: len(order)]
+    same = np.append(False, effect[order][1:] == effect[order][:-1])[: len(order)]
+    before = np.append(NONE, done[order][:-1])[: len(order)]
+    clear = last & (~same | (done[order] - np.where(same, before, 0) >= _CLEAR_NS))
+    winners = np.zeros(len(effect), dtype=bool)
+    winners[order[clear]] = True
+    return winners

@@ -1,0 +1,56 @@
+"""Which dependencies between threads a graph holds: one policy a run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tracegraph.ingest.basis import Basis
+from tracegraph.ingest.dependencies.cross_thread import autograd
+from tracegraph.ingest.dependencies.edges import Edges, Waits
+from tracegraph.ingest.dependencies.gil import gil_waits
+from tracegraph.ingest.dependencies.resume import resume
+from tracegraph.ingest.dependencies.serialise import serialised
+from tracegraph.ingest.rows import join_rows, select_rows
+
+EVIDENCE = "evidence"
+Found = tuple[Edges, Waits]
+
+
+def find_edges(basis: Basis, cross_thread: str) -> Found:
+    """All edges between ports and all waits of a rank under a policy."""
+    edges, waits = POLICIES[cross_thread](basis)
+    return join_rows([basis.edges, edges]), join_rows([basis.waits, waits])
+
+
+def only_recorded(found: Found) -> Found:
+    """What remains of edges and waits when no timing rule is trusted."""
+    edges, waits = found
+    return select_rows(edges, edges.recorded), select_rows(waits, waits.recorded)
+
+
+def _by_evidence(basis: Basis) -> Found:
+    """Hand-overs of autograd, then threads that go on just after another one, then the GIL."""
+    events, stack = basis.events, basis.stack
+    handed = autograd(events, stack, basis.window.end)
+    resumed = resume(events, stack, basis.lanes, (handed[0].effect_lane, handed[0].effect_time))
+    edges, waits = join_rows([handed[0], resumed[0]]), join_rows([basis.waits, handed[1], resumed[1]])
+    held = gil_waits(events, stack, basis.lanes, waits)
+    return join_rows([edges, held[0]]), join_rows([handed[1], resumed[1], held[1]])
+
+
+def _serialised(basis: Basis) -> Found:
+    return serialised(basis.events, basis.stack, basis.lanes)
+
+
+def _none(basis: Basis) -> Found:
+    nothing = np.zeros(0, dtype=np.int64)
+    return select_rows(basis.edges, nothing), select_rows(basis.waits, nothing)
+
+
+POLICIES: dict[str, Callable[[Basis], Found]] = {
+    EVIDENCE: _by_evidence,
+    "serialise": _serialised,
+    "none": _none,
+}
+"""By name: `evidence` (recorded hand-overs, then inferred ones with their confidence), `serialise` (all
+threads of a process ordered by time, as if the GIL let only one run), `none`."""

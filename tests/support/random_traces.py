@@ -1,0 +1,61 @@
+"""Random traces for property tests, and the independent oracle on their models."""
+
+import oracle
+import tiny
+from hypothesis import strategies as st
+
+from tracegraph.ingest.dependencies.edges import MECHANISMS
+from tracegraph.ingest.model import Model
+
+CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+moments = st.integers(0, 60)
+lengths = st.integers(0, 25)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[tiny.Row]:
+    """Events that overlap at will on 3 threads; GPU work with shared, clashing or absent correlations."""
+    out: list[tiny.Row] = []
+    for _ in range(draw(st.integers(1, 14))):
+        begin, thread = draw(moments), draw(st.integers(1, 3))
+        end = begin + draw(lengths)
+        number = draw(st.one_of(st.none(), st.integers(1, 3)))
+        out.append(
+            draw(
+                st.sampled_from(
+                    [
+                        tiny.event("op", begin, end, thread=thread),
+                        tiny.event("frame", begin, end, thread=thread, category="python_function"),
+                        tiny.step(begin, begin, end, thread=thread),
+                        tiny.event("fw", begin, end, thread=thread, sequence_number=number, forward_thread=0),
+                        tiny.event("bw", begin, end, thread=thread, sequence_number=number, forward_thread=1),
+                    ]
+                )
+            )
+        )
+    for correlation in range(1, draw(st.integers(1, 8))):
+        begin, stream = draw(moments), draw(st.sampled_from([7, 20]))
+        name = draw(st.sampled_from(CALLS))
+        out.append(tiny.call(name, begin, begin + draw(lengths), correlation, thread=draw(st.integers(1, 3))))
+        late = begin + draw(st.integers(-5, 20))
+        shared = draw(st.sampled_from([correlation, correlation, 1, None]))
+        work = tiny.kernel("k", late, late + draw(lengths), shared, stream=stream)
+        out.append({**work, "device": draw(st.sampled_from([0, 0, 1]))})
+        if draw(st.booleans()):
+            wait = {"wait_on_stream": 7, "wait_on_record": draw(st.integers(1, 8))}
+            kind = draw(st.sampled_from(["Stream Sync", "Context Sync", "Event Sync", "Stream Wait Event"]))
+            out.append(tiny.sync(kind, begin, begin + 1, correlation, stream=stream, **wait))
+    # Some rules look at waits of 100 µs and more only.
+    scale = draw(st.sampled_from([1, 20]))
+    for row in out:
+        row.update({name: scale * int(str(row[name])) for name in ("start_ns", "end_ns")})
+    return draw(st.permutations(out))
+
+
+def replay(model: Model) -> oracle.Answer:
+    """The oracle on the model's segments and edges, binding flags left out."""
+    found = model.dependencies
+    names = [MECHANISMS[code].name for code in found.mechanism.tolist()]
+    columns = zip(found.cause.tolist(), found.effect.tolist(), found.lag.tolist(), names, strict=True)
+    edges = [oracle.Edge(*column) for column in columns]
+    return oracle.longest_path(model.segments.work.tolist(), edges, model.window.start, model.sink)

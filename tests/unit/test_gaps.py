@@ -1,0 +1,81 @@
+"""The name of each gap with the evidence of its rule, and without it: then it stays unknown."""
+
+import pytest
+import tiny
+from tiny import Model, Row, call, event, kernel
+
+from tracegraph.ingest.path_rows import path_rows
+
+
+def gaps(model: Model) -> dict[str, float]:
+    """Length of each kind of gap on the path, µs."""
+    rows = path_rows(model)
+    rows = rows[rows["category"] == "gap"]
+    return {
+        str(name): float(ns) / 1000
+        for name, ns in (rows["end_ns"] - rows["start_ns"]).groupby(rows["name"]).sum().items()
+    }
+
+
+def launched(start: float) -> list[Row]:
+    return [call("l", 0, 2, 1), kernel("k", start, start + 100, 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (launched(12), {"launch latency": 10}),
+        (launched(1002), {"unknown": 1000}),
+        (
+            [*launched(1002), call("l", 2, 3, 2), kernel("other", 5, 980, 2, stream=8)],
+            {"GPU busy with other work": 1000},
+        ),
+        ([*launched(1002), call("l", 2, 3, 2), kernel("other", 5, 700, 2, stream=8)], {"unknown": 1000}),
+        ([call("cudaGraphLaunch", 0, 2, 1), kernel("k", 1002, 1100, 1)], {"unrecorded graph work": 1000}),
+        (
+            [call("cudaGraphLaunch", 0, 2, 1), kernel("a", 4, 10, 1), kernel("b", 1010, 1100, 1)],
+            {"launch latency": 2, "unrecorded graph work": 1000},
+        ),
+        (
+            [*launched(4), call("l", 2, 3, 2), kernel("late", 1104, 1200, 2)],
+            {"launch latency": 2, "unknown": 1000},
+        ),
+        (
+            [*launched(4), call("l", 2, 3, 2), kernel("queued", 106, 200, 2)],
+            {"launch latency": 2, "stream queue": 2},
+        ),
+        ([event("a", 0, 10), event("b", 500, 600)], {"untraced CPU time": 490}),
+    ],
+)
+def test_a_lag_before_gpu_work_has_a_name_only_where_something_explains_it(
+    rows: list[Row], expected: dict[str, float]
+) -> None:
+    assert gaps(tiny.model(*rows)) == expected
+
+
+def test_a_launch_beside_a_graph_is_named_by_the_graph_while_it_runs() -> None:
+    graph = [call("cudaGraphLaunch", 0, 2, 1), kernel("a", 4, 10, 1), kernel("b", 950, 960, 1)]
+    model = tiny.model(*graph, call("l", 2, 3, 2), kernel("nccl", 970, 2000, 2, stream=20))
+    assert gaps(model)["unrecorded graph work"] > 900
+
+
+def test_a_stream_that_goes_on_just_after_another_one_waited_for_it() -> None:
+    rows = [call("l", 0, 2, 1), kernel("long", 4, 1000, 1, stream=8), call("l", 3, 5, 2)]
+    waited = tiny.model(*rows, kernel("k", 1005, 1100, 2))
+    assert ("long@4", "stream resume", "k@1005") in tiny.dependencies(waited, "SYNCHRONIZATION", binding=True)
+    later = tiny.model(*rows, kernel("k", 1030, 1100, 2))
+    assert tiny.dependencies(later, "SYNCHRONIZATION") == set()
+    soon = tiny.model(*rows, kernel("other", 6, 20, None, stream=9), kernel("k", 25, 1100, 2))
+    assert tiny.dependencies(soon, "SYNCHRONIZATION") == set()
+
+
+def test_an_end_among_many_proves_nothing() -> None:
+    noise = [kernel("tick", 10 * i, 10 * i + 5, None, stream=8) for i in range(1, 100)]
+    model = tiny.model(call("l", 0, 5, 1), kernel("k", 996, 1100, 1), *noise)
+    assert tiny.dependencies(model, "SYNCHRONIZATION") == set()
+
+
+def test_without_work_on_the_gpu_of_its_own_a_device_explains_nothing() -> None:
+    elsewhere = kernel("other", 5, 1000, 2, stream=8, device=1)
+    model = tiny.model(*launched(1002), call("l", 2, 3, 2), {**elsewhere, "pid": "1"})
+    assert gaps(model) == {"unknown": 1000}

@@ -1,0 +1,64 @@
+"""Slack and replays without some of the work, against plain passes over all edges."""
+
+import dataclasses
+
+import numpy as np
+import tiny
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from random_traces import replay, rows
+from tiny import call, event, kernel
+
+from tracegraph.ingest.choice import causal_order
+from tracegraph.ingest.model import Model
+from tracegraph.ingest.replay import Replay
+
+
+def naive_slack(model: Model) -> list[int]:
+    """latest(s) = min over all effects e of latest(e) - work(e) - lag, one segment after the other."""
+    segments, found = model.segments, model.dependencies
+    latest = [model.window.end] * len(segments)
+    for at in causal_order(segments)[::-1].tolist():
+        out = np.flatnonzero(found.cause == at).tolist()
+        bounds = [
+            latest[e] - int(segments.work[e]) - int(found.lag[i]) for i in out for e in [found.effect[i]]
+        ]
+        latest[at] = min(bounds, default=model.window.end)
+    return [end - int(done) for end, done in zip(latest, segments.completion, strict=True)]
+
+
+def of(model: Model) -> Replay:
+    return Replay(model.segments, model.dependencies, model.window)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows(), st.integers(0, 3))
+def test_random_traces(events: list[tiny.Row], removed: int) -> None:
+    assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
+    model = tiny.model(*events)
+    assert model.slack.tolist() == naive_slack(model)
+    names = ["op", "frame", "k", "cudaLaunchKernel"]
+    segments = model.segments
+    chosen = (segments.event >= 0) & (model.events.name[segments.event] == names[removed])
+    work = np.where(chosen, 0, segments.work)
+    expected = replay(dataclasses.replace(model, segments=dataclasses.replace(segments, work=work)))
+    ends = np.array(expected.starts) + work
+    outcome = of(model).without(chosen, segments.event >= 0)
+    assert outcome.end == max([*ends[segments.event >= 0].tolist(), model.window.start])
+    nothing = of(model).without(np.zeros(len(segments), dtype=bool), segments.event >= 0)
+    assert nothing.end == max([*segments.completion[segments.event >= 0].tolist(), model.window.start])
+
+
+def test_without_a_kernel_the_thread_beside_it_is_critical() -> None:
+    model = tiny.model(
+        event("op", 0, 3),
+        call("l", 3, 5, 1),
+        kernel("k", 8, 108, 1),
+        event("beside", 5, 60),
+        call("cudaDeviceSynchronize", 60, 110, 2),
+    )
+    names = model.events.name[model.segments.event]
+    outcome = of(model).without(names == "k", model.segments.event >= 0)
+    assert outcome.end == 62_000
+    on_path = {str(name) for name in names[outcome.on_path & (model.segments.work > 0)]}
+    assert on_path == {"op", "l", "beside", "cudaDeviceSynchronize"}
