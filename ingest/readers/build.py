@@ -89,10 +89,10 @@ def build_trace(
         rank=facts.rank or 0,
         events=events,
         flows=collector.flows.finish(integrity),
-        thread_names=collector.names.threads,
-        process_names=collector.names.processes,
-        devices=facts.devices,
-        versions=facts.versions,
+        thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
+        process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},
+        devices=[name[: limits.text] for name in facts.devices],
+        versions={key: text[: limits.text] for key, text in facts.versions.items()},
         other_phases=dict(sorted(collector.others.items())),
     )
     check_trace(trace, facts.rank is not None, integrity)

@@ -69,7 +69,7 @@ class LenientDocument:
         else:
             self._state_rest(document[end:])
             document = document[:end]
-        message = "the text is no valid JSON, as with a comma too many or missing; nothing is lost"
+        message = "the text is not quite valid JSON, as with a comma too many; no entry is lost"
         self._integrity.add("json_repaired", "info", int(self._lossless), message)
         try:
             return read_facts(msgspec.json.decode(_without_constants(document), type=TopLevel))
