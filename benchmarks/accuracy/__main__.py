@@ -15,7 +15,7 @@ from benchmarks.accuracy.files import describe_files, kineto_files, measure
 from benchmarks.accuracy.markdown import find_block
 from benchmarks.accuracy.paths import one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
-from benchmarks.accuracy.sets import SCENARIOS, VARIANTS, Oracle, find_oracle
+from benchmarks.accuracy.sets import RARE_HAND_OVERS, SCENARIOS, VARIANTS, Oracle, find_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -123,7 +123,8 @@ def calibration(
     block = find_block(document, "calibration")
     tables = []
     with _oracle(oracle_folder, folder) as oracle:
-        for one in _counted(sets := oracle.matrix(list(SCENARIOS), [VARIANTS[-1]], seeds, events), len(sets)):
+        sets = oracle.matrix([*SCENARIOS, *RARE_HAND_OVERS], [VARIANTS[-1]], seeds, events)
+        for one in _counted(sets, len(sets)):
             with oracle.made(one):
                 tables.append(judge(one))
     block.write(describe_calibration(pd.concat(tables)))

@@ -8,6 +8,7 @@ from tracegraph.ingest.events import Flags, Ints
 from tracegraph.ingest.model import Model
 
 _NAMED = 3
+_SOME = 5
 _WIDTH = 48
 _SHOWN = 0.005
 
@@ -23,13 +24,33 @@ def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
     after = (lengths.groupby(ends_at).sum() / length).nlargest(_NAMED)
     return " ".join(
         [
-            f"{len(unknown)} stretches, the longest {format_ns(int(lengths.max()))}; by the edge after them: "
+            f"Stretches: {len(unknown)}, the longest {format_ns(int(lengths.max()))}; by the edge after: "
             f"{_shares(before)}; by what follows them: {_shares(after)} (shares of the length).",
+            *_rhythm(unknown["end_ns"].to_numpy(np.int64)),
             _gpu(model, within),
             *_threads(model, within),
+            *_latencies(model),
             _contents(model),
         ]
     )
+
+
+def _rhythm(ends: Ints) -> list[str]:
+    """How far apart the stretches end, where there are some."""
+    if len(ends) < _SOME:
+        return []
+    return [f"Their ends lie {format_ns(float(np.median(np.diff(ends))))} apart in the median."]
+
+
+def _latencies(model: Model) -> list[str]:
+    """How long after its call GPU work starts in this file."""
+    events, call = model.events, model.launches.call
+    launched = np.flatnonzero(call >= 0)
+    if len(launched) < _SOME:
+        return []
+    latency = events.start[launched] - events.end[call[launched]]
+    least, median = format_ns(int(latency.min())), format_ns(float(np.median(latency)))
+    return [f"GPU work starts at least {least} after its call has returned, in the median {median}."]
 
 
 class _Stretches:

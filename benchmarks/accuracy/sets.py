@@ -25,6 +25,13 @@ SCENARIOS = {
     "cpu_ns": "--regime cpu",
 }
 """The single-rank scenarios that count, with the simulator's options."""
+RARE_HAND_OVERS = (
+    "--regime cpu --int-us --no-comm",
+    "--regime loader --int-us --prefetch-thread --prefetch-mult 1",
+    "--regime mixed --int-us --prefetch-thread --prefetch-mult 20",
+    "--regime cpu --int-us --prefetch-thread --prefetch-mult 12 --no-comm",
+)
+"""More mixes, in which the path goes from thread to thread more often than in the scenarios."""
 JITTER, NO_SYNC_ROWS = "--jitter", "--no-sync-rows"
 VARIANTS: tuple[tuple[str, ...], ...] = ((), (NO_SYNC_ROWS,), (JITTER,), (JITTER, NO_SYNC_ROWS))
 
