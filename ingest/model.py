@@ -69,7 +69,7 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread
     """Apply the rules of the causal model; `cross_thread` is one of `policies.POLICIES`."""
     basis = find_basis(events, lanes, integrity)
     solution = solve(basis, *find_edges(basis, cross_thread))
-    replay = Replay(solution.segments, solution.dependencies, solution.window)
+    replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
     return Model(
         **{field.name: getattr(solution, field.name) for field in fields(Solution)},
         stack=basis.stack,

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
+from tracegraph.ingest.alternatives import find_alternatives
 from tracegraph.ingest.diagnosis import diagnose
 from tracegraph.ingest.events import read_events
 from tracegraph.ingest.graph import RunFacts, build_graph
@@ -14,14 +15,17 @@ from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.model import Model, build_model
+from tracegraph.ingest.policies import EVIDENCE
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.what_next import find_what_next
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")
+_STAGES = ("reading the trace", "building the causal graph", "asking what if", "writing tables")
 
 
 class _Stages:
@@ -40,26 +44,30 @@ class _Stages:
         return result
 
 
-def run_name(path: Path, sha256: str) -> str:
-    """The default name: the file's stem and the first 8 hex digits of its content's SHA-256."""
+def run_name(path: Path, sha256: str, cross_thread: str = EVIDENCE) -> str:
+    """The default name: the file's stem, the first 8 hex digits of its SHA-256, and a policy of its own."""
     stem = path.name
     for suffix in (".gz", ".json", ".parquet", ".pt.trace"):
         stem = stem.removesuffix(suffix)
-    return f"{stem}-{sha256[:8]}"
+    return f"{stem}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
 
 
-def build_checked(trace: TraceFile, integrity: Integrity) -> Model:
+def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
-    model = build_model(*read_events(trace), integrity)
+    model = build_model(*read_events(trace), integrity, cross_thread)
     check_model(model)
     diagnose(trace, model, integrity)
     return model
 
 
 def ingest_run(
-    paths: Sequence[Path], name: str | None, progress: Progress, limits: Limits = DEFAULT_LIMITS
+    paths: Sequence[Path],
+    name: str | None,
+    progress: Progress,
+    limits: Limits = DEFAULT_LIMITS,
+    cross_thread: str = EVIDENCE,
 ) -> tuple[GraphTables, dict[str, object]]:
-    """Read the traces of one job and build its graph.
+    """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
 
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
     integrity, timings_s, clock_offset_ns, tool_version, schema_version. Raises `InputError` for a trace that
@@ -72,14 +80,17 @@ def ingest_run(
         )
     path = paths[0]
     integrity = Integrity(path.name)
-    stages = _Stages(("reading the trace", "building the causal graph", "writing tables"), progress)
+    stages = _Stages(_STAGES, progress)
     trace = stages.run("reading the trace", lambda: read_trace(path, integrity, limits))
-    model = stages.run("building the causal graph", lambda: build_checked(trace, integrity))
+    model = stages.run("building the causal graph", lambda: build_checked(trace, integrity, cross_thread))
+    what_if = stages.run("asking what if", lambda: (find_alternatives(model), find_what_next(model)))
     facts = RunFacts(
-        name=name or run_name(path, trace.sha256),
+        name=name or run_name(path, trace.sha256, cross_thread),
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=integrity.rows(),
+        alternatives=what_if[0],
+        what_next=what_if[1],
     )
     graph = stages.run("writing tables", lambda: build_graph(trace, model, facts))
     manifest: dict[str, object] = {

@@ -11,8 +11,8 @@ from tracegraph.ingest.dependencies.gil import gil_waits
 from tracegraph.ingest.dependencies.resume import resume
 from tracegraph.ingest.dependencies.serialise import serialised
 from tracegraph.ingest.rows import join_rows, select_rows
+from tracegraph.store.schema import CROSS_THREAD_POLICIES
 
-EVIDENCE = "evidence"
 Found = tuple[Edges, Waits]
 
 
@@ -47,10 +47,9 @@ def _none(basis: Basis) -> Found:
     return select_rows(basis.edges, nothing), select_rows(basis.waits, nothing)
 
 
-POLICIES: dict[str, Callable[[Basis], Found]] = {
-    EVIDENCE: _by_evidence,
-    "serialise": _serialised,
-    "none": _none,
-}
+EVIDENCE = CROSS_THREAD_POLICIES[0]
+POLICIES: dict[str, Callable[[Basis], Found]] = dict(
+    zip(CROSS_THREAD_POLICIES, (_by_evidence, _serialised, _none), strict=True)
+)
 """By name: `evidence` (recorded hand-overs, then inferred ones with their confidence), `serialise` (all
 threads of a process ordered by time, as if the GIL let only one run), `none`."""

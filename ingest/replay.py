@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.choice import Dependencies, causal_order
+from tracegraph.ingest.dependencies.edges import CODE
 from tracegraph.ingest.events import Flags, Ints
-from tracegraph.ingest.segments import Segments, Window
+from tracegraph.ingest.rows import select_rows
+from tracegraph.ingest.segments import GAP, Segments, Window
 
 _FAR = 1 << 62
 
@@ -30,9 +32,11 @@ class Replay:
     either end of any other edge.
     """
 
-    def __init__(self, segments: Segments, found: Dependencies, window: Window) -> None:
-        self.segments, self.window = segments, window
+    def __init__(self, segments: Segments, found: Dependencies, window: Window, sink: int) -> None:
+        self.segments, self.window, self.sink = segments, window, sink
         count = len(segments)
+        # At other times others would hold the GIL: its holder holds nobody up.
+        found = select_rows(found, found.mechanism != CODE["GIL holder"])
         along = (found.cause == found.effect - 1) & (
             segments.lane[found.cause] == segments.lane[found.effect]
         )
@@ -63,16 +67,18 @@ class Replay:
         """By how much each segment's completion may move before the window gets longer: a backward pass, ns.
 
         latest(s) = min over its effects of latest(e) - work(e) - lag(s, e), the window's end without effects.
+        The gap after the last event of a thread gives way: it is no work that anything waits for.
         """
         segments, ports = self.segments, self._ports
-        offset = self._offsets(segments.work)
+        work = np.where(self._trailing_gaps(), 0, segments.work)
+        offset = self._offsets(work)
         lasts = np.flatnonzero(np.append(self._begins[1:], True)[: len(segments)])
         has_effects = np.zeros(len(segments), dtype=bool)
         has_effects[ports] = self._effects.counts > 0
-        base = np.where(has_effects[lasts], _FAR, self.window.end - (segments.work + offset)[lasts])
+        base = np.where(has_effects[lasts], _FAR, self.window.end - (work + offset)[lasts])
         anchors = base.tolist()
         at, run = offset[ports].tolist(), self._run[ports].tolist()
-        done = (offset + segments.work)[ports].tolist()
+        done = (offset + work)[ports].tolist()
         port_anchor = [0] * len(ports)
         first, other, lag = self._effects.lists()
         for port in range(len(ports) - 1, -1, -1):
@@ -83,11 +89,18 @@ class Replay:
                 anchor = min(anchor, bound)
             anchors[run[port]] = port_anchor[port] = anchor
         latest = self._spread(port_anchor, base, following=True)
-        slack: Ints = latest + offset - segments.start
+        slack: Ints = latest + offset + work - segments.completion
         return slack
 
+    def _trailing_gaps(self) -> Flags:
+        """Gaps that end the window on their thread, except the one that the path ends in."""
+        segments = self.segments
+        trailing: Flags = (segments.kind == GAP) & (segments.end == self.window.end) & segments.on_thread
+        trailing[self.sink] = False
+        return trailing
+
     def without(self, removed: Flags, counts: Flags) -> Outcome:
-        """The replay in which the `removed` segments do no work and the last of `counts` ends the window."""
+        """The replay in which the `removed` segments do no work, up to the last of `counts`, not empty."""
         ports, start = self._ports, self.window.start
         work = np.where(removed, 0, self.segments.work)
         offset = self._offsets(work)
@@ -111,7 +124,8 @@ class Replay:
             raised_by[port] = raised[mine]
         base = np.full(len(anchors), start, dtype=np.int64)
         completion = self._spread(port_anchor, base, following=False) + offset + work
-        sink = int(np.where(counts, completion, start).argmax())
+        counted = np.flatnonzero(counts)
+        sink = int(counted[completion[counted].argmax()])
         return Outcome(int(completion[sink]), self._walk(sink, chosen, raised_by))
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:

@@ -210,6 +210,10 @@ OTHER_LABEL = "Other"
 NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN)
 
 EVIDENCE = ("recorded", "inferred")
+CROSS_THREAD_POLICIES = ("evidence", "serialise", "none")
+"""How dependencies between threads are found; the first is the default."""
+RECORDED_ONLY = "recorded only"
+"""Among the alternatives of a run: its own policy without what a timing rule made."""
 _EDGE = (
     _text("mechanism", "the rule that made the edge"),
     _text("evidence", "`recorded`: from ids or order in the file; `inferred`: by a timing rule"),

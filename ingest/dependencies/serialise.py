@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import Edges, Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.events import Events, Ints, Lanes, is_passive
+from tracegraph.ingest.events import Events, Flags, Ints, Lanes, is_passive
 
 _CONFIDENCE = 0.5
 
@@ -13,19 +13,21 @@ _CONFIDENCE = 0.5
 def serialised(events: Events, stack: CallStack, lanes: Lanes) -> tuple[Edges, Waits]:
     """Edges to what a thread begins after a pause, from what ended last on another thread during the pause.
 
-    The rule of CTDA-CPA: all CPU activity of a process is ordered by its timestamps. A thread pauses where no
-    operator or call is open on it; annotations and python frames do not count. Nothing in a trace proves such
-    an order, so the confidence is 0.5 throughout.
+    The rule of CTDA-CPA: all CPU activity of a process is ordered by its timestamps. Activity is an operator,
+    a call or an innermost python frame; an innermost annotation counts where it ends, not where it begins, as
+    it may be waiting. Nothing in a trace proves such an order, so the confidence is 0.5 throughout.
     """
-    active = np.flatnonzero(np.append(~is_passive(events), False)[stack.piece_event])
-    lane, start, end = stack.piece_lane[active], stack.piece_start[active], stack.piece_end[active]
     pid = pd.factorize(lanes.frame["pid"])[0]
+    begin_event, end_event = _active(events, stack)
     nothing = np.empty(0, dtype=np.int64)
     found: list[tuple[Ints, Ints, Ints, Ints, Ints]] = [(nothing,) * 5]
-    for process in np.unique(pid[lane]).tolist():
-        mine = pid[lane] == process
-        if len(np.unique(lane[mine])) > 1:
-            found.append(_last_ends(lane[mine], start[mine], end[mine]))
+    for process in np.unique(pid[stack.piece_lane]).tolist():
+        mine = pid[stack.piece_lane] == process
+        begins, ends = (
+            np.flatnonzero(mine & chosen[stack.piece_event]) for chosen in (begin_event, end_event)
+        )
+        if len(begins) and len(np.unique(stack.piece_lane[ends])) > 1:
+            found.append(_last_ends(stack, begins, ends))
     by, left_at, to, since, begin = (np.concatenate(parts) for parts in zip(*found, strict=True))
     edges = make_edges(
         "serialised",
@@ -38,18 +40,25 @@ def serialised(events: Events, stack: CallStack, lanes: Lanes) -> tuple[Edges, W
     return edges, inferred_waits("serialised", to, since, begin)
 
 
-def _last_ends(lane: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
+    """Which events count where they begin, and which where they end; a last entry for no event, False."""
+    innermost = np.ones(len(events) + 1, dtype=bool)
+    innermost[stack.parent] = False
+    innermost[-1] = False
+    works = np.append(~is_passive(events), False)
+    frame = np.append(events.category == "python_function", False)
+    return works | (innermost & frame), works | innermost
+
+
+def _last_ends(stack: CallStack, begins: Ints, ends: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """For what begins after a pause: lane and time of the last end elsewhere in it, lane, pause, begin."""
-    order = np.lexsort((start, lane))
-    lane, start, end = lane[order], start[order], end[order]
-    pauses = np.append(False, (lane[1:] == lane[:-1]) & (start[1:] > end[:-1]))
-    first_of_lane = np.append(True, lane[1:] != lane[:-1])[: len(lane)]
-    since = np.where(first_of_lane, np.iinfo(np.int64).min, np.append(0, end[:-1])[: len(lane)])
-    begins = np.flatnonzero(pauses | first_of_lane)
-    by_end = np.argsort(end, kind="stable")
-    last = np.searchsorted(end[by_end], start[begins], "right") - 1
-    cause = by_end[np.maximum(last, 0)]
-    there = (last >= 0) & (lane[cause] != lane[begins]) & (end[cause] > since[begins])
-    begins, cause = begins[there], cause[there]
-    paused = np.maximum(since[begins], start.min(initial=0))
-    return lane[cause], end[cause], lane[begins], paused, start[begins]
+    begins = begins[np.lexsort((stack.piece_start[begins], stack.piece_lane[begins]))]
+    lane, start, end = (column[begins] for column in (stack.piece_lane, stack.piece_start, stack.piece_end))
+    ends = ends[np.argsort(stack.piece_end[ends], kind="stable")]
+    other, ended = stack.piece_lane[ends], stack.piece_end[ends]
+    first = np.append(True, lane[1:] != lane[:-1])
+    since = np.where(first, min(int(start.min()), int(ended[0])) - 1, np.append(0, end[:-1]))
+    last = np.searchsorted(ended, start, "right") - 1
+    there = (last >= 0) & (start > since) & (other[last] != lane) & (ended[last] > since)
+    last = last[there]
+    return other[last], ended[last], lane[there], since[there], start[there]

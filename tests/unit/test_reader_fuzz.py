@@ -1,17 +1,25 @@
 """Whatever happens to a trace, it loads or is refused in one line: no other exception, at no stage."""
 
+import json
 import random
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mutations import EXAMPLES, mutate, run_all, seeds
+from mutations import EXAMPLES, VALUES, mutate, run_all, seeds
 
 from tracegraph.store.errors import InputError
 
+FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
+ARGUMENTS = ("correlation", "device", "stream", "Sequence number", "Fwd thread id", "bytes", "Input Dims")
+CALL: dict[str, Any] = {
+    "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "dur": 1
+}  # fmt: skip
+KERNEL: dict[str, Any] = {**CALL, "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 5}
 DOCUMENTS = seeds(sorted(EXAMPLES.glob("*.json.gz")))
 _HEAD = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 9}'
 
@@ -28,6 +36,23 @@ def test_the_documents_are_whole_before_they_are_damaged(tmp_path: Path) -> None
     for document in DOCUMENTS:
         (tmp_path / "trace.json").write_bytes(document)
         run_all(tmp_path / "trace.json")
+
+
+@pytest.mark.parametrize(
+    "value", VALUES, ids=lambda value: f"{value!r:.40}".encode("ascii", "replace").decode()
+)
+def test_every_field_with_an_odd_value(value: object) -> None:
+    """One call with its kernel for each field; in each pair the field of one row has the value."""
+    events: list[dict[str, object]] = []
+    for k, (row, field) in enumerate((row, field) for row in (0, 1) for field in (*FIELDS, *ARGUMENTS)):
+        pair: list[dict[str, Any]] = [
+            {**CALL, "ts": 10 * k + 0.5, "args": {"correlation": k + 1, "Sequence number": k}},
+            {**KERNEL, "ts": 10 * k + 2.5, "args": {"correlation": k + 1, "device": 0, "stream": 7}},
+        ]
+        target = pair[row] if field in FIELDS else pair[row]["args"]
+        target[field] = value
+        events += pair
+    _run(json.dumps({"traceEvents": events}).encode())
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,23 +12,26 @@ from tiny import call, event, kernel
 from tracegraph.ingest.choice import causal_order
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.replay import Replay
+from tracegraph.ingest.segments import GAP
 
 
 def naive_slack(model: Model) -> list[int]:
     """latest(s) = min over all effects e of latest(e) - work(e) - lag, one segment after the other."""
     segments, found = model.segments, model.dependencies
+    gives_way = (segments.kind == GAP) & (segments.end == model.window.end) & segments.on_thread
+    gives_way[model.sink] = False
+    work = np.where(gives_way, 0, segments.work).tolist()
     latest = [model.window.end] * len(segments)
     for at in causal_order(segments)[::-1].tolist():
         out = np.flatnonzero(found.cause == at).tolist()
-        bounds = [
-            latest[e] - int(segments.work[e]) - int(found.lag[i]) for i in out for e in [found.effect[i]]
-        ]
+        effects = [(int(found.effect[i]), int(found.lag[i])) for i in out]
+        bounds = [latest[effect] - work[effect] - lag for effect, lag in effects]
         latest[at] = min(bounds, default=model.window.end)
     return [end - int(done) for end, done in zip(latest, segments.completion, strict=True)]
 
 
 def of(model: Model) -> Replay:
-    return Replay(model.segments, model.dependencies, model.window)
+    return Replay(model.segments, model.dependencies, model.window, model.sink)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -44,9 +47,9 @@ def test_random_traces(events: list[tiny.Row], removed: int) -> None:
     expected = replay(dataclasses.replace(model, segments=dataclasses.replace(segments, work=work)))
     ends = np.array(expected.starts) + work
     outcome = of(model).without(chosen, segments.event >= 0)
-    assert outcome.end == max([*ends[segments.event >= 0].tolist(), model.window.start])
+    assert outcome.end == ends[segments.event >= 0].max()
     nothing = of(model).without(np.zeros(len(segments), dtype=bool), segments.event >= 0)
-    assert nothing.end == max([*segments.completion[segments.event >= 0].tolist(), model.window.start])
+    assert nothing.end == segments.completion[segments.event >= 0].max()
 
 
 def test_without_a_kernel_the_thread_beside_it_is_critical() -> None:
@@ -62,3 +65,11 @@ def test_without_a_kernel_the_thread_beside_it_is_critical() -> None:
     assert outcome.end == 62_000
     on_path = {str(name) for name in names[outcome.on_path & (model.segments.work > 0)]}
     assert on_path == {"op", "l", "beside", "cudaDeviceSynchronize"}
+
+
+def test_the_last_work_of_a_thread_may_end_as_late_as_the_window() -> None:
+    model = tiny.model(event("long", 0, 100), event("short", 0, 30, thread=2))
+    segments = model.segments
+    slack = {tiny.label(model, i): int(model.slack[i]) for i in range(len(segments))}
+    assert slack["short@0"] == 70_000
+    assert slack["long@0"] == 0
