@@ -96,7 +96,7 @@ def scores(
 
 
 @main.command()
-@_seeds("0-1")
+@_seeds("1-2")
 @_events
 @_where
 @_folder

@@ -158,4 +158,5 @@ def describe_ablation(results: Sequence[Sequence[Result]]) -> str:
         below = sum(r.least < GOOD for r in scored)
         figures = [f"{value:.4f}" for value in (min(recall), min(overlap), *means)]
         rows.append([case.name, f"{below} of {len(scored)}", *figures])
-    return table(columns, rows)
+    sets = f"{len(results)} sets of {results[0][0].of.events:,} events, in memory:"
+    return f"{sets}\n\n{table(columns, rows)}"

@@ -49,8 +49,8 @@ def _latencies(model: Model) -> list[str]:
     if len(launched) < _SOME:
         return []
     latency = events.start[launched] - events.end[call[launched]]
-    least, median = format_ns(int(latency.min())), format_ns(float(np.median(latency)))
-    return [f"GPU work starts at least {least} after its call has returned, in the median {median}."]
+    early, median = (format_ns(float(value)) for value in np.quantile(latency, [0.05, 0.5]))
+    return [f"GPU work starts {median} after its call in the median, {early} in the earliest twentieth."]
 
 
 class _Stretches:
