@@ -10,7 +10,7 @@ from tracegraph.ingest.dependencies.edges import CODE, Edges, Waits, make_edges,
 from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_passive
 from tracegraph.ingest.rows import join_rows, select_rows
 
-_CONFIDENCE = 0.95
+_CONFIDENCE = 0.98
 
 
 @dataclass(frozen=True)
