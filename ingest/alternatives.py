@@ -1,11 +1,14 @@
 """How the path changes where its assumptions do: other policies between threads, and recorded edges only."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
+from tracegraph.ingest.dependencies.edges import GAP_NAMES
+from tracegraph.ingest.hotspots import find_kinds
 from tracegraph.ingest.model import Model, Solution, solve
-from tracegraph.ingest.path_rows import path_rows
+from tracegraph.ingest.path_rows import find_stretches
 from tracegraph.ingest.policies import POLICIES, Found, find_edges, only_recorded
 from tracegraph.store.schema import RECORDED_ONLY
 
@@ -21,10 +24,11 @@ def find_alternatives(model: Model) -> list[Summary]:
     hotspots (name, category, duration_ns), the five longest. The length is always that of the window.
     """
     own = find_edges(model.basis, model.cross_thread)
-    rows = [{"assumption": model.cross_thread, "chosen": True, **_summarise(model)}]
+    summary = _summarise(model)
+    rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
     for assumption, found in _assumptions(model, own):
-        summary = _summarise(solve(model.basis, *found)) if _differs(own, found) else _summarise(model)
-        rows.append({"assumption": assumption, "chosen": False, **summary})
+        other = _summarise(solve(model.basis, *found)) if _differs(own, found) else summary
+        rows.append({"assumption": assumption, "chosen": False, **other})
     return rows
 
 
@@ -43,22 +47,20 @@ def _differs(one: Found, other: Found) -> bool:
 
 
 def _summarise(solution: Solution) -> Summary:
-    rows = path_rows(solution)
-    rows = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
-    is_gap = rows["category"] == "gap"
-    hotspots = rows[~is_gap].groupby(["name", "category"], sort=True)["duration_ns"].sum()
-    longest = hotspots.sort_values(ascending=False, kind="stable").head(_HOTSPOTS).reset_index()
+    rows, found = find_stretches(solution), solution.dependencies
+    is_gap, duration = rows.event < 0, rows.duration
+    inferred = (rows.edge >= 0) & ~found.recorded[rows.edge] if len(found) else is_gap & False
+    kinds = find_kinds(solution.events, rows.event[~is_gap])
+    totals = kinds.lengths(duration[~is_gap])
+    by_category = Counter({"gap": int(duration[is_gap].sum())})
+    for category, total in zip(kinds.category.tolist(), totals.tolist(), strict=True):
+        by_category[str(category)] += total
+    by_gap: Counter[str] = Counter()
+    for name, total in zip(rows.gap_name[is_gap].tolist(), duration[is_gap].tolist(), strict=True):
+        by_gap[GAP_NAMES[name]] += total
     return {
-        "by_category_ns": _sums(rows.groupby("category")["duration_ns"].sum().to_dict()),
-        "by_gap_ns": _sums(rows[is_gap].groupby("name")["duration_ns"].sum().to_dict()),
-        "inferred_ns": int(rows.loc[rows["evidence"] == "inferred", "duration_ns"].sum()),
-        "hotspots": [
-            {"name": str(name), "category": str(category), "duration_ns": int(duration)}
-            for name, category, duration in longest.itertuples(index=False)
-        ],
+        "by_category_ns": {name: total for name, total in by_category.most_common() if total},
+        "by_gap_ns": dict(by_gap.most_common()),
+        "inferred_ns": int(duration[inferred].sum()),
+        "hotspots": [kinds.row(totals, number) for number in kinds.longest(totals, _HOTSPOTS)],
     }
-
-
-def _sums(lengths: dict[object, int]) -> dict[str, int]:
-    ordered = sorted(lengths.items(), key=lambda item: (-item[1], str(item[0])))
-    return {str(key): int(value) for key, value in ordered}

@@ -52,8 +52,9 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
     """All dependencies, the binding one of each segment (-1: none), and its margin to the second-best, ns.
 
     The latest arrival binds; ties go by the order of the rules in `MECHANISMS`. Where arrivals of GPU work
-    lie closer than the lags vary, the likelier lag binds (see `judge`), and the margin is 0 where even that
-    is no clear answer. The margin is `NONE` where there is one cause or none.
+    lie closer than the lags vary, the likelier lag binds (see `judge`), with its share of the likelihood as
+    a part of its confidence, and the margin is 0 where that is no clear answer. The margin is `NONE` where
+    there is one cause or none.
     """
     candidates = _possible(segments, _distinct(candidates))
     cause, effect = candidates.cause, candidates.effect
@@ -81,7 +82,7 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
         effect=effect,
         mechanism=candidates.mechanism,
         recorded=candidates.recorded,
-        confidence=candidates.confidence,
+        confidence=candidates.confidence * np.where(binding, verdict.share, 1),
         gap=gap,
         lag=np.where(binding, gap, np.minimum(gap - beaten, usual)),
         binding=binding,

@@ -1,7 +1,5 @@
 """What a lag on a binding edge is called: by its rule, or by other evidence where it is too long for it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tracegraph.ingest.choice import Dependencies
@@ -11,17 +9,9 @@ from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.launches import Launches
 from tracegraph.ingest.rows import join_rows, select_rows
 from tracegraph.ingest.segments import Segments
+from tracegraph.ingest.time_slices import Spans, find_time_slices
 
 _BUSY = 0.9
-
-
-@dataclass(frozen=True)
-class _Spans:
-    """Stretches of time on devices, ns."""
-
-    device: Ints
-    start: Ints
-    end: Ints
 
 
 def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
@@ -29,7 +19,8 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
 
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
     queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
-    work" beside work of a graph launch or where such launches were under way for 90 % of it, else "unknown".
+    work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
+    another process" where it lies in the pauses that `find_time_slices` finds, else "unknown".
     """
     names = GAP_OF_MECHANISM[found.mechanism]
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
@@ -37,22 +28,24 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     if not len(late):
         return names
     event = segments.event[found.effect[late]]
-    gap = _Spans(
+    gap = Spans(
         events.device[event], segments.start[found.effect[late]] - found.gap[late], events.start[event]
     )
     work = np.flatnonzero(events.is_gpu)
-    recorded = _Spans(events.device[work], events.start[work], events.end[work])
+    recorded = Spans(events.device[work], events.start[work], events.end[work])
     graphs, in_graph = _graph_spans(events, launches)
     enough = _BUSY * (gap.end - gap.start)
     busy = _covered(gap, recorded) >= enough
     before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
     graph = in_graph[event] | in_graph[before] | (_covered(gap, join_rows([recorded, graphs])) >= enough)
-    codes = [GAP_CODE["GPU busy with other work"], GAP_CODE["unrecorded graph work"]]
-    names[late] = np.select([busy, graph], codes, GAP_CODE["unknown"])
+    elsewhere = _covered(gap, find_time_slices(events, launches)) >= enough
+    reasons = ("GPU busy with other work", "unrecorded graph work", "GPU turn of another process")
+    codes = [GAP_CODE[reason] for reason in reasons]
+    names[late] = np.select([busy, graph, elsewhere], codes, GAP_CODE["unknown"])
     return names
 
 
-def _graph_spans(events: Events, launches: Launches) -> tuple[_Spans, Flags]:
+def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:
     """From when each graph launch can have run on a stream until its last activity there; and which are its.
 
     The flags have one more entry, False: that of the index -1.
@@ -66,15 +59,17 @@ def _graph_spans(events: Events, launches: Launches) -> tuple[_Spans, Flags]:
     idle_since = np.where(same, np.append(0, end[:-1])[: len(end)], NONE)
     call = launches.call[work]
     begin = np.maximum(idle_since, events.start[np.maximum(call, 0)])
-    spans = _Spans(events.device[work], np.minimum(begin, events.start[work]), end)
+    spans = Spans(events.device[work], np.minimum(begin, events.start[work]), end)
     return select_rows(spans, mine[work]), np.append(mine, False)
 
 
-def _covered(gaps: _Spans, spans: _Spans) -> Ints:
+def _covered(gaps: Spans, spans: Spans) -> Ints:
     """ns of each gap that spans on its device cover, overlapping ones counted once."""
     total = np.zeros(len(gaps.device), dtype=np.int64)
     for device in np.unique(gaps.device).tolist():
         there = select_rows(spans, spans.device == device)
+        if not len(there.start):
+            continue
         there = select_rows(there, np.argsort(there.start, kind="stable"))
         end = np.maximum.accumulate(there.end)
         # Only what lies beyond all earlier ends adds to the union.

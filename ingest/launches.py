@@ -32,7 +32,7 @@ class Lags:
 
 
 def match_launches(events: Events) -> Launches:
-    """Rule 1: join GPU work with its call by correlation, whatever the call's name.
+    """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
 
     Where several calls share a correlation (several processes in one file), the last that started before
     the work is taken, else the first.
@@ -42,7 +42,7 @@ def match_launches(events: Events) -> Launches:
     work = np.flatnonzero(has_id & events.is_gpu)
     calls = calls[np.lexsort((events.start[calls], events.correlation[calls]))]
     ids = events.correlation[calls]
-    launched_by = np.full(len(events), -1, dtype=np.int64)
+    launched_by = events.launch_flow.copy()
     first = np.searchsorted(ids, events.correlation[work], "left")
     last = np.searchsorted(ids, events.correlation[work], "right")
     found = last > first

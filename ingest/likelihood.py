@@ -24,16 +24,19 @@ _LONGEST_NS = 50_000
 _LEAST_SAMPLES = 12
 _LONGEST_ODDS = 5.0
 _LIKE_ANY_LAG_NS = 10_000
-_NARROWEST = 0.1
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """For each candidate: `favoured`, the likeliest of a close race; `open_race`, in one not clear."""
+    """For each candidate: `favoured`, the likeliest of a close race; `open_race`, in one not clear.
+
+    `share`: how likely it is the cause among those of its race, 1 outside of races.
+    """
 
     favoured: Flags
     open_race: Flags
+    share: Floats
 
 
 def judge(
@@ -58,14 +61,18 @@ def judge(
     contested = runs & leads[group]
     contested &= _count(contested, group) > 1
     odds, hazard = _weigh(fits, mechanism, gap, runs)
-    likeliest = np.where(contested, hazard, -np.inf)
-    favoured = contested & (hazard == _largest(likeliest, group)[group])
+    best = _largest(np.where(contested, hazard, -np.inf), group)[group]
+    favoured = contested & (hazard == best)
+    weight = np.zeros(len(effect))
+    weight[contested] = np.exp(hazard[contested] - best[contested])
+    share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1)
     # Causes that all arrive at the very start as usual are a tie, and a complete one cannot lose a replay.
     tied = _count(contested & (gap + segments.completion[cause] == arrival), group) > 1
     complete = _count(contested & ~favoured & (gap == 0), group) > 0
     twice = _count(favoured, group) > 1
     plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
-    return Verdict(favoured & ~(tied | complete | twice), near & (_count(plausible, group) > 1))
+    open_race = near & (_count(plausible, group) > 1)
+    return Verdict(favoured & ~(tied | complete | twice), open_race, share)
 
 
 def _count(chosen: Flags, group: Ints) -> Ints:
@@ -113,10 +120,11 @@ def _fit(
         samples = np.log(gap[runs & alone & (mechanism == rule)] + resolution)
         if len(samples) < _LEAST_SAMPLES:
             continue
-        # The scale of a logistic distribution from its quartiles.
+        # The scale of a logistic distribution from its quartiles, which lie no closer than times are written.
         low, median, high = np.quantile(samples, [0.25, 0.5, 0.75])
+        spread = max(float(high - low), resolution / float(np.exp(median)))
         early = int((inside & alone).sum()) if rule == _LAUNCH else 0
-        scale = max(_NARROWEST, float(high - low) / (2 * float(np.log(3))))
+        scale = spread / (2 * float(np.log(3)))
         fits[rule] = _Lags(float(median), scale, early / (early + len(samples)), resolution)
     return fits
 
@@ -128,10 +136,10 @@ def _weigh(fits: dict[int, _Lags], mechanism: Ints, gap: Ints, chosen: Flags) ->
         mine = chosen & (mechanism == rule)
         lag = np.log(gap[mine] + lags.resolution)
         odds[mine] = (lag - lags.median) / lags.scale
-        shorter = 1 / (1 + np.exp(-odds[mine]))
-        density = shorter * (1 - shorter) / lags.scale
-        ever = lags.without / (1 - lags.without) + shorter
-        hazard[mine] = np.log(np.maximum(density, np.finfo(float).tiny)) - np.log(ever) - lag
+        log_shorter = -np.logaddexp(0, -odds[mine])
+        log_density = 2 * log_shorter - odds[mine] - np.log(lags.scale) - lag
+        log_without = np.log(lags.without / (1 - lags.without)) if lags.without else -np.inf
+        hazard[mine] = log_density - np.logaddexp(log_without, log_shorter)
     return odds, hazard
 
 

@@ -1,81 +1,96 @@
 """The rows of the critical path from the columns: the same that the stored graph gives."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_NAMES, MECHANISMS
-from tracegraph.ingest.events import NONE, Flags, Ints
+from tracegraph.ingest.events import NONE, Ints
 from tracegraph.ingest.model import Solution
 from tracegraph.ingest.segments import WORK
 from tracegraph.store.schema import EVIDENCE
 
 
-def path_rows(model: Solution) -> pd.DataFrame:
-    """Rows of the path of the whole window, in time order; they tile it.
+@dataclass(frozen=True)
+class Stretches:
+    """The rows in numbers, in time order; they tile the window.
 
-    Columns: lane, source_index (-1 for a gap), name, category (`gap` for a gap), start_ns, end_ns, dependency
-    (`root` for the first row), mechanism, evidence (empty for the first row), confidence (NaN), lag_ns,
-    margin_ns (nullable). Made like `tracegraph.queries.path.critical_path`: a lag before a segment is a row
-    of its own, neighbouring pieces of one event are one row, and rows of no length are left out.
+    `segment`: the segment of a row, of a lag the one after it. `event`: index, -1 for a gap. `gap_name`:
+    position in `edges.GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
     """
-    segments = model.segments
-    chosen = np.flatnonzero(model.on_path)
-    start, end = segments.start[chosen], segments.end[chosen]
-    gap = _binding_gap(model, chosen)
-    order = np.lexsort((-gap, end, start))
-    chosen, start, end = chosen[order], start[order], end[order]
-    before = np.append(model.window.start, end[:-1])
-    at = np.concatenate([chosen, chosen])
-    is_lag = np.repeat([True, False], len(chosen))
-    begin, until = np.concatenate([before, start]), np.concatenate([start, end])
+
+    segment: Ints
+    event: Ints
+    gap_name: Ints
+    edge: Ints
+    start: Ints
+    end: Ints
+
+    @property
+    def duration(self) -> Ints:
+        """Length of each row, ns."""
+        return self.end - self.start
+
+
+def find_stretches(solution: Solution) -> Stretches:
+    """Rows of the path of the whole window.
+
+    A lag before a segment is a row of its own, neighbouring pieces of one event are one row that keeps what
+    binds the first of them, and rows of no length are left out.
+    """
+    segments, found = solution.segments, solution.dependencies
+    path = np.flatnonzero(solution.on_path)
+    edge = solution.binding.edge[path]
+    gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
+    path = path[np.lexsort((-gap, segments.end[path], segments.start[path]))]
+    start, end = segments.start[path], segments.end[path]
+    at = np.concatenate([path, path])
+    is_lag = np.repeat([True, False], len(path))
+    begin = np.concatenate([np.append(solution.window.start, end[:-1]), start])
+    until = np.concatenate([start, end])
     lasting = np.flatnonzero(begin < until)
     lasting = lasting[np.argsort(begin[lasting], kind="stable")]
     at, is_lag, begin, until = at[lasting], is_lag[lasting], begin[lasting], until[lasting]
     event = np.where(is_lag | (segments.kind[at] != WORK), -1, segments.event[at])
-    return _describe(model, at, is_lag, event, *_merge(segments.lane[at], event, begin, until))
-
-
-def _binding_gap(model: Solution, chosen: Ints) -> Ints:
-    edge = model.binding.edge[chosen]
-    return np.where(edge >= 0, model.dependencies.gap[edge], 0) if len(model.dependencies) else edge * 0
-
-
-def _merge(lane: Ints, event: Ints, begin: Ints, until: Ints) -> tuple[Flags, Ints, Ints]:
-    """Which rows begin a stretch of one event, and where those stretches begin and end."""
-    same = (event[1:] >= 0) & (event[1:] == event[:-1]) & (lane[1:] == lane[:-1])
-    first = np.append(True, ~same)[: len(event)]
-    last = np.append(~same, True)[: len(event)]
-    return first, begin[first], until[last]
-
-
-def _describe(
-    model: Solution, at: Ints, is_lag: Flags, event: Ints, first: Flags, begin: Ints, until: Ints
-) -> pd.DataFrame:
-    at, is_lag, event = at[first], is_lag[first], event[first]
-    segments, found, names = model.segments, model.dependencies, model.events.name
-    edge = model.binding.edge[at].copy()
+    lane = segments.lane[at]
+    goes_on = (event[1:] >= 0) & (event[1:] == event[:-1]) & (lane[1:] == lane[:-1])
+    first, last = np.append(True, ~goes_on)[: len(at)], np.append(~goes_on, True)[: len(at)]
+    at, is_lag = at[first], is_lag[first]
+    edge = solution.binding.edge[at].copy()
     edge[:1] = -1
-    bound = edge >= 0
-    code = found.mechanism[edge] if len(found) else edge
+    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
+    name = np.where(is_lag, lag_name, segments.gap_name[at])
+    return Stretches(at, event[first], name, edge, begin[first], until[last])
+
+
+def path_rows(solution: Solution) -> pd.DataFrame:
+    """Rows of the path of the whole window, with their names.
+
+    Columns: lane, source_index (-1 for a gap), name, category (`gap` for a gap), start_ns, end_ns, dependency
+    (`root` for the first row), mechanism, evidence (empty for the first row), confidence (NaN), lag_ns,
+    margin_ns (nullable).
+    """
+    rows, events, found = find_stretches(solution), solution.events, solution.dependencies
+    is_gap, bound = rows.event < 0, rows.edge >= 0
+    code = found.mechanism[rows.edge] if len(found) else rows.edge
     mechanisms = np.array([[m.kind, m.name] for m in MECHANISMS], dtype=object)
-    kind, mechanism = (np.where(bound, mechanisms[code, i], "") for i in range(2))
-    lag = np.where(bound, model.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
-    gap_name = np.array(GAP_NAMES, dtype=object)[np.where(is_lag, lag, segments.gap_name[at])]
-    is_gap = event < 0
-    margin = model.binding.margin[at]
+    evidence = np.where(found.recorded[rows.edge], *EVIDENCE).astype(object) if len(found) else ""
+    margin = pd.Series(solution.binding.margin[rows.segment])
+    gaps = np.array(GAP_NAMES, dtype=object)[rows.gap_name]
     return pd.DataFrame(
         {
-            "lane": segments.lane[at],
-            "source_index": np.where(is_gap, -1, model.events.source_index[event]),
-            "name": np.where(is_gap, gap_name, names[event]),
-            "category": np.where(is_gap, "gap", model.events.category[event]),
-            "start_ns": begin,
-            "end_ns": until,
-            "dependency": np.where(bound, kind, "root"),
-            "mechanism": mechanism,
-            "evidence": np.where(bound, np.where(found.recorded[edge], *EVIDENCE), "").astype(object),
-            "confidence": np.where(bound, found.confidence[edge], np.nan),
-            "lag_ns": np.where(bound, found.lag[edge], 0),
-            "margin_ns": pd.Series(margin).astype("Int64").mask(margin == NONE),
+            "lane": solution.segments.lane[rows.segment],
+            "source_index": np.where(is_gap, -1, events.source_index[rows.event]),
+            "name": np.where(is_gap, gaps, events.name[rows.event]),
+            "category": np.where(is_gap, "gap", events.category[rows.event]),
+            "start_ns": rows.start,
+            "end_ns": rows.end,
+            "dependency": np.where(bound, mechanisms[code, 0], "root"),
+            "mechanism": np.where(bound, mechanisms[code, 1], ""),
+            "evidence": np.where(bound, evidence, ""),
+            "confidence": np.where(bound, found.confidence[rows.edge] if len(found) else np.nan, np.nan),
+            "lag_ns": np.where(bound, found.lag[rows.edge] if len(found) else 0, 0),
+            "margin_ns": margin.astype("Int64").mask(margin == NONE),
         }
     )

@@ -43,7 +43,10 @@ MECHANISMS = (
 )
 """All rules; the position decides ties between causes that explain a start equally well."""
 CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
-_MORE_GAPS = ("unknown", "untraced CPU time", "GPU busy with other work", "unrecorded graph work")
+_MORE_GAPS = (
+    *("unknown", "untraced CPU time"),
+    *("GPU busy with other work", "unrecorded graph work", "GPU turn of another process"),
+)
 GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
 """Names of stretches without work, by code."""
 GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}

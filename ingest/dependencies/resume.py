@@ -20,7 +20,7 @@ _WAKE_UP_NS = (30_000, 200_000)
 _TAKE_UP_NS = 200_000
 _SHARE_AWAITED = 0.25
 _TOLERANCE = 0.02
-_SURE, _HANDED, _LEAST = 0.8, 0.6, 0.5
+_SURE, _HANDED, _LEAST = 0.95, 0.6, 0.6
 
 
 def resume(
@@ -31,7 +31,7 @@ def resume(
     A stretch may wait where no operator is open: the self time of an annotation or a python frame, or a gap
     between events. It is taken to have waited for the last event outside all others, on another thread of its
     process, that ended in it and shortly before its end: 2 % of it, at least 30 µs and at most 200 µs. How
-    likely such an end is by chance, where that thread ends events often, lowers the confidence; below 0.5 no
+    likely such an end is by chance, where that thread ends events often, lowers the confidence; below 0.6 no
     edge is made.
     Where at least a quarter of a thread's events was waited for like this, what it begins after a pause was
     handed over by the thread that waits for it: at that moment, or where that one began to wait if that was

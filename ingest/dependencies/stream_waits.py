@@ -15,7 +15,7 @@ from tracegraph.ingest.launches import (
     nearest_on_thread,
 )
 
-_INFERRED_CONFIDENCE = 0.8
+_INFERRED_CONFIDENCE = 0.98
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,10 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     ):
         calls = np.flatnonzero(chosen)
         work = _likely_work(events, launches, streams, calls)
-        sure = only and mechanism == "stream synchronize"
-        collect.add(mechanism, calls, work, recorded=False, certain=sure, confidence=0.95 if sure else 0.8)
+        of_stream = mechanism == "stream synchronize"
+        confidence = 0.98 if of_stream else 0.8
+        certain = only and of_stream
+        collect.add(mechanism, calls, work, recorded=False, certain=certain, confidence=confidence)
     _blocking_copies(collect, launches)
     return collect.result()
 

@@ -115,7 +115,7 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
     is_work = np.array([text in GPU_WORK for text in category.dictionary.to_pylist()], dtype=bool)
     rows = np.flatnonzero(is_work[category.indices.to_numpy()])
     device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
-    with_pid, _ = _pairs(device * 2**20 + stream, _codes(events, "pid")[rows])
+    with_pid, _ = _pairs(_pairs(device, stream)[1], _codes(events, "pid")[rows])
     lanes, processes = np.unique([lane for lane, _ in with_pid], return_counts=True)
     shared = int((processes > 1).sum()) if len(lanes) else 0
     message = (

@@ -7,10 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tracegraph.ingest.graph import RunFacts, build_graph
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.pipeline import build_checked
-from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.store.progress import silent
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
 MOST_EVENTS = 120
@@ -71,10 +69,7 @@ def _shortened(path: Path) -> bytes:
 
 def run_all(path: Path) -> None:
     """The whole way from a file to the tables of its graph."""
-    integrity = Integrity(path.name)
-    trace = read_trace(path, integrity)
-    model = build_checked(trace, integrity)
-    build_graph(trace, model, RunFacts("fuzz", "2026-01-01T00:00:00+00:00", "0", integrity.rows()))
+    ingest_run([path], "fuzz", silent)
 
 
 def mutate(data: bytes, pick: random.Random) -> bytes:

@@ -79,3 +79,27 @@ def test_without_work_on_the_gpu_of_its_own_a_device_explains_nothing() -> None:
     elsewhere = kernel("other", 5, 1000, 2, stream=8, device=1)
     model = tiny.model(*launched(1002), call("l", 2, 3, 2), {**elsewhere, "pid": "1"})
     assert gaps(model) == {"unknown": 1000}
+
+
+def turns(lengths: list[float]) -> list[Row]:
+    """Kernels that each wait for one pause of the device, launched 10 µs after the one before ended."""
+    rows: list[Row] = []
+    at = 0.0
+    for number, pause in enumerate(lengths, 1):
+        rows += [call("l", at + 10, at + 12, number), kernel("k", at + pause, at + pause + 50, number)]
+        rows += [call("cudaStreamSynchronize", at + 13, at + pause + 50, 100 + number)]
+        at += pause + 50
+    return rows
+
+
+def test_pauses_of_one_length_with_work_waiting_are_the_turns_of_another_process() -> None:
+    even = gaps(tiny.model(*turns([2400, 2390, 2410, 2400, 2395, 2405])))
+    assert even["GPU turn of another process"] == 2378 + 2398 + 2388 + 2383 + 2393
+    assert even["unknown"] == 2388  # no work before it that would tell how long the device paused
+
+
+@pytest.mark.parametrize("lengths", [[2400, 2390, 2410, 2400], [2400, 900, 3300, 1500, 700, 5000]])
+def test_few_or_uneven_pauses_stay_unknown(lengths: list[float]) -> None:
+    uneven = gaps(tiny.model(*turns(lengths)))
+    assert "GPU turn of another process" not in uneven
+    assert uneven["unknown"] > 4000

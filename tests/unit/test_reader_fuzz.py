@@ -1,19 +1,26 @@
 """Whatever happens to a trace, it loads or is refused in one line: no other exception, at no stage."""
 
+import json
 import random
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mutations import EXAMPLES, mutate, run_all, seeds
+from mutations import EXAMPLES, VALUES, mutate, run_all, seeds
 
 from tracegraph.store.errors import InputError
 
+FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
+ARGUMENTS = ("correlation", "device", "stream", "Sequence number", "Fwd thread id", "bytes", "Input Dims")
+CALL: dict[str, Any] = {
+    "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "dur": 1
+}  # fmt: skip
+KERNEL: dict[str, Any] = {**CALL, "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 5}
 DOCUMENTS = seeds(sorted(EXAMPLES.glob("*.json.gz")))
-_HEAD = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 9}'
 
 
 def _run(data: bytes) -> None:
@@ -30,10 +37,27 @@ def test_the_documents_are_whole_before_they_are_damaged(tmp_path: Path) -> None
         run_all(tmp_path / "trace.json")
 
 
+@pytest.mark.parametrize(
+    "value", VALUES, ids=lambda value: f"{value!r:.40}".encode("ascii", "replace").decode()
+)
+def test_every_field_with_an_odd_value(value: object) -> None:
+    """One call with its kernel for each field; in each pair the field of one row has the value."""
+    events: list[dict[str, object]] = []
+    for k, (row, field) in enumerate((row, field) for row in (0, 1) for field in (*FIELDS, *ARGUMENTS)):
+        pair: list[dict[str, Any]] = [
+            {**CALL, "ts": 10 * k + 0.5, "args": {"correlation": k + 1, "Sequence number": k}},
+            {**KERNEL, "ts": 10 * k + 2.5, "args": {"correlation": k + 1, "device": 0, "stream": 7}},
+        ]
+        target = pair[row] if field in FIELDS else pair[row]["args"]
+        target[field] = value
+        events += pair
+    _run(json.dumps({"traceEvents": events}).encode())
+
+
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(DOCUMENTS), st.integers(0, 2**64))
-def test_a_damaged_trace_loads_or_is_refused(document: bytes, seed: int) -> None:
-    _run(mutate(document, random.Random(seed)))
+@given(st.sampled_from(range(len(DOCUMENTS))), st.integers(0, 2**64))
+def test_a_damaged_trace_loads_or_is_refused(document: int, seed: int) -> None:
+    _run(mutate(DOCUMENTS[document], random.Random(seed)))
 
 
 @settings(max_examples=150, deadline=None)
@@ -43,11 +67,14 @@ def test_any_bytes_are_read_or_refused(data: bytes, begin: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry",
+    "rows",
     [
-        '{"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 1, "ts": 2, "dur": 1,'
-        ' "args": {"Input Dims": "\\ud800"}}',
+        [{**CALL, "ts": 1}, {**CALL, "cat": "cpu_op", "ts": 2, "args": {"Input Dims": "\ud800"}}],
+        [{**KERNEL, "ts": 1}],
+        [{**KERNEL, "ts": ts, "args": {"device": 0, "stream": ts, "correlation": ts}} for ts in (1, 2, 3)],
+        [{**CALL, "ts": 1}],
     ],
+    ids=["half a surrogate in shapes", "one kernel", "kernels only", "one call"],
 )
-def test_cases_that_fuzzing_found(entry: str) -> None:
-    _run(f"[{_HEAD}, {entry}]".encode())
+def test_cases_that_fuzzing_found(rows: list[dict[str, object]]) -> None:
+    _run(json.dumps(rows).encode())

@@ -1,0 +1,1 @@
+"""How true the critical path is: against known truth and on real files, written into docs/accuracy.md."""
