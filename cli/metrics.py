@@ -95,13 +95,12 @@ def thread_hand_over(findings: Findings) -> Measured | None:
     waits = gil | findings.is_gap & path["name"].eq(_OTHER_THREAD)
     count = int(path["dependency"].eq("CROSS_THREAD").sum())
     where = f"in waits between threads ({plural(count, 'row')} after a hand-over)"
-    held_ns = findings.durations[gil]
-    if held_ns.sum():
-        confidence = float((path["confidence"][gil] * held_ns).sum() / held_ns.sum())
-        where += (
-            f"; {format_share(findings.share(int(held_ns.sum())))} for the GIL, inferred with a confidence "
-            f"of {format_share(confidence)}"
-        )
+    held = findings.durations[gil]
+    total = int(held.sum())
+    if total:
+        confidence = format_share(float((path["confidence"][gil] * held).sum()) / total)
+        share = format_share(findings.share(total))
+        where += f"; {share} for the GIL, inferred with a confidence of {confidence}"
     return _measured(findings, int(findings.durations[waits].sum()), where)
 
 

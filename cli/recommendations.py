@@ -49,11 +49,11 @@ RULES = (
     ),
     Rule(
         "rank-wait",
-        "This rank waits for a slower one",
+        "Waiting for another rank is on the critical path",
         0.05,
         metrics.rank_waits,
-        "Look at the slowest rank: report on each rank's trace and compare their steps and data loading. A "
-        "faster network or fewer collectives will not gain this time.",
+        "Look at the slowest rank: report on each rank's trace and compare their steps and data loading. The "
+        "wait is inferred: it is what a collective lasts beyond the time that its transfer can take.",
     ),
     Rule(
         "synchronization",

@@ -21,7 +21,7 @@ function drawWhatIf(tools, data) {
   function assumptions() {
     const element = section("Other assumptions");
     if (data.assumptions.every((row) => row.same)) {
-      add(element, "div", "good", "None matters: the path is the same under every policy between threads and on recorded dependencies only.");
+      add(element, "div", "good", "None matters: the path is made of the same under every policy between threads and on recorded dependencies only.");
       return;
     }
     table(element, [

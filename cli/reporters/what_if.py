@@ -39,7 +39,7 @@ def other_assumptions(findings: Findings, name_cells: int) -> RenderableType:
     assumptions = read_assumptions(findings)
     if all(one.same for one in assumptions):
         return Text(
-            "none matters: the path is the same under every policy between threads and on recorded "
+            "none matters: the path is made of the same under every policy between threads and on recorded "
             "dependencies only"
         )
     rows = table("assumption", ">events", ">named gaps", ">inferred", "longest hotspots")

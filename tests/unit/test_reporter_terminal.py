@@ -71,7 +71,7 @@ def test_one_line_where_no_assumption_matters() -> None:
     rows = [ALTERNATIVES[0], {**ALTERNATIVES[0], "assumption": "none", "chosen": False}]
     details = replace(make_findings().details, alternatives=rows)
     text = printed(make_findings(details=details, step=None))
-    assert "none matters: the path is the same under every policy between threads and on" in text
+    assert "none matters: the path is made of the same under every policy between threads" in flowing(text)
     assert "aten::evidence" not in text
 
 
