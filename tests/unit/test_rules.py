@@ -61,6 +61,8 @@ def test_the_later_of_launch_and_stream_binds() -> None:
         ("cudaStreamSynchronize", None, "stream synchronize"),
         ("hipDeviceSynchronize", None, "device synchronize"),
         ("hipEventSynchronize", None, "event synchronize"),
+        ("cudaFree", None, "implicit synchronize"),
+        ("hipFree", None, "implicit synchronize"),
     ],
 )
 def test_a_blocking_call_waits_until_the_awaited_work_ends(
