@@ -19,7 +19,10 @@ from benchmarks.accuracy.sets import RARE_HAND_OVERS, SCENARIOS, VARIANTS, Oracl
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
-THROUGH = {"cli": "as `tracegraph query critical_path` gives it", "columns": "taken from the columns in memory"}
+THROUGH = {
+    "cli": "as `tracegraph query critical_path` gives it",
+    "columns": "taken from the columns in memory",
+}
 Command = Callable[..., None]
 _Item = TypeVar("_Item")
 _PATH = click.Path(path_type=Path)
