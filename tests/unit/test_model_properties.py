@@ -109,13 +109,13 @@ def lasts(row: tiny.Row) -> bool:
     return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs())
 def test_random_graphs(model: Model) -> None:
     check_all(model)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows(), st.sampled_from(list(POLICIES)))
 def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
     if not any(lasts(row) for row in events):
