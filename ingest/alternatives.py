@@ -23,20 +23,19 @@ def find_alternatives(model: Model) -> list[Summary]:
     by_category_ns, by_gap_ns, inferred_ns (length of the rows whose dependency a timing rule made), and
     hotspots (name, category, duration_ns), the five longest. The length is always that of the window.
     """
-    own = find_edges(model.basis, model.cross_thread)
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
-    for assumption, found in _assumptions(model, own):
-        other = _summarise(solve(model.basis, *found)) if _differs(own, found) else summary
+    for assumption, found in _assumptions(model):
+        other = _summarise(solve(model.basis, *found)) if _differs(model.found, found) else summary
         rows.append({"assumption": assumption, "chosen": False, **other})
     return rows
 
 
-def _assumptions(model: Model, own: Found) -> Iterator[tuple[str, Found]]:
+def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
     for policy in POLICIES:
         if policy != model.cross_thread:
             yield policy, find_edges(model.basis, policy)
-    yield RECORDED_ONLY, only_recorded(own)
+    yield RECORDED_ONLY, only_recorded(model.found)
 
 
 def _differs(one: Found, other: Found) -> bool:

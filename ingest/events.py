@@ -67,6 +67,11 @@ class Lanes:
         return (self.frame["kind"] == "thread").to_numpy()
 
     @property
+    def process(self) -> Ints:
+        """Number of the process that each lane belongs to."""
+        return pd.factorize(self.frame["pid"])[0]
+
+    @property
     def matters(self) -> Flags:
         """Whether the path may end on each lane (rule 9)."""
         return self.frame["matters"].to_numpy(dtype=bool)

@@ -68,7 +68,7 @@ def judge(
     share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1)
     # Causes that all arrive at the very start as usual are a tie, and a complete one cannot lose a replay.
     tied = _count(contested & (gap + segments.completion[cause] == arrival), group) > 1
-    complete = _count(contested & ~favoured & (gap == 0), group) > 0
+    complete = _count(~favoured & (gap == 0), group) > 0
     twice = _count(favoured, group) > 1
     plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
     open_race = near & (_count(plausible, group) > 1)

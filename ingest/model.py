@@ -11,7 +11,7 @@ from tracegraph.ingest.events import Events, Flags, Ints, Lanes
 from tracegraph.ingest.gaps import name_gaps
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.launches import Launches
-from tracegraph.ingest.policies import EVIDENCE, find_edges
+from tracegraph.ingest.policies import EVIDENCE, Found, find_edges
 from tracegraph.ingest.replay import Replay
 from tracegraph.ingest.segments import Segments, Window, build_segments
 from tracegraph.ingest.steps import Steps
@@ -34,7 +34,10 @@ class Solution:
 
 @dataclass(frozen=True)
 class Model(Solution):
-    """All that is known about one rank; `events` are on the CPU's clock."""
+    """All that is known about one rank; `events` are on the CPU's clock.
+
+    `found`: the edges between ports and the waits that the graph was made from.
+    """
 
     stack: CallStack
     launches: Launches
@@ -43,6 +46,8 @@ class Model(Solution):
     clock_offset_ns: int
     cross_thread: str
     basis: Basis
+    found: Found
+    replay: Replay
 
 
 def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
@@ -68,7 +73,8 @@ def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
 def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
     """Apply the rules of the causal model; `cross_thread` is one of `policies.POLICIES`."""
     basis = find_basis(events, lanes, integrity)
-    solution = solve(basis, *find_edges(basis, cross_thread))
+    found = find_edges(basis, cross_thread)
+    solution = solve(basis, *found)
     replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
     return Model(
         **{field.name: getattr(solution, field.name) for field in fields(Solution)},
@@ -79,4 +85,6 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread
         clock_offset_ns=basis.clock_offset_ns,
         cross_thread=cross_thread,
         basis=basis,
+        found=found,
+        replay=replay,
     )

@@ -36,9 +36,8 @@ def find_what_next(model: Model) -> list[dict[str, object]]:
     kinds = find_kinds(model.events, segments.event[at])
     work = segments.work[at]
     on_path = kinds.lengths(work * model.on_path[at])
-    replay = Replay(segments, model.dependencies, model.window, model.sink)
     nothing = np.zeros(len(segments), dtype=bool)
-    before = replay.without(nothing, counts).end
+    before = model.replay.without(nothing, counts).end
 
     def row(hotspot: dict[str, object], removed: Flags, after: Outcome) -> dict[str, object]:
         following = kinds.lengths(work * (after.on_path & ~removed)[at])
@@ -48,7 +47,7 @@ def find_what_next(model: Model) -> list[dict[str, object]]:
     rows = [row(wait, nothing, _replay_at_once(model, rule, counts)) for rule, wait in _waits(model).items()]
     for number in kinds.longest(on_path, _HOTSPOTS):
         removed = _removed(kinds, number, at, len(segments))
-        rows.append(row(kinds.row(on_path, number), removed, replay.without(removed, counts)))
+        rows.append(row(kinds.row(on_path, number), removed, model.replay.without(removed, counts)))
     return sorted(rows, key=lambda hotspot: -int(str(hotspot["duration_ns"])))[:_HOTSPOTS]
 
 

@@ -8,7 +8,8 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.installation import check_installation
 from tracegraph.cli.options import limit_option
-from tracegraph.cli.reporters.integrity import integrity_console, print_inspection
+from tracegraph.cli.reporters.integrity import print_inspection
+from tracegraph.cli.reporters.layout import open_console
 from tracegraph.ingest.inspection import Inspection, inspect_trace
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.errors import InputError
@@ -40,7 +41,7 @@ def doctor(context: Context, files: tuple[Path, ...], form: str, limits: Limits)
     if form == "json":
         click.echo(json.dumps([_row(file, one) for file, one in zip(files, found, strict=True)], indent=1))
     elif len(files) > len(refused) or len(files) > 1:
-        console = integrity_console()
+        console = open_console()
         for file, one in zip(files, found, strict=True):
             print_inspection(console, str(file), one)
     if len(files) == 1 and refused:

@@ -1,6 +1,5 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import cross_thread_option, limit_option, name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
+from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.cli.reporters.text import visible
 from tracegraph.cli.traces import ingest_timings, stored_run
@@ -24,7 +24,6 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
 from tracegraph.store.session import open_database
 
-_PIPED_WIDTH = 100
 _TRACE = click.Path(path_type=Path)
 
 
@@ -77,7 +76,7 @@ def report(
         recommendations = recommend(findings)
         if output is not None:
             written = write_folder(findings, recommendations, output, progress)
-    console = _console()
+    console = open_console()
     print_report(console, findings, recommendations)
     if written is not None and output is not None:
         _say_written(console, output, written)
@@ -113,11 +112,6 @@ def _check_policy(database: Database, run: str, asked: str | None) -> None:
             f"run {run!r} has the policy {stored}, not {asked}, which is chosen at ingest",
             f"give its trace: tracegraph report TRACE --cross-thread {asked}",
         )
-
-
-def _console() -> Console:
-    """Return the terminal, or a page wide enough for the tables where the output is piped."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
 def _say_written(console: Console, folder: Path, written: Written) -> None:

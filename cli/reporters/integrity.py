@@ -1,7 +1,7 @@
 """What was odd in the input: as plain lines, and as the page that `doctor` prints."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 from rich import box
 from rich.console import Console
@@ -15,7 +15,6 @@ from tracegraph.store.errors import InputError
 
 _LEVELS = ("error", "warning")
 _MESSAGE_CELLS = 400
-_PIPED_WIDTH = 100
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
@@ -28,9 +27,16 @@ def integrity_lines(rows: Iterable[Mapping[str, object]]) -> list[str]:
     ]
 
 
-def integrity_console() -> Console:
-    """Return the terminal, or a page wide enough for the table where the output is piped."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+def add_findings(table: Table, rows: Iterable[Mapping[str, object]]) -> None:
+    """Add a line of level, code, count and message for each finding."""
+    for row in rows:
+        level = str(row["level"])
+        table.add_row(
+            Text(label(level, 10), style=_STYLES.get(level, "")),
+            Text(label(str(row["code"]), 30)),
+            f"{row['count']:,}",
+            Text(label(str(row["message"]), _MESSAGE_CELLS)),
+        )
 
 
 def print_inspection(console: Console, file: str, found: Inspection | InputError) -> None:
@@ -81,11 +87,5 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column("code", no_wrap=True)
     table.add_column("count", justify="right", no_wrap=True)
     table.add_column("what", overflow="fold")
-    for finding in findings:
-        table.add_row(
-            Text(finding.level, style=_STYLES[finding.level]),
-            Text(label(finding.code, 30)),
-            f"{finding.count:,}",
-            Text(label(finding.message, _MESSAGE_CELLS)),
-        )
+    add_findings(table, map(asdict, findings))
     return table

@@ -1,9 +1,18 @@
 """Building blocks of the report in the terminal."""
 
+import sys
+
 from rich import box
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
+
+_PIPED_WIDTH = 100
+
+
+def open_console() -> Console:
+    """Return the terminal, or a page wide enough for the tables where the output is piped."""
+    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
 
 
 def indented(body: RenderableType) -> Padding:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tracegraph.cli.findings import NEAR_TIE_NS, Findings
 from tracegraph.cli.recommendations import Recommendation
+from tracegraph.cli.reporters.integrity import add_findings
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.cli.reporters.near import near_critical
 from tracegraph.cli.reporters.steps import compared_steps
@@ -16,8 +17,6 @@ from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
 
 _OTHER_CELLS = 66
 _LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90
-_MESSAGE_CELLS = 400
-_LEVEL_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _BAR_CELLS = 20
 
 
@@ -69,14 +68,7 @@ def _integrity(found: Sequence[Mapping[str, object]]) -> RenderableType:
     if not found:
         return Text("nothing odd, dropped, repaired or missing", style="green")
     rows = table("level", "code", ">count", "what")
-    for row in found:
-        level = str(row["level"])
-        rows.add_row(
-            Text(label(level, 10), style=_LEVEL_STYLES.get(level, "")),
-            Text(label(str(row["code"]), 30)),
-            f"{row['count']:,}",
-            Text(label(str(row["message"]), _MESSAGE_CELLS)),
-        )
+    add_findings(rows, found)
     return rows
 
 

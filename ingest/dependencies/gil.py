@@ -1,6 +1,7 @@
 """CROSS_THREAD by the GIL (rule 10): a thread is silent while another one runs Python."""
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
@@ -41,7 +42,7 @@ def gil_waits(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) 
     return join_rows([wait, holder]), inferred_waits("GIL wait", lane, begin, end, event)
 
 
-def _confidence(events: Events, silent: Ints) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:
     frame = events.category[silent] == "python_function"
     builtin = np.array([str(name).startswith("<built-in") for name in events.name[silent]], dtype=bool)
     return np.where(frame & ~builtin, _FRAME, np.where(frame, _BUILTIN, _OPERATOR))
@@ -54,14 +55,14 @@ def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Wa
     kind = events.category[stack.piece_event[chosen]]
     chosen = chosen[np.isin(kind, ("python_function", "cpu_op"))]
     frames = events.on_thread & (events.category == "python_function")
-    pid = pd.factorize(lanes.frame["pid"])[0]
+    process_of = lanes.process
     parts = [
         pd.DataFrame({name: [] for name in ("lane", "event", "first", "last", "holder")}, dtype=np.int64)
     ]
-    for process in np.unique(pid[events.lane[frames]]).tolist():
-        steps = np.flatnonzero(frames & (pid[events.lane] == process))
+    for process in np.unique(process_of[events.lane[frames]]).tolist():
+        steps = np.flatnonzero(frames & (process_of[events.lane] == process))
         if len(np.unique(events.lane[steps])) > 1:
-            mine = chosen[pid[stack.piece_lane[chosen]] == process]
+            mine = chosen[process_of[stack.piece_lane[chosen]] == process]
             parts.append(_between_steps(events, stack, steps, mine))
     found = pd.concat(parts)
     return found[~_overlaps(found, explained)]

@@ -1,7 +1,6 @@
 """CROSS_THREAD by order alone: all threads of a process as if they ran one after the other under the GIL."""
 
 import numpy as np
-import pandas as pd
 
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import Edges, Waits, inferred_waits, make_edges, on_thread
@@ -17,12 +16,12 @@ def serialised(events: Events, stack: CallStack, lanes: Lanes) -> tuple[Edges, W
     a call or an innermost python frame; an innermost annotation counts where it ends, not where it begins, as
     it may be waiting. Nothing in a trace proves such an order, so the confidence is 0.5 throughout.
     """
-    pid = pd.factorize(lanes.frame["pid"])[0]
+    process_of = lanes.process[stack.piece_lane]
     begin_event, end_event = _active(events, stack)
     nothing = np.empty(0, dtype=np.int64)
     found: list[tuple[Ints, Ints, Ints, Ints, Ints]] = [(nothing,) * 5]
-    for process in np.unique(pid[stack.piece_lane]).tolist():
-        mine = pid[stack.piece_lane] == process
+    for process in np.unique(process_of).tolist():
+        mine = process_of == process
         begins, ends = (
             np.flatnonzero(mine & chosen[stack.piece_event]) for chosen in (begin_event, end_event)
         )

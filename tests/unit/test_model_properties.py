@@ -84,13 +84,14 @@ def graphs(draw: st.DrawFn) -> Model:
 
     pairs = [(port(basis.events.end), port(basis.events.start)) for _ in range(count)]
     columns = [
-        [*cause, *effect, draw(moment), draw(st.integers(0, len(MECHANISMS) - 1))]
+        [*cause, *effect, min(draw(moment), effect[2]), draw(st.integers(0, len(MECHANISMS) - 1))]
         for cause, effect in pairs
         if cause[2] < effect[2]
     ]
     numbers = np.array(columns, dtype=np.int64).reshape(-1, 8).T
     edges = Edges(*numbers, np.ones(len(columns), dtype=bool), np.ones(len(columns)))
-    solution = solve(basis, edges, inferred_waits("resume", *np.empty((3, 0), dtype=np.int64)))
+    waits = inferred_waits("resume", *np.empty((3, 0), dtype=np.int64))
+    solution = solve(basis, edges, waits)
     replayed = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
     parts = {field.name: getattr(solution, field.name) for field in dataclasses.fields(solution)}
     return Model(
@@ -102,6 +103,8 @@ def graphs(draw: st.DrawFn) -> Model:
         clock_offset_ns=0,
         cross_thread="none",
         basis=basis,
+        found=(edges, waits),
+        replay=replayed,
     )
 
 

@@ -12,7 +12,6 @@ from tiny import call, event, kernel
 from tracegraph.ingest.choice import Dependencies, causal_order
 from tracegraph.ingest.dependencies.edges import CODE
 from tracegraph.ingest.model import Model
-from tracegraph.ingest.replay import Replay
 from tracegraph.ingest.rows import select_rows
 from tracegraph.ingest.segments import GAP
 
@@ -38,10 +37,6 @@ def naive_slack(model: Model) -> list[int]:
     return [end - int(done) for end, done in zip(latest, segments.completion, strict=True)]
 
 
-def of(model: Model) -> Replay:
-    return Replay(model.segments, model.dependencies, model.window, model.sink)
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows(), st.integers(0, 3))
 def test_random_traces(events: list[tiny.Row], removed: int) -> None:
@@ -55,9 +50,9 @@ def test_random_traces(events: list[tiny.Row], removed: int) -> None:
     without = dataclasses.replace(segments, work=work)
     expected = replay(dataclasses.replace(model, segments=without, dependencies=counted(model)))
     ends = np.array(expected.starts) + work
-    outcome = of(model).without(chosen, segments.event >= 0)
+    outcome = model.replay.without(chosen, segments.event >= 0)
     assert outcome.end == ends[segments.event >= 0].max()
-    nothing = of(model).without(np.zeros(len(segments), dtype=bool), segments.event >= 0)
+    nothing = model.replay.without(np.zeros(len(segments), dtype=bool), segments.event >= 0)
     assert nothing.end == segments.completion[segments.event >= 0].max()
 
 
@@ -70,7 +65,7 @@ def test_without_a_kernel_the_thread_beside_it_is_critical() -> None:
         call("cudaDeviceSynchronize", 60, 110, 2),
     )
     names = model.events.name[model.segments.event]
-    outcome = of(model).without(names == "k", model.segments.event >= 0)
+    outcome = model.replay.without(names == "k", model.segments.event >= 0)
     assert outcome.end == 62_000
     on_path = {str(name) for name in names[outcome.on_path & (model.segments.work > 0)]}
     assert on_path == {"op", "l", "beside", "cudaDeviceSynchronize"}
