@@ -49,7 +49,7 @@ class SyncRows:
 
 def find_sync_rows(events: Events) -> SyncRows:
     """Join cuda_sync rows with their calls by correlation."""
-    row = np.flatnonzero(events.category == "cuda_sync")
+    row = np.flatnonzero(events.category.among("cuda_sync"))
     calls = np.flatnonzero(events.on_thread & (events.correlation > 0))
     by_id = pd.Series(calls, index=events.correlation[calls])
     by_id = by_id[~by_id.index.duplicated()]
@@ -193,7 +193,7 @@ def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[in
 def _blocking_copies(collect: _Collector, launches: Launches) -> None:
     """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
     events = collect.events
-    work = np.flatnonzero((launches.call >= 0) & (events.category == "gpu_memcpy"))
+    work = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
     call = launches.call[work]
     by_name = np.array(["Async" not in str(name) for name in events.name[call]], dtype=bool)
     copies = [str(name) for name in events.name[work]]
