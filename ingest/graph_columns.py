@@ -58,8 +58,11 @@ def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
 
 def text_column(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
     """A text one row, by its position in `texts`; null where `mask` says so."""
+    distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(distinct) < len(texts):
+        codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
     indices = pa.array(codes.astype(np.int32, copy=False), mask=mask)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
 
 
 def label_column(labels: str, count: int) -> pa.Array:

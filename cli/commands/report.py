@@ -69,7 +69,13 @@ def report(
     with context.progress() as progress:
         with _run(context, (*traces, *inputs), name, progress, limits) as (database, run, timings):
             findings = collect_findings(
-                database, run, step=step, top=top, timings_s=timings, progress=progress
+                database,
+                run,
+                step=step,
+                top=top,
+                timings_s=timings,
+                progress=progress,
+                workspace=context.workspace,
             )
         recommendations = recommend(findings)
         if output is not None:
