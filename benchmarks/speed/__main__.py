@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed`: time every stage from a file to a report and write the tables of docs/speed.md."""
+"""`python -m benchmarks.speed`: time every stage from a file to a report, and write docs/speed.md."""
 
 import os
 import platform
@@ -91,11 +91,9 @@ def _place(folder: Path | None) -> Iterator[Path]:
 def _machine() -> str:
     """Cores and memory, and how busy others keep them: a shared machine inflates wall times."""
     memory = psutil.virtual_memory().total / 1e9
-    load = os.getloadavg()[2]
-    return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB, Python {platform.python_version()}, "
-        f"load {load:.1f} over the last 15 minutes"
-    )
+    python, load = platform.python_version(), os.getloadavg()[2]
+    cores = f"{os.cpu_count()} cores ({platform.machine()})"
+    return f"{cores}, {memory:.0f} GB, Python {python}; load {load:.1f} over the last 15 minutes"
 
 
 if __name__ == "__main__":

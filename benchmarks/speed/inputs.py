@@ -47,6 +47,6 @@ def _simulate(oracle: Path, place: Path, size: str) -> Path:
     if not made.exists():
         program = oracle / "synth_kineto.py"
         options = ["--events", str(SIZES[size]), "--regime", "mixed", "--gz"]
-        command = [sys.executable, program, place / f"simulated_{size}", *options]
+        command: list[str | Path] = [sys.executable, program, place / f"simulated_{size}", *options]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return made

@@ -55,7 +55,7 @@ def run_stage(stage: str, trace: Path, place: Path) -> Facts:
     watcher = threading.Thread(target=lambda: _keep_looking(watch, done))
     watcher.start()
     try:
-        command = [sys.executable, "-m", "benchmarks.speed.stages", stage, trace, place]
+        command: list[str | Path] = [sys.executable, "-m", "benchmarks.speed.stages", stage, trace, place]
         ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
         if running(workspace) is not None:
             watch.look()
@@ -103,7 +103,16 @@ def _fresh(place: Path) -> Path:
 
 def _tracegraph(workspace: Path, verb: str) -> None:
     program = "from tracegraph.cli.main import main; raise SystemExit(main())"
-    command = [sys.executable, "-c", program, "--workspace", workspace, "--quiet", "db", verb]
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        program,
+        "--workspace",
+        workspace,
+        "--quiet",
+        "db",
+        verb,
+    ]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import msgspec
-from isal import igzip
+from isal import isal_zlib
 
 from tracegraph.cli.main import main as tracegraph
 from tracegraph.ingest.alternatives import find_alternatives
@@ -32,6 +32,8 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
 Facts = dict[str, float]
+_GZIP = 31
+"""Window bits that mean a gzip file."""
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -66,7 +68,9 @@ def _timed(work: Callable[[], object]) -> Facts:
 
 
 def _decode(trace: Path) -> None:
-    data = igzip.decompress(trace.read_bytes()) if trace.suffix == ".gz" else trace.read_bytes()
+    data = (
+        isal_zlib.decompress(trace.read_bytes(), wbits=_GZIP) if trace.suffix == ".gz" else trace.read_bytes()
+    )
     msgspec.json.decode(data, type=_File)
 
 
