@@ -105,7 +105,7 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
     _device_waits(collect, "device synchronize", np.flatnonzero(of_device))
-    _device_waits(collect, "implicit synchronize", np.flatnonzero(np.isin(events.name, _FREES)))
+    _device_waits(collect, "implicit synchronize", np.flatnonzero(events.name.among(*_FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         ("stream synchronize", blocking & ~of_device & ~of_event),

@@ -53,6 +53,18 @@ def check_edges(model: Model) -> None:
     assert model.slack[model.sink] == 0
 
 
+def check_all(model: Model) -> None:
+    """The invariants hold, and the independent oracle replays every start and walks the same path."""
+    check_tiling(model)
+    check_edges(model)
+    check_model(model)
+    answer = replay(model)
+    assert answer.starts == model.segments.start.tolist()
+    walked = [i for i in answer.path if model.on_path[i]]
+    assert set(walked) == set(np.flatnonzero(model.on_path).tolist())
+    assert all(model.segments.kind[i] == WAIT for i in answer.path if not model.on_path[i])
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> Model:
     """A random trace's segments under random edges between ports, few of which any rule would make."""
@@ -100,13 +112,7 @@ def lasts(row: tiny.Row) -> bool:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs())
 def test_random_graphs(model: Model) -> None:
-    check_tiling(model)
-    check_edges(model)
-    check_model(model)
-    answer = replay(model)
-    assert answer.starts == model.segments.start.tolist()
-    walked = [i for i in answer.path if model.on_path[i]]
-    assert set(walked) == set(np.flatnonzero(model.on_path).tolist())
+    check_all(model)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,15 +122,7 @@ def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str
         with pytest.raises(InputError):
             tiny.model(*events)
         return
-    model = tiny.model(*events, policy=policy)
-    check_tiling(model)
-    check_edges(model)
-    check_model(model)
-    answer = replay(model)
-    assert answer.starts == model.segments.start.tolist()
-    walked = [i for i in answer.path if model.on_path[i]]
-    assert set(walked) == set(np.flatnonzero(model.on_path).tolist())
-    assert all(model.segments.kind[i] == WAIT for i in answer.path if not model.on_path[i])
+    check_all(tiny.model(*events, policy=policy))
 
 
 def example() -> Model:
