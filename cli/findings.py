@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.cli.step_summary import StepSummary, summarise_steps
@@ -120,9 +121,9 @@ class Findings:
     @cached_property
     def untiled_ns(self) -> int:
         """How much of the window the rows leave out or cover twice; 0 when they tile it."""
-        edges = [self.start_ns, *self.path["end_ns"].tolist()]
-        starts = [*self.path["start_ns"].tolist(), self.end_ns]
-        return sum(abs(start - edge) for edge, start in zip(edges, starts, strict=True))
+        edges = np.append(self.start_ns, self.path["end_ns"].to_numpy(np.int64))
+        starts = np.append(self.path["start_ns"].to_numpy(np.int64), self.end_ns)
+        return int(np.abs(starts - edges).sum())
 
     @property
     def explained_share(self) -> float:

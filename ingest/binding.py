@@ -7,8 +7,9 @@ import numpy as np
 from tracegraph.ingest.choice import Candidates, Dependencies, choose
 from tracegraph.ingest.dependencies.edges import CODE, Edges
 from tracegraph.ingest.events import Flags, Ints, Lanes
+from tracegraph.ingest.keys import Keys
 from tracegraph.ingest.rows import select_rows
-from tracegraph.ingest.segments import Keys, Segments, Window
+from tracegraph.ingest.segments import Segments, Window
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Binding:
 
 def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, Ints, Edges]:
     """Segments at both ends of every edge; edges that leave the window are dropped."""
-    keys = Keys(window, int(segments.lane.max(initial=-1)) + 1)
+    keys = Keys(window.start, window.end, int(segments.lane.max(initial=-1)) + 1)
     threads = np.flatnonzero(segments.on_thread)
     bounds = keys.of(segments.lane[threads], segments.start[threads])
 
@@ -102,19 +103,21 @@ def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
 
 
 def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink: int) -> Flags:
-    """Whether each segment lies on the path from `sink` back over binding causes.
+    """Whether each segment lies on the path from `sink` back over binding causes, in hops over chains.
 
-    A waiting cause is complete at its start, so the path passes it by.
+    A waiting cause in another chain is complete at its start, so the path passes it by.
     """
-    on_path = np.zeros(len(segments), dtype=bool)
-    cause = dependencies.cause.tolist()
-    edge, waiting = binding.edge.tolist(), ((segments.work == 0) & (segments.end > segments.start)).tolist()
-    at, within_chain = sink, True
-    chain = binding.chain.tolist()
-    while True:
-        on_path[at] = within_chain or not waiting[at]
-        if edge[at] < 0:
-            return on_path
-        before = cause[edge[at]]
-        within_chain = chain[before] == chain[at]
-        at = before
+    index, chain = np.arange(len(segments)), binding.chain
+    cause = np.where(binding.edge >= 0, np.append(dependencies.cause, -1)[binding.edge], -1)
+    follows = (cause == index - 1) & (chain == np.append(-1, chain[:-1]))
+    first = np.maximum.accumulate(np.where(follows, 0, index))
+    waiting = (segments.work == 0) & (segments.end > segments.start)
+    marks = np.zeros(len(segments) + 1, dtype=np.int64)
+    at, is_inside = sink, True
+    while at >= 0:
+        begin = int(first[at])
+        marks[begin] += 1
+        marks[at + int(is_inside or not waiting[at])] -= 1
+        at = int(cause[begin])
+        is_inside = bool(chain[at] == chain[begin])
+    return np.cumsum(marks)[:-1] > 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.events import Events, Flags, Ints
+from tracegraph.ingest.keys import Keys
 
 
 @dataclass(frozen=True)
@@ -37,72 +38,99 @@ class CallStack:
         return events.on_thread & (self.parent < 0)
 
 
-class _Builder:
-    """Collects pieces and parents over the lanes."""
+class _Openings:
+    """Which event of a thread is innermost after some of them have opened and some have closed.
 
-    def __init__(self, count: int) -> None:
-        self.parent = np.full(count, -1, dtype=np.int64)
-        self.lane: list[Ints] = []
-        self.start: list[int] = []
-        self.end: list[int] = []
-        self.event: list[int] = []
-        self.overruns = 0
-        self.first_overrun = -1
+    `opens`, `closes`: keys of (lane, time), in the order in which the events open; an event that is open
+    closes after all that open later. Empty events are never open.
+    """
 
-    def add_lane(self, lane: int, order: Ints, starts: list[int], ends: list[int]) -> None:
-        """Flatten one lane; an event that outlives its parent stays open, the youngest open one counts."""
-        before = len(self.start)
-        put_start, put_end, put_event = self.start.append, self.end.append, self.event.append
-        stack: list[tuple[int, int]] = []
-        parents = []
-        cursor = starts[0]
-        for event, start, end in zip(order.tolist(), starts, ends, strict=True):
-            while stack and stack[-1][0] <= start:
-                stop, inner = stack.pop()
-                if stop > cursor:
-                    put_start(cursor), put_end(stop), put_event(inner)
-                    cursor = stop
-            if start > cursor:
-                put_start(cursor), put_end(start), put_event(stack[-1][1] if stack else -1)
-                cursor = start
-            parent = stack[-1][1] if stack else -1
-            if stack and stack[-1][0] < end:
-                parent = self._outlived(stack, event, end)
-            parents.append(parent)
-            if end > start:
-                stack.append((end, event))
-        while stack:
-            stop, inner = stack.pop()
-            if stop > cursor:
-                put_start(cursor), put_end(stop), put_event(inner)
-                cursor = stop
-        self.parent[order] = parents
-        self.lane.append(np.full(len(self.start) - before, lane, dtype=np.int64))
+    def __init__(self, opens: Ints, closes: Ints) -> None:
+        lasting = closes > opens
+        self._opened: Ints = np.append(0, np.cumsum(lasting))
+        self._closes = np.sort(closes[lasting])
+        self._place = np.flatnonzero(lasting)
+        self._stride = len(opens) + 1
+        depth = np.arange(len(self._place)) - self._closed(opens[self._place])
+        # Those of one depth in the order in which they open: the last one that has opened is the open one.
+        order = np.argsort(
+            depth.astype(np.int16 if depth.max(initial=0) < 1 << 15 else np.int64), kind="stable"
+        )
+        self._keys = depth[order] * self._stride + self._place[order]
+        self._place = self._place[order]
 
-    def _outlived(self, stack: list[tuple[int, int]], event: int, end: int) -> int:
-        self.overruns += 1
-        if self.first_overrun < 0:
-            self.first_overrun = event
-        # What ends before a younger one is never the innermost again.
-        while stack and stack[-1][0] < end:
-            stack.pop()
-        return stack[-1][1] if stack else -1
+    def _closed(self, moments: Ints) -> Ints:
+        return np.searchsorted(self._closes, moments, "right")
+
+    def innermost(self, opened: Ints, moments: Ints) -> Ints:
+        """The place of the innermost event once the first `opened` have begun, at `moments`; -1 for none."""
+        depth = self._opened[opened] - self._closed(moments)
+        found = np.searchsorted(self._keys, (depth - 1) * self._stride + opened, "left") - 1
+        return np.where(depth > 0, np.append(self._place, -1)[found], -1)
 
 
 def nest(events: Events) -> CallStack:
-    """Nest the events of every thread by time; longer events open first, then the earlier in the file."""
+    """Nest the events of every thread by time; longer events open first, then the earlier in the file.
+
+    An event that outlives the one it starts in stays open: the youngest open one counts.
+    """
     chosen = np.flatnonzero(events.on_thread)
-    order = chosen[np.lexsort((chosen, -events.end[chosen], events.start[chosen], events.lane[chosen]))]
-    builder = _Builder(len(events))
-    lanes, first = np.unique(events.lane[order], return_index=True)
-    for lane, members in zip(lanes.tolist(), np.split(order, first)[1:], strict=True):
-        builder.add_lane(lane, members, events.start[members].tolist(), events.end[members].tolist())
+    order = chosen[np.lexsort((-events.end[chosen], events.start[chosen], events.lane[chosen]))]
+    lane, start, end = events.lane[order], events.start[order], events.end[order]
+    first = int(start.min()) if len(start) else 0
+    keys = Keys(first, int(end.max(initial=first)), int(lane.max(initial=0)) + 1)
+    opens, closes = keys.of(lane, start), keys.of(lane, end)
+    overrunning = np.empty(0, dtype=np.int64)
+    openings = _Openings(opens, closes)
+    inside = openings.innermost(np.arange(len(order)), opens)
+    outlives = (inside >= 0) & (closes > np.append(closes, 0)[inside])
+    if outlives.any():
+        closes, overrunning = _cut_outlived(opens, closes, np.isin(lane, lane[outlives]))
+        openings = _Openings(opens, closes)
+        inside = openings.innermost(np.arange(len(order)), opens)
+    parent = np.full(len(events), -1, dtype=np.int64)
+    event = np.append(order, -1)
+    parent[order] = event[inside]
+    bounds = _distinct(np.concatenate([opens, closes]))
+    innermost = event[openings.innermost(np.searchsorted(opens, bounds, "right"), bounds)]
+    piece_lane, time = keys.lane(bounds), keys.time(bounds)
+    goes_on = np.flatnonzero(piece_lane[1:] == piece_lane[:-1])
     return CallStack(
-        parent=builder.parent,
-        piece_lane=np.concatenate(builder.lane) if builder.lane else np.empty(0, dtype=np.int64),
-        piece_start=np.array(builder.start, dtype=np.int64),
-        piece_end=np.array(builder.end, dtype=np.int64),
-        piece_event=np.array(builder.event, dtype=np.int64),
-        overruns=builder.overruns,
-        first_overrun=builder.first_overrun,
+        parent=parent,
+        piece_lane=piece_lane[goes_on],
+        piece_start=time[goes_on],
+        piece_end=time[goes_on + 1],
+        piece_event=innermost[goes_on],
+        overruns=len(overrunning),
+        first_overrun=int(event[overrunning[0]]) if len(overrunning) else -1,
     )
+
+
+def _distinct(keys: Ints) -> Ints:
+    keys = np.sort(keys, kind="stable")
+    distinct: Ints = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+    return distinct
+
+
+def _cut_outlived(opens: Ints, closes: Ints, chosen: Flags) -> tuple[Ints, Ints]:
+    """Let each event close when one opens in it that closes later; and the places of those that do.
+
+    What ends before a younger one is never the innermost again. A loop over the `chosen` events: whole lanes.
+    """
+    places = np.flatnonzero(chosen)
+    closes = closes.copy()
+    cut, cut_at, overrunning = [], [], []
+    stack: list[tuple[int, int]] = []
+    rows = zip(places.tolist(), opens[places].tolist(), closes[places].tolist(), strict=True)
+    for place, start, end in rows:
+        while stack and stack[-1][0] <= start:
+            stack.pop()
+        if stack and stack[-1][0] < end:
+            overrunning.append(place)
+            while stack and stack[-1][0] < end:
+                cut.append(stack.pop()[1])
+                cut_at.append(start)
+        if end > start:
+            stack.append((end, place))
+    closes[cut] = cut_at
+    return closes, np.array(overrunning, dtype=np.int64)

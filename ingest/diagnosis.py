@@ -43,7 +43,7 @@ def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
             f"the youngest open one counts; {_place(model, stack.first_overrun)}"
         )
         integrity.add("outside_parent", "info", stack.overruns, message)
-    frames = np.flatnonzero(events.category == "python_function")
+    frames = np.flatnonzero(events.category.among("python_function"))
     if len(frames):
         last = frames[events.end[frames] == events.end[frames].max()]
         message = (
@@ -63,7 +63,7 @@ def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
             f"time); {_place(model, int(orphans[0]))}"
         )
         integrity.add("gpu_without_launch", "warning", len(orphans), message, share)
-    if not (events.category == "cuda_sync").any():
+    if not events.category.among("cuda_sync").any():
         message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", "info", 1, message)
     overlapping, overlap = _overlapping(model)

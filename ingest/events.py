@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.coded import Coded, read_coded
 from tracegraph.ingest.flows import follow_backward, follow_launches
 from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
 
@@ -18,6 +20,7 @@ Texts = npt.NDArray[np.object_]
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""
+_STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Events:
     """All events of a file in its order, one array an attribute; times in ns, `NONE` where absent."""
 
     source_index: Ints
-    name: Texts
-    category: Texts
+    name: Coded
+    category: Coded
     lane: Ints
     start: Ints
     end: Ints
@@ -50,7 +53,7 @@ class Events:
 
     def shift_gpu(self, offset_ns: int) -> "Events":
         """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's."""
-        moved = np.where(self.on_thread | (self.category == "cuda_sync"), 0, offset_ns)
+        moved = np.where(self.on_thread | self.category.among("cuda_sync"), 0, offset_ns)
         return replace(self, start=self.start + moved, end=self.end + moved)
 
 
@@ -82,21 +85,15 @@ def _numbers(table: pa.Table, column: str) -> Ints:
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _texts(table: pa.Table, column: str) -> Texts:
-    encoded = table[column].combine_chunks()
-    values = np.array([*encoded.dictionary.to_pylist(), ""], dtype=object)
-    texts: Texts = values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
-    return texts
-
-
-def _elements(table: pa.Table, category: Texts) -> Ints:
+def _elements(table: pa.Table, category: Coded) -> Ints:
     """Elements of collectives as stated, of other annotations those of all inputs together."""
     stated = _numbers(table, "elements").copy()
-    chosen = np.flatnonzero((stated == NONE) & (category == "user_annotation"))
-    shapes = _texts(table.select(["shapes"]).take(chosen), "shapes") if len(chosen) else chosen
-    for at, text in zip(chosen.tolist(), shapes.tolist(), strict=True):
-        if text:
-            stated[at] = _count_elements(str(text))
+    chosen = np.flatnonzero((stated == NONE) & category.among("user_annotation"))
+    shapes = read_coded(table["shapes"]).take(chosen)
+    counts = np.full(len(shapes.values), NONE, dtype=np.int64)
+    for code in np.unique(shapes.codes).tolist():
+        counts[code] = _count_elements(str(shapes.values[code]))
+    stated[chosen] = counts[shapes.codes]
     return stated
 
 
@@ -117,29 +114,19 @@ def _sort_key(text: str) -> tuple[int, int, str]:
 def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     """Turn the event table of a file into arrays and give every event its lane."""
     table = trace.events
-    category = _texts(table, "category")
-    is_gpu = np.isin(category, GPU_WORK)
-    on_thread = ~(is_gpu | np.isin(category, NOT_IN_LANES))
-    pid, tid = _texts(table, "pid"), _texts(table, "tid")
+    category = read_coded(table["category"])
+    is_gpu = category.among(*GPU_WORK)
+    on_thread = ~(is_gpu | category.among(*NOT_IN_LANES))
     device, stream = _numbers(table, "device"), _numbers(table, "stream")
-    first = np.where(on_thread | (device == NONE), pid, device.astype(str).astype(object))
-    second = np.where(on_thread | (stream == NONE), tid, stream.astype(str).astype(object))
-    keys = pd.MultiIndex.from_arrays([~on_thread, first, second])
-    codes, distinct = pd.factorize(keys)
-    order = sorted(
-        range(len(distinct)),
-        key=lambda i: (distinct[i][0], _sort_key(distinct[i][1]), _sort_key(distinct[i][2])),
-    )
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    lane = rank[codes] if len(codes) else np.empty(0, dtype=np.int64)
+    pid, tid = read_coded(table["pid"]), read_coded(table["tid"])
+    lane, keys = _number_lanes(on_thread, (pid, device), (tid, stream))
     correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
     partners = correlation[on_thread & (correlation > 0)]
     unmatched = is_gpu & ~np.isin(correlation, partners)
-    operators = (category == "cpu_op") & (sequence_number == NONE).all()
+    operators = category.among("cpu_op") & (sequence_number == NONE).all()
     events = Events(
         source_index=_numbers(table, "source_index"),
-        name=_texts(table, "name"),
+        name=read_coded(table["name"]),
         category=category,
         lane=lane,
         start=_numbers(table, "start_ns"),
@@ -157,7 +144,38 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         is_gpu=is_gpu,
         on_thread=on_thread,
     )
-    return events, _describe_lanes(trace, events, [distinct[i] for i in order])
+    return events, _describe_lanes(trace, events, keys)
+
+
+def _number_lanes(
+    on_thread: Flags, first: tuple[Coded, Ints], second: tuple[Coded, Ints]
+) -> tuple[Ints, list[tuple[bool, str, str]]]:
+    """Lane of each event, and the keys of the lanes: on a GPU or not, process or device, thread or stream.
+
+    `first`, `second`: pid and tid as written, and the device and stream that stand for them on a GPU.
+    """
+    outer, outers = _distinct_places(on_thread, *first)
+    inner, inners = _distinct_places(on_thread, *second)
+    code, found = pd.factorize((outer * len(inners) + inner) * 2 + ~on_thread)
+    keys = [
+        (bool(lane & 1), outers[lane // 2 // len(inners)], inners[lane // 2 % len(inners)])
+        for lane in found.tolist()
+    ]
+    order = sorted(range(len(keys)), key=lambda i: (keys[i][0], _sort_key(keys[i][1]), _sort_key(keys[i][2])))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[code], [keys[i] for i in order]
+
+
+def _distinct_places(on_thread: Flags, written: Coded, number: Ints) -> tuple[Ints, list[str]]:
+    """For each event the position of its place among the distinct texts of places."""
+    texts = {str(text): position for position, text in enumerate(written.values)}
+    codes = written.codes.astype(np.int64)
+    numbered = np.flatnonzero(~on_thread & (number != NONE))
+    code, numbers = pd.factorize(number[numbered])
+    place = [texts.setdefault(str(value), len(texts)) for value in numbers.tolist()]
+    codes[numbered] = np.array(place, dtype=np.int64)[code]
+    return codes, list(texts)
 
 
 def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str, str]]) -> Lanes:
@@ -187,7 +205,7 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     is_step = step_numbers(events) != NONE
     for chosen, share in (
         (is_step, 0.0),
-        (events.category == "cpu_op", 0.05),
+        (events.category.among("cpu_op"), 0.05),
         (events.on_thread, 0.05),
     ):
         on_lane = np.bincount(events.lane[chosen & events.on_thread], minlength=count)
@@ -199,23 +217,17 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
 
 def is_passive(events: Events) -> Flags:
     """Which events may be waiting in their self time: annotations and python frames, which do no work."""
-    passive: Flags = np.isin(events.category, ("user_annotation", "python_function"))
-    return passive
+    return events.category.among("user_annotation", "python_function")
 
 
 def is_call_named(events: Events, *parts: str) -> Flags:
     """Which events are runtime or driver calls with one of `parts` in their name."""
-    calls = np.flatnonzero(np.isin(events.category, ("cuda_runtime", "cuda_driver")))
-    found = np.zeros(len(events), dtype=bool)
-    found[calls] = [any(part in str(name) for part in parts) for name in events.name[calls].tolist()]
-    return found
+    named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
+    return events.name.matching(named) & events.category.among("cuda_runtime", "cuda_driver")
 
 
 def step_numbers(events: Events) -> Ints:
     """The N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
-    numbers = np.full(len(events), NONE, dtype=np.int64)
-    names = pd.Series(events.name, dtype=object)
-    found = names[events.on_thread].astype(str)
-    found = found[found.str.startswith("ProfilerStep#")].str.extract(r"^ProfilerStep#(\d{1,18})$")[0].dropna()
-    numbers[found.index.to_numpy()] = found.astype(np.int64).to_numpy()
-    return numbers
+    found = [_STEP.fullmatch(str(name)) for name in events.name.values]
+    numbers = np.array([int(match[1]) if match else NONE for match in found], dtype=np.int64)
+    return np.where(events.on_thread, numbers[events.name.codes], NONE)

@@ -5,6 +5,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.coded import read_coded
+
 _KEYS = ["pid", "tid", "ts"]
 _LAUNCH_FLOWS = ("ac2g", "async", "async_cpu_to_gpu")
 _BACKWARD_FLOWS = ("fwdbwd", "forward_backward")
@@ -15,7 +17,7 @@ _CALLS = ("cuda_runtime", "cuda_driver")
 
 def follow_launches(events: pa.Table, flows: pa.Table, wanted: Flags) -> Ints:
     """For each `wanted` GPU activity the call whose flow ends at its start, -1 for none and all others."""
-    is_call = np.isin(events["category"].cast(pa.string()).to_numpy(zero_copy_only=False), _CALLS)
+    is_call = read_coded(events["category"]).among(*_CALLS)
     return _follow(events, flows, _LAUNCH_FLOWS, is_call, wanted)
 
 

@@ -7,7 +7,14 @@ import pyarrow as pa
 
 from tracegraph.ingest.dependencies.edges import GAP_NAMES
 from tracegraph.ingest.events import Ints
-from tracegraph.ingest.graph_columns import Columns, SegmentNodes, label_column, make_table, nullable
+from tracegraph.ingest.graph_columns import (
+    Columns,
+    SegmentNodes,
+    label_column,
+    make_table,
+    nullable,
+    text_column,
+)
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.segments import KINDS, WORK
 from tracegraph.ingest.trace import TraceFile
@@ -62,7 +69,7 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": pa.array(np.array(KINDS, dtype=object)[segments.kind], type=pa.string()),
+        "kind": text_column(segments.kind, KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
@@ -116,7 +123,8 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
     segments, events = model.segments, model.events
     keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
-    gap_names = np.array(GAP_NAMES, dtype=object)[segments.gap_name[keep]]
+    gap_name = segments.gap_name[keep] + len(events.name.values)
+    gap = len(events.category.values)
     columns = {
         **common,
         "id": nodes.node[keep],
@@ -125,8 +133,12 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
         **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model).items()},
-        "name": pa.array(np.where(is_work, events.name[event], gap_names), type=pa.string()),
-        "category": pa.array(np.where(is_work, events.category[event], "gap"), type=pa.string()),
+        "name": text_column(
+            np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
+        ),
+        "category": text_column(
+            np.where(is_work, events.category.codes[event], gap), [*events.category.values, "gap"]
+        ),
         "source_index": pa.array(events.source_index[event], mask=~is_work),
     }
     return make_table(columns, schema.SEGMENT.properties, int(keep.sum()))

@@ -5,19 +5,16 @@ import pyarrow as pa
 
 from tracegraph.ingest.choice import Dependencies
 from tracegraph.ingest.dependencies.edges import GAP_NAMES, GAP_OF_MECHANISM, MECHANISMS
-from tracegraph.ingest.events import Flags, Ints
-from tracegraph.ingest.graph_columns import SegmentNodes, make_table
+from tracegraph.ingest.events import Ints
+from tracegraph.ingest.graph_columns import SegmentNodes, make_table, text_column
 from tracegraph.ingest.model import Model
 from tracegraph.store import schema
 
 
-def _edge_columns(dependencies: Dependencies, chosen: Ints | Flags) -> dict[str, object]:
-    names = np.array([m.name for m in MECHANISMS], dtype=object)
+def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]:
     return {
-        "mechanism": pa.array(names[dependencies.mechanism[chosen]], type=pa.string()),
-        "evidence": pa.array(
-            np.where(dependencies.recorded[chosen], *schema.EVIDENCE).astype(object), type=pa.string()
-        ),
+        "mechanism": text_column(dependencies.mechanism[chosen], [m.name for m in MECHANISMS]),
+        "evidence": text_column(~dependencies.recorded[chosen], schema.EVIDENCE),
         "confidence": dependencies.confidence[chosen],
         "lag_ns": dependencies.lag[chosen],
         "gap_ns": dependencies.gap[chosen],
@@ -27,10 +24,9 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints | Flags) -> dict[str,
 def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
     """The four dependency kinds between segments."""
     found = model.dependencies
-    kinds = np.array([m.kind for m in MECHANISMS], dtype=object)[found.mechanism]
     tables = {}
     for kind in schema.DEPENDENCIES:
-        chosen = kinds == kind
+        chosen = np.flatnonzero(np.array([m.kind == kind for m in MECHANISMS])[found.mechanism])
         columns = {
             "start": nodes.node[found.cause[chosen]],
             "end": nodes.node[found.effect[chosen]],
@@ -38,15 +34,15 @@ def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
             "gap_name": _unusual_names(model, chosen),
             "binding": found.binding[chosen],
         }
-        tables[kind] = make_table(columns, _properties(kind), int(chosen.sum()))
+        tables[kind] = make_table(columns, _properties(kind), len(chosen))
     return tables
 
 
-def _unusual_names(model: Model, chosen: Flags) -> pa.Array:
+def _unusual_names(model: Model, chosen: Ints) -> pa.Array:
     """The names of gaps that are not what their mechanism says, null for all others."""
     usual = GAP_OF_MECHANISM[model.dependencies.mechanism[chosen]]
     name = model.gap_name[chosen]
-    return pa.array(np.array(GAP_NAMES, dtype=object)[name], type=pa.string(), mask=name == usual)
+    return text_column(name, GAP_NAMES, mask=name == usual)
 
 
 def _properties(relationship: str) -> tuple[schema.Property, ...]:
@@ -71,12 +67,11 @@ def leads_to(model: Model, first: Ints, ids: Ints) -> pa.Table:
     bound = edge >= 0
     edge, found = edge[bound], model.dependencies
     cause = found.cause[edge]
-    kinds = np.array([m.kind for m in MECHANISMS], dtype=object)[found.mechanism[edge]]
     columns = {
         "start": ids[model.binding.chain[cause]],
         "end": ids[bound],
         "at_ns": model.segments.completion[cause],
-        "dependency": pa.array(kinds, type=pa.string()),
+        "dependency": text_column(found.mechanism[edge], [m.kind for m in MECHANISMS]),
         **_edge_columns(found, edge),
     }
     return make_table(columns, _properties("LEADS_TO"), len(edge))

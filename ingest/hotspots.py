@@ -38,8 +38,7 @@ class Kinds:
 
 def find_kinds(events: Events, index: Ints) -> Kinds:
     """Number the events at `index` by name and category."""
-    name, names = pd.factorize(events.name[index])
-    category, categories = pd.factorize(events.category[index])
-    count = max(1, len(categories))
-    number, pairs = pd.factorize(name * count + category)
-    return Kinds(number, np.asarray(names)[pairs // count], np.asarray(categories)[pairs % count])
+    count = len(events.category.values)
+    pair = events.name.codes[index] * np.int64(count) + events.category.codes[index]
+    number, pairs = pd.factorize(pair)
+    return Kinds(number, events.name.values[pairs // count], events.category.values[pairs % count])

@@ -1,12 +1,16 @@
 """The rows of the critical path from the columns: the same that the stored graph gives."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_NAMES, MECHANISMS
-from tracegraph.ingest.events import NONE, Ints
+from tracegraph.ingest.events import NONE, Flags, Ints
+from tracegraph.ingest.graph_columns import text_column
 from tracegraph.ingest.model import Solution
 from tracegraph.ingest.segments import WORK
 from tracegraph.store.schema import EVIDENCE
@@ -64,33 +68,64 @@ def find_stretches(solution: Solution) -> Stretches:
     return Stretches(at, event[first], name, edge, begin[first], until[last])
 
 
-def path_rows(solution: Solution) -> pd.DataFrame:
-    """Rows of the path of the whole window, with their names.
+def path_table(solution: Solution, rank: int) -> pa.Table:
+    """Rows of the path of the whole window, in the form of `tracegraph.queries.path.critical_path`.
 
-    Columns: lane, source_index (-1 for a gap), name, category (`gap` for a gap), start_ns, end_ns, dependency
-    (`root` for the first row), mechanism, evidence (empty for the first row), confidence (NaN), lag_ns,
-    margin_ns (nullable).
+    Columns: rank, lane, source_index (null for a gap), name, category (`gap` for a gap), start_ns, end_ns,
+    dependency (`root` for the first row), mechanism, evidence, confidence, lag_ns, margin_ns (null for the
+    first row). Texts are dictionaries.
     """
     rows, events, found = find_stretches(solution), solution.events, solution.dependencies
-    is_gap, bound = rows.event < 0, rows.edge >= 0
-    code = found.mechanism[rows.edge] if len(found) else rows.edge
-    mechanisms = np.array([[m.kind, m.name] for m in MECHANISMS], dtype=object)
-    evidence = np.where(found.recorded[rows.edge], *EVIDENCE).astype(object) if len(found) else ""
-    margin = pd.Series(solution.binding.margin[rows.segment])
-    gaps = np.array(GAP_NAMES, dtype=object)[rows.gap_name]
-    return pd.DataFrame(
+    is_gap, unbound = rows.event < 0, rows.edge < 0
+    edge = np.where(unbound, 0, rows.edge)
+    code = np.full(len(is_gap), len(MECHANISMS), dtype=np.int64)
+    code[~unbound] = found.mechanism[rows.edge[~unbound]]
+    kinds = [m.kind for m in MECHANISMS]
+    margin = solution.binding.margin[rows.segment]
+    return pa.table(
         {
+            "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(is_gap)),
             "lane": solution.segments.lane[rows.segment],
-            "source_index": np.where(is_gap, -1, events.source_index[rows.event]),
-            "name": np.where(is_gap, gaps, events.name[rows.event]),
-            "category": np.where(is_gap, "gap", events.category[rows.event]),
+            "source_index": pa.array(events.source_index[rows.event], mask=is_gap),
+            "name": text_column(
+                np.where(is_gap, rows.gap_name + len(events.name.values), events.name.codes[rows.event]),
+                [*events.name.values, *GAP_NAMES],
+            ),
+            "category": text_column(
+                np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
+                [*events.category.values, "gap"],
+            ),
             "start_ns": rows.start,
             "end_ns": rows.end,
-            "dependency": np.where(bound, mechanisms[code, 0], "root"),
-            "mechanism": np.where(bound, mechanisms[code, 1], ""),
-            "evidence": np.where(bound, evidence, ""),
-            "confidence": np.where(bound, found.confidence[rows.edge] if len(found) else np.nan, np.nan),
-            "lag_ns": np.where(bound, found.lag[rows.edge] if len(found) else 0, 0),
-            "margin_ns": margin.astype("Int64").mask(margin == NONE),
+            "dependency": text_column(code, [*kinds, "root"]),
+            "mechanism": text_column(code, [*(m.name for m in MECHANISMS), ""], mask=unbound),
+            "evidence": text_column(_picked(~found.recorded, edge, unbound), EVIDENCE, mask=unbound),
+            "confidence": pa.array(_picked(found.confidence, edge, unbound), mask=unbound),
+            "lag_ns": pa.array(_picked(found.lag, edge, unbound), mask=unbound),
+            "margin_ns": pa.array(margin, mask=unbound | (margin == NONE)),
         }
     )
+
+
+def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray[Any]:
+    """The value of each row's edge, any for a row without."""
+    return values[edge] if len(values) else np.zeros(len(unbound), dtype=values.dtype)
+
+
+def path_rows(solution: Solution) -> pd.DataFrame:
+    """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
+    frame = path_table(solution, 0).drop_columns(["rank"]).to_pandas(types_mapper=_nullable)
+    texts = {name: frame[name].astype(object) for name in ("name", "category", "dependency")}
+    empty = {name: frame[name].astype(object).fillna("") for name in ("mechanism", "evidence")}
+    rows: pd.DataFrame = frame.assign(
+        **texts,
+        **empty,
+        source_index=frame["source_index"].fillna(-1).astype(np.int64),
+        lag_ns=frame["lag_ns"].fillna(0).astype(np.int64),
+        confidence=frame["confidence"].astype(float),
+    )
+    return rows
+
+
+def _nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
+    return pd.Int64Dtype() if kind == pa.int64() else None

@@ -5,6 +5,7 @@ loop: within a run, start(i) = anchor + offset(i), and the anchor changes at por
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -88,7 +89,7 @@ class Replay:
                 bound = port_anchor[effect] + at[effect] - lag[i] - done[port]
                 anchor = min(anchor, bound)
             anchors[run[port]] = port_anchor[port] = anchor
-        latest = self._spread(port_anchor, base, following=True)
+        latest = self._spread(port_anchor, base, self._port_nearest(following=True))
         slack: Ints = latest + offset + work - segments.completion
         return slack
 
@@ -123,7 +124,7 @@ class Replay:
             anchors[mine] = port_anchor[port] = anchor
             raised_by[port] = raised[mine]
         base = np.full(len(anchors), start, dtype=np.int64)
-        completion = self._spread(port_anchor, base, following=False) + offset + work
+        completion = self._spread(port_anchor, base, self._port_before) + offset + work
         counted = np.flatnonzero(counts)
         sink = int(counted[completion[counted].argmax()])
         return Outcome(int(completion[sink]), self._walk(sink, chosen, raised_by))
@@ -131,7 +132,7 @@ class Replay:
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
-        before = self._port_nearest(following=False)
+        before = self._port_before
         firsts = np.flatnonzero(self._begins)
         at = sink
         while True:
@@ -144,6 +145,10 @@ class Replay:
                 on_path: Flags = np.cumsum(marks)[:-1] > 0
                 return on_path
             at = int(self._ports[chosen[entry]])
+
+    @cached_property
+    def _port_before(self) -> Ints:
+        return self._port_nearest(following=False)
 
     def _port_nearest(self, *, following: bool) -> Ints:
         """Place of the nearest port of the same run at or before (or after) each segment, -1 for none."""
@@ -158,9 +163,8 @@ class Replay:
         index = np.where(there, index, 0)
         return np.where(there & (self._run[index] == self._run), place[index], -1)
 
-    def _spread(self, port_anchor: list[int], base: Ints, *, following: bool) -> Ints:
+    def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
         """The anchor of every segment: that of its nearest port, or its run's without one."""
-        nearest = self._port_nearest(following=following)
         known = np.array([*port_anchor, 0], dtype=np.int64)
         anchors: Ints = np.where(nearest >= 0, known[nearest], base[self._run])
         return anchors

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_OF_MECHANISM, Edges, Waits
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.keys import Keys
 from tracegraph.store.errors import InputError
 
 WORK, WAIT, GAP = 0, 1, 2
@@ -63,22 +64,6 @@ def find_window(events: Events, lanes: Lanes) -> Window:
     return Window(int(events.start[counted].min()), int(events.end[counted].max()))
 
 
-class Keys:
-    """(lane, time) as one sortable integer."""
-
-    def __init__(self, window: Window, lane_count: int) -> None:
-        self.window, self.stride = window, window.end - window.start + 1
-        if self.stride * max(1, lane_count) >= np.iinfo(np.int64).max:
-            raise InputError(
-                f"a window of {self.stride / 1e9:.0f} s over {lane_count} lanes is too large",
-                "look for events with absurd times in the file",
-            )
-
-    def of(self, lane: Ints, time: Ints) -> Ints:
-        """Keys of moments inside the window."""
-        return lane * self.stride + (time - self.window.start)
-
-
 def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints, Ints, Ints, Ints]:
     """Pieces clipped to the window, with gaps before the first and after the last of each lane."""
     lane, event = stack.piece_lane, stack.piece_event
@@ -117,7 +102,7 @@ def build_segments(
     A stream lane whose first activity no edge reaches gets a zero-length gap at the window's start, from
     which the activity is bound ("queue start").
     """
-    keys = Keys(window, len(lanes.frame))
+    keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
     ports = [
         (edges.cause_lane[edges.cause_event < 0], edges.cause_time[edges.cause_event < 0]),
@@ -151,8 +136,8 @@ def _mark_waits(
 ) -> None:
     """Turn the segments inside each wait into waits: those of its event, else all but operators'."""
     passive = np.append(is_passive(events), True)
-    begin = np.clip(waits.start, keys.window.start, keys.window.end)
-    until = np.clip(waits.end, keys.window.start, keys.window.end)
+    begin = np.clip(waits.start, keys.start, keys.end)
+    until = np.clip(waits.end, keys.start, keys.end)
     first = np.searchsorted(bounds, keys.of(waits.lane, begin), "left")
     last = np.searchsorted(bounds, keys.of(waits.lane, until), "left")
     rows = zip(first.tolist(), last.tolist(), waits.event.tolist(), waits.mechanism.tolist(), strict=True)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from tracegraph.store import schema
 
+_PATH = "path.parquet"
 _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
 
 
@@ -24,11 +25,14 @@ class GraphTables:
     schema; a null means that the node lacks the property. An uncut leaf event is one row of `nodes["Event"]`
     with the label and the properties of a segment; `nodes["Segment"]` holds the segments that are no event.
     `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
+    `path`: the rows of the critical path, kept with the tables but no part of the graph.
+    Any column of texts may be a dictionary.
     """
 
     run: str
     nodes: Mapping[str, pa.Table]
     relationships: Mapping[str, pa.Table]
+    path: pa.Table | None = None
 
     def count_nodes(self) -> int:
         """Number of nodes in all tables."""
@@ -55,6 +59,8 @@ class GraphTables:
         for kind, tables in (("nodes", self.nodes), ("relationships", self.relationships)):
             for name, table in tables.items():
                 pq.write_table(table, folder / f"{kind}.{name}.parquet", compression="zstd")
+        if self.path is not None:
+            pq.write_table(self.path, folder / _PATH, compression="zstd")
         (folder / "graph.json").write_text(
             json.dumps(
                 {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
@@ -70,6 +76,11 @@ def load_graph(folder: Path) -> GraphTables:
         {name: pq.read_table(folder / f"nodes.{name}.parquet") for name in index["nodes"]},
         {name: pq.read_table(folder / f"relationships.{name}.parquet") for name in index["relationships"]},
     )
+
+
+def load_path(folder: Path) -> pa.Table | None:
+    """The rows of the critical path that `GraphTables.save` wrote, if it did."""
+    return pq.read_table(folder / _PATH) if (folder / _PATH).exists() else None
 
 
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:

@@ -8,10 +8,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import platformdirs
+import pyarrow as pa
 
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
-from tracegraph.store.tables import GraphTables, load_graph
+from tracegraph.store.tables import GraphTables, load_graph, load_path
 
 _MANIFEST = "manifest.json"
 _LONGEST_FILE_NAME = 255
@@ -83,6 +84,13 @@ class Workspace:
         if not folder.is_dir():
             raise StoreError(f"the workspace {self.root} keeps no run {name!r}", "see `tracegraph runs list`")
         return load_graph(folder)
+
+    def path(self, name: str, created: str) -> pa.Table | None:
+        """The kept rows of a run's critical path, if they are those of the run ingested at `created`."""
+        kept = self.manifest(name)
+        if kept is None or kept.get("created") != created:
+            return None
+        return load_path(self.run_folder(name))
 
     def manifest(self, name: str) -> dict[str, object] | None:
         """Manifest of a kept run, or None."""

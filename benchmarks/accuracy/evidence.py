@@ -108,10 +108,10 @@ def _contents(model: Model) -> str:
         "GPU activities": events.is_gpu,
         "of them without a launching call": events.is_gpu & (call < 0),
         "calls that launch": _at(len(events), np.unique(call[call >= 0])),
-        "cuda_sync rows": events.category == "cuda_sync",
-        "operators": events.category == "cpu_op",
-        "annotations": events.category == "user_annotation",
-        "python frames": events.category == "python_function",
+        "cuda_sync rows": events.category.among("cuda_sync"),
+        "operators": events.category.among("cpu_op"),
+        "annotations": events.category.among("user_annotation"),
+        "python frames": events.category.among("python_function"),
     }
     listed = ", ".join(f"{name} {int(found.sum()):,}" for name, found in counts.items())
     return f"The file holds: {listed}."

@@ -71,7 +71,13 @@ def report(
         opened = _run(context, (*traces, *inputs), name, progress, limits, cross_thread)
         with opened as (database, run, timings):
             findings = collect_findings(
-                database, run, step=step, top=top, timings_s=timings, progress=progress
+                database,
+                run,
+                step=step,
+                top=top,
+                timings_s=timings,
+                progress=progress,
+                workspace=context.workspace,
             )
         recommendations = recommend(findings)
         if output is not None:

@@ -46,8 +46,8 @@ def collective_waits(events: Events, stack: CallStack) -> tuple[Edges, Waits]:
 def _collectives(events: Events, stack: CallStack) -> Ints:
     """Outermost collectives of CPU back ends on threads that run nothing else."""
     operates = np.zeros(int(events.lane.max(initial=-1)) + 1, dtype=bool)
-    operates[events.lane[events.on_thread & (events.category == "cpu_op")]] = True
-    outer = np.flatnonzero(stack.top_level(events) & (events.category == "user_annotation"))
+    operates[events.lane[events.on_thread & events.category.among("cpu_op")]] = True
+    outer = np.flatnonzero(stack.top_level(events) & events.category.among("user_annotation"))
     outer = outer[~operates[events.lane[outer]]]
     named = np.array([str(name).startswith(_PREFIXES) for name in events.name[outer]], dtype=bool)
     chosen: Ints = outer[named]

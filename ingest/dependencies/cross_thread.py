@@ -83,8 +83,8 @@ def _passes_of(
     on_caller = np.flatnonzero((events.lane == caller) & events.on_thread & ~is_passive(events))
     resumes = np.sort(events.start[on_caller])
     passes = []
-    for number in np.unique(generation):
-        members = linked[generation == number]
+    numbers, begins = np.unique(generation, return_index=True)
+    for number, members in zip(numbers.tolist(), np.split(linked, begins[1:]), strict=True):
         first = int(np.searchsorted(start, members[0], "right")) - 1
         last_linked = int(np.searchsorted(start, members[-1], "right")) - 1
         following = np.searchsorted(resumes, end[last_linked], "left")
@@ -92,7 +92,7 @@ def _passes_of(
         last = int(np.searchsorted(start, resumed, "left")) - 1
         while last > last_linked and end[last] > resumed:
             last -= 1
-        begin = _begin_of_burst(start, end, first, forward_at[: int(number)].max(initial=NONE))
+        begin = _begin_of_burst(start, end, first, int(forward_at[number - 1]) if number else NONE)
         passes.append((engine, caller, int(start[begin]), int(end[last])))
     return passes
 
@@ -136,32 +136,29 @@ def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, 
 
 def _busy(events: Events, passes: _Passes) -> Flags:
     """Whether an operator of the caller is open at the end of each pass."""
-    operators = np.flatnonzero(events.on_thread & ~is_passive(events))
-    return np.array(
-        [
-            bool(
-                np.any(
-                    (events.lane[operators] == caller)
-                    & (events.start[operators] < end)
-                    & (events.end[operators] > end)
-                )
-            )
-            for caller, end in zip(passes.caller.tolist(), passes.end.tolist(), strict=True)
-        ],
-        dtype=bool,
-    )
+    works = events.on_thread & ~is_passive(events)
+    busy = np.zeros(len(passes.end), dtype=bool)
+    for caller in np.unique(passes.caller).tolist():
+        mine = np.flatnonzero(works & (events.lane == caller))
+        mine = mine[np.argsort(events.start[mine], kind="stable")]
+        latest = np.append(NONE, np.maximum.accumulate(events.end[mine]))
+        chosen = passes.caller == caller
+        ends = passes.end[chosen]
+        busy[chosen] = latest[np.searchsorted(events.start[mine], ends, "left")] > ends
+    return busy
 
 
 def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
     """The caller's waiting for the join, and the engine's for the hand-off (from its last work before)."""
-    idle_since = []
-    for engine, begin in zip(passes.engine.tolist(), passes.begin.tolist(), strict=True):
-        before = events.end[(events.lane == engine) & (events.end <= begin)]
-        idle_since.append(int(before.max(initial=NONE)))
     count = len(passes.begin)
+    idle_since = np.empty(count, dtype=np.int64)
+    for engine in np.unique(passes.engine).tolist():
+        ends = np.append(NONE, np.sort(events.end[events.lane == engine]))
+        chosen = passes.engine == engine
+        idle_since[chosen] = ends[np.searchsorted(ends, passes.begin[chosen], "right") - 1]
     both = Waits(
         lane=np.concatenate([passes.caller, passes.engine]),
-        start=np.concatenate([passes.begin, np.array(idle_since, dtype=np.int64)]),
+        start=np.concatenate([passes.begin, idle_since]),
         end=np.concatenate([passes.end, passes.begin]),
         event=np.full(2 * count, -1, dtype=np.int64),
         mechanism=np.repeat([CODE["autograd join"], CODE["autograd hand-off"]], count),

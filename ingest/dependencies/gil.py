@@ -43,7 +43,7 @@ def gil_waits(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) 
 
 
 def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:
-    frame = events.category[silent] == "python_function"
+    frame = events.category.take(silent).among("python_function")
     builtin = np.array([str(name).startswith("<built-in") for name in events.name[silent]], dtype=bool)
     return np.where(frame & ~builtin, _FRAME, np.where(frame, _BUILTIN, _OPERATOR))
 
@@ -52,9 +52,9 @@ def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Wa
     """Stretches of one event in which other threads run Python: lane, event, first, last, holder."""
     long_enough = stack.piece_end - stack.piece_start >= SHORTEST_WAIT_NS
     chosen = np.flatnonzero(long_enough & (stack.piece_event >= 0))
-    kind = events.category[stack.piece_event[chosen]]
-    chosen = chosen[np.isin(kind, ("python_function", "cpu_op"))]
-    frames = events.on_thread & (events.category == "python_function")
+    kind = events.category.take(stack.piece_event[chosen])
+    chosen = chosen[kind.among("python_function", "cpu_op")]
+    frames = events.on_thread & events.category.among("python_function")
     process_of = lanes.process
     parts = [
         pd.DataFrame({name: [] for name in ("lane", "event", "first", "last", "holder")}, dtype=np.int64)
@@ -95,12 +95,11 @@ def _between_steps(events: Events, stack: CallStack, steps: Ints, pieces: Ints) 
 def _usual(events: Events, stack: CallStack, of: Ints) -> Ints:
     """Median length of the pieces of all events with the name of each."""
     named = stack.piece_event >= 0
-    names, code = np.unique(events.name[of].astype(str), return_inverse=True)
-    wanted = pd.Series(np.arange(len(names)), index=names)
-    piece_code = pd.Series(events.name[stack.piece_event[named]]).map(wanted)
-    lasted = pd.Series((stack.piece_end - stack.piece_start)[named])
-    median = lasted.groupby(piece_code).median().reindex(range(len(names))).to_numpy()
-    usual: Ints = median[code.reshape(-1)].astype(np.int64)
+    code = events.name.codes[stack.piece_event[named]]
+    wanted = np.isin(code, events.name.codes[of])
+    lasted = pd.Series((stack.piece_end - stack.piece_start)[named][wanted])
+    median = lasted.groupby(code[wanted]).median().reindex(events.name.codes[of])
+    usual: Ints = median.to_numpy().astype(np.int64)
     return usual
 
 

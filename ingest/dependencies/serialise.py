@@ -45,7 +45,7 @@ def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
     innermost[stack.parent] = False
     innermost[-1] = False
     works = np.append(~is_passive(events), False)
-    frame = np.append(events.category == "python_function", False)
+    frame = np.append(events.category.among("python_function"), False)
     return works | (innermost & frame), works | innermost
 
 

@@ -51,7 +51,7 @@ class SyncRows:
 
 def find_sync_rows(events: Events) -> SyncRows:
     """Join cuda_sync rows with their calls by correlation."""
-    row = np.flatnonzero(events.category == "cuda_sync")
+    row = np.flatnonzero(events.category.among("cuda_sync"))
     calls = np.flatnonzero(events.on_thread & (events.correlation > 0))
     by_id = pd.Series(calls, index=events.correlation[calls])
     by_id = by_id[~by_id.index.duplicated()]
@@ -105,7 +105,7 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
     _device_waits(collect, "device synchronize", np.flatnonzero(of_device))
-    _device_waits(collect, "implicit synchronize", np.flatnonzero(np.isin(events.name, _FREES)))
+    _device_waits(collect, "implicit synchronize", np.flatnonzero(events.name.among(*_FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         ("stream synchronize", blocking & ~of_device & ~of_event),
@@ -197,7 +197,7 @@ def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[in
 def _blocking_copies(collect: _Collector, launches: Launches) -> None:
     """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
     events = collect.events
-    work = np.flatnonzero((launches.call >= 0) & (events.category == "gpu_memcpy"))
+    work = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
     call = launches.call[work]
     by_name = np.array(["Async" not in str(name) for name in events.name[call]], dtype=bool)
     copies = [str(name) for name in events.name[work]]

@@ -1,0 +1,100 @@
+"""`python -m benchmarks.speed`: time every stage from a file to a report, and write docs/speed.md."""
+
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import psutil
+
+from benchmarks.accuracy.markdown import find_block
+from benchmarks.speed.describe import describe
+from benchmarks.speed.inputs import SIZES, find_traces
+from benchmarks.speed.measure import ROOT, measure
+
+SHARED = ROOT.parent / "shared"
+_LARGE = "10M"
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=click.Choice(list(SIZES)),
+    help="Events of a trace; may be repeated. Default: 10k, 100k and 1M.",
+)
+@click.option("--large", is_flag=True, help="10M events, too.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Runs of each stage: medians count.",
+)
+@click.option(
+    "--traces",
+    type=_PATH,
+    default=SHARED / "traces" / "torch_cpu",
+    help="Folder of gpt_10k.json.gz and so on; default: shared/traces/torch_cpu beside the project.",
+)
+@click.option(
+    "--oracle",
+    type=_PATH,
+    default=SHARED / "oracle",
+    help="Folder of the simulator; default: shared/oracle beside the project.",
+)
+@click.option("--folder", type=_PATH, help="Keep simulated traces here for the next time.")
+@click.option(
+    "--document",
+    type=_PATH,
+    default=ROOT / "docs" / "speed.md",
+    help="The document whose block is replaced; default: docs/speed.md.",
+)
+def main(
+    *,
+    sizes: tuple[str, ...],
+    large: bool,
+    repeat: int,
+    traces: Path,
+    oracle: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Time every stage from a file to a report, each in a fresh process, and write the tables."""
+    block = find_block(document, "speed")
+    wanted = [size for size in SIZES if size in sizes or (not sizes and size != _LARGE)]
+    if large and _LARGE not in wanted:
+        wanted.append(_LARGE)
+    with _place(folder) as place:
+        found = find_traces(wanted, traces, oracle, place)
+        if not found:
+            raise click.ClickException("there is no trace to time")
+        results = [(trace, measure(trace, place, repeat)) for trace in found]
+    block.write(describe(results, repeat, _machine()))
+
+
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder.absolute()
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
+
+
+def _machine() -> str:
+    """Cores and memory, and how busy others keep them: a shared machine inflates wall times."""
+    memory = psutil.virtual_memory().total / 1e9
+    python, load = platform.python_version(), os.getloadavg()[2]
+    cores = f"{os.cpu_count()} cores ({platform.machine()})"
+    return f"{cores}, {memory:.0f} GB, Python {python}; load {load:.1f} over the last 15 minutes"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The traces that are timed: real recordings, and simulated ones made on demand."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+SIZES = {"10k": 10_000, "100k": 100_000, "1M": 1_000_000, "10M": 10_000_000}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One input; `kind`: `gpt` (recorded on a CPU) or `simulated` (with a GPU)."""
+
+    kind: str
+    size: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What the tables call it."""
+        return f"{self.kind} {self.size}"
+
+
+def find_traces(sizes: list[str], recorded: Path, oracle: Path, place: Path) -> list[Trace]:
+    """The traces of each size that can be had; says in one line what is absent."""
+    found = []
+    for size in sizes:
+        path = recorded / f"gpt_{size}.json.gz"
+        if path.exists():
+            found.append(Trace("gpt", size, path))
+        else:
+            click.echo(f"no recorded trace of {size} events: {path} is absent; name its folder with --traces")
+        if (oracle / "synth_kineto.py").exists():
+            found.append(Trace("simulated", size, _simulate(oracle, place, size)))
+        else:
+            click.echo(
+                f"no simulated trace of {size} events: {oracle} has no synth_kineto.py; name it with --oracle"
+            )
+    return found
+
+
+def _simulate(oracle: Path, place: Path, size: str) -> Path:
+    made = place / f"simulated_{size}_rank0.json.gz"
+    if not made.exists():
+        program = oracle / "synth_kineto.py"
+        options = ["--events", str(SIZES[size]), "--regime", "mixed", "--gz"]
+        command: list[str | Path] = [sys.executable, program, place / f"simulated_{size}", *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return made

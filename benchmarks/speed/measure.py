@@ -1,0 +1,120 @@
+"""Runs stages in fresh processes, and watches the server of their workspace meanwhile."""
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+import psutil
+
+from benchmarks.speed.inputs import Trace
+from tracegraph.store import java
+from tracegraph.store.server import running
+from tracegraph.store.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+ALONE = ("decode", "read", "model", "what_if", "tables", "import_only")
+"""Stages that leave nothing behind."""
+_PAUSE_S = 0.1
+Facts = dict[str, float]
+
+
+@dataclass
+class Watch:
+    """The Java processes of a workspace: their largest memory and the CPU seconds they have spent."""
+
+    home: Path
+    peak: int = 0
+    cpu_s: dict[int, float] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Take one sample."""
+        for process in psutil.process_iter(["cmdline", "pid"]):
+            if java.is_server(process.info["cmdline"] or (), self.home):
+                try:
+                    times = process.cpu_times()
+                    self.cpu_s[process.pid] = times.user + times.system
+                    self.peak = max(self.peak, process.memory_info().rss)
+                except psutil.Error:
+                    continue  # it ended just now
+
+
+def run_stage(stage: str, trace: Path, place: Path) -> Facts:
+    """Facts of one stage in a process of its own; ends the command where the stage fails."""
+    workspace = Workspace(place)
+    state = running(workspace)
+    watch = Watch(workspace.neo4j_home)
+    watch.look()
+    before = sum(watch.cpu_s.values()) if state is not None else 0.0
+    done = threading.Event()
+    watcher = threading.Thread(target=lambda: _keep_looking(watch, done))
+    watcher.start()
+    try:
+        command: list[str | Path] = [sys.executable, "-m", "benchmarks.speed.stages", stage, trace, place]
+        ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        if running(workspace) is not None:
+            watch.look()
+    finally:
+        done.set()
+        watcher.join()
+    if ended.returncode:
+        raise click.ClickException(f"stage {stage} of {trace.name} failed: its message stands above")
+    facts: Facts = json.loads(ended.stdout.rstrip().rpartition("\n")[2])
+    return facts | {"server_peak": watch.peak, "server_cpu_s": sum(watch.cpu_s.values()) - before}
+
+
+def _keep_looking(watch: Watch, done: threading.Event) -> None:
+    while not done.wait(_PAUSE_S):
+        watch.look()
+
+
+def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
+    """Medians of all stages of one trace, by stage; the workspaces are removed."""
+    found = {}
+    for stage in ALONE:
+        runs = [run_stage(stage, trace.path, _fresh(place / "alone")) for _ in range(repeat)]
+        found[stage] = _medians(runs)
+        click.echo(f"{trace.name}: {stage} {found[stage]['cpu_s']:.2f} s of CPU", err=True)
+    whole, reports, queries = [], [], []
+    for _ in range(repeat):
+        workspace = _fresh(place / "whole")
+        whole.append(run_stage("whole_way", trace.path, workspace))
+        whole[-1]["disk"] = sum(f.stat().st_size for f in workspace.rglob("*") if f.is_file())
+        _tracegraph(workspace, "start")
+        try:
+            reports.append(run_stage("report", trace.path, workspace))
+            queries.append(run_stage("queries", trace.path, workspace))
+        finally:
+            _tracegraph(workspace, "stop")
+        click.echo(f"{trace.name}: whole way {whole[-1]['wall_s']:.1f} s", err=True)
+    shutil.rmtree(place / "whole")
+    return found | {"whole_way": _medians(whole), "report": _medians(reports), "queries": _medians(queries)}
+
+
+def _fresh(place: Path) -> Path:
+    shutil.rmtree(place, ignore_errors=True)
+    return place
+
+
+def _tracegraph(workspace: Path, verb: str) -> None:
+    program = "from tracegraph.cli.main import main; raise SystemExit(main())"
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        program,
+        "--workspace",
+        workspace,
+        "--quiet",
+        "db",
+        verb,
+    ]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def _medians(runs: list[Facts]) -> Facts:
+    return {name: statistics.median(run[name] for run in runs if name in run) for name in runs[0]}

@@ -1,0 +1,198 @@
+"""`python -m benchmarks.speed.stages STAGE TRACE WORKSPACE`: one stage in this process, its cost as JSON."""
+
+import json
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+from isal import isal_zlib
+
+from tracegraph.cli.main import main as tracegraph
+from tracegraph.ingest.alternatives import find_alternatives
+from tracegraph.ingest.events import read_events
+from tracegraph.ingest.graph import RunFacts, build_graph
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.model import Model
+from tracegraph.ingest.pipeline import build_checked
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.what_next import find_what_next
+from tracegraph.queries import catalog
+from tracegraph.store import bulk, java
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.errors import TracegraphError
+from tracegraph.store.progress import silent
+from tracegraph.store.session import open_database
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace, open_workspace
+
+Facts = dict[str, float]
+_GZIP = 31
+"""Window bits that mean a gzip file."""
+
+
+class _Event(msgspec.Struct, gc=False):
+    """The fields without which no event can be used: what any reader has to decode."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: float | None = None
+    dur: float | None = None
+    args: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _File(msgspec.Struct, gc=False):
+    traceEvents: list[_Event]
+
+
+def _clock() -> tuple[float, float]:
+    """Wall seconds, and CPU seconds of this process and its ended children."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return time.perf_counter(), own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _timed(work: Callable[[], object]) -> Facts:
+    wall, cpu = _clock()
+    work()
+    wall_after, cpu_after = _clock()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"wall_s": wall_after - wall, "cpu_s": cpu_after - cpu, "peak": peak}
+
+
+def _decode(trace: Path) -> None:
+    data = (
+        isal_zlib.decompress(trace.read_bytes(), wbits=_GZIP) if trace.suffix == ".gz" else trace.read_bytes()
+    )
+    msgspec.json.decode(data, type=_File)
+
+
+def _model(trace: TraceFile) -> Model:
+    return build_checked(trace, Integrity(trace.path))
+
+
+def _graph(trace: TraceFile, model: Model) -> GraphTables:
+    facts = RunFacts("speed", "2000-01-01T00:00:00", "0", [], [], [])
+    return build_graph(trace, model, facts)
+
+
+def decode(trace: Path, _: Workspace) -> Facts:
+    """The floor of reading: unpack and decode the typed fields, keep nothing."""
+    return _timed(lambda: _decode(trace))
+
+
+def read(trace: Path, _: Workspace) -> Facts:
+    """File to columns."""
+    return _timed(lambda: read_events(read_trace(trace, Integrity(trace.name))))
+
+
+def model(trace: Path, _: Workspace) -> Facts:
+    """Columns to the causal graph with its path."""
+    columns = read_trace(trace, Integrity(trace.name))
+    return _timed(lambda: _model(columns))
+
+
+def what_if(trace: Path, _: Workspace) -> Facts:
+    """The path under other assumptions, and without each hotspot."""
+    found = _model(read_trace(trace, Integrity(trace.name)))
+    return _timed(lambda: (find_alternatives(found), find_what_next(found)))
+
+
+def tables(trace: Path, _: Workspace) -> Facts:
+    """The causal graph to the tables of the run."""
+    columns = read_trace(trace, Integrity(trace.name))
+    found = _model(columns)
+    return _timed(lambda: _graph(columns, found)) | _sizes(_graph(columns, found))
+
+
+def _sizes(graph: GraphTables) -> Facts:
+    kinds = (graph.nodes.values(), graph.relationships.values())
+    keys = {"id", "labels", "start", "end"}
+    values = sum(
+        len(column) - column.null_count
+        for kind in kinds
+        for table in kind
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if name not in keys
+    )
+    return {
+        "nodes": graph.count_nodes(),
+        "relationships": sum(graph.count_relationships().values()),
+        "properties": values,
+        "events": graph.count_labels()["Event"],
+    }
+
+
+def import_only(trace: Path, workspace: Workspace) -> Facts:
+    """The floor of storing: Neo4j's own offline import of the same files, nothing else."""
+    columns = read_trace(trace, Integrity(trace.name))
+    graph = _graph(columns, _model(columns))
+    costs: list[Facts] = []
+    run_admin = java.run_admin
+
+    def timed(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
+        printed: list[str] = []
+        cost = _timed(lambda: printed.append(run_admin(home, arguments, heap_mib)))
+        if arguments[:2] == ["database", "import"]:
+            costs.append(cost)
+        return printed[0]
+
+    with patch.object(java, "run_admin", timed):
+        bulk.build_home(workspace, graph, silent)
+    shutil.rmtree(workspace.root)
+    return costs[0]
+
+
+def whole_way(trace: Path, workspace: Workspace) -> Facts:
+    """File to a stored graph and a printed report, in a workspace that does not exist yet."""
+    return _timed(lambda: _command(workspace, "report", str(trace)))
+
+
+def report(_: Path, workspace: Workspace) -> Facts:
+    """The report on a stored run whose server is up."""
+    return _timed(lambda: _command(workspace, "report"))
+
+
+def _command(workspace: Workspace, *arguments: str) -> None:
+    sys.argv = ["tracegraph", "--workspace", str(workspace.root), "--quiet", *arguments]
+    try:
+        code = tracegraph()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+    if code:
+        raise SystemExit(code)
+
+
+def queries(_: Path, workspace: Workspace) -> Facts:
+    """Every listed query that needs no more than a run and a window: seconds of each, and its rows."""
+    costs: Facts = {}
+    with open_database(workspace, ConnectionSettings()) as database:
+        for name, query in catalog.queries().items():
+            try:
+                values = catalog.fill(database, query, {})
+                begun = time.perf_counter()
+                rows = len(query.run(database, values))
+            except TracegraphError:
+                continue  # it asks about one event or name
+            costs[f"{name} wall_s"] = time.perf_counter() - begun
+            costs[f"{name} rows"] = rows
+    return costs
+
+
+STAGES: dict[str, Callable[[Path, Workspace], Facts]] = {
+    stage.__name__: stage
+    for stage in (decode, read, model, what_if, tables, import_only, whole_way, report, queries)
+}
+
+
+if __name__ == "__main__":
+    name, trace, place = sys.argv[1:]
+    facts = STAGES[name](Path(trace), open_workspace(Path(place)))
+    print("\n" + json.dumps(facts))

@@ -1,0 +1,51 @@
+"""The rows of a path from a table, and their sums by name: what the queries of these names give."""
+
+import pandas as pd
+import pyarrow as pa
+
+from tracegraph.queries.path import PATH_COLUMNS
+
+_MOST_GAPS = 100
+
+
+def rows_of_path(table: pa.Table, lanes: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of path rows, as ingest keeps it, in the form of `critical_path`."""
+    frame = table.to_pandas(types_mapper=_nullable)
+    texts = {name: frame[name].astype(object) for name in frame.columns if frame[name].dtype == "category"}
+    names = lanes.set_index("lane")["name"]
+    lane_name = frame["lane"].map(names).astype(object)
+    rows: pd.DataFrame = frame.assign(**texts, position=range(len(frame)), lane_name=lane_name)
+    plain = {c.name: "int64" for c in PATH_COLUMNS if c.type == "INTEGER" and not c.nullable}
+    rows = rows[[column.name for column in PATH_COLUMNS]].astype(plain)
+    return rows
+
+
+def _nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
+    return pd.Int64Dtype() if kind == pa.int64() else None
+
+
+def largest_events(rows: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return the events on the path by name and category, longest first, as the query `hotspots`."""
+    events = rows[rows["source_index"].notna()]
+    return _largest(events, events.drop_duplicates(["rank", "source_index"]), rows, most)
+
+
+def largest_gaps(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the gaps on the path by name, longest first, as the query `path_gaps`."""
+    gaps = rows[rows["source_index"].isna()]
+    return _largest(gaps, gaps, rows, _MOST_GAPS)
+
+
+def _largest(chosen: pd.DataFrame, counted: pd.DataFrame, rows: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return the sums of the chosen rows, with the number of those counted."""
+    kind = ["name", "category"]
+    lengths = chosen[kind].assign(duration_ns=chosen["end_ns"] - chosen["start_ns"], count=0)
+    sums = lengths.groupby(kind, sort=False).sum()
+    sums["count"] = counted.groupby(kind, sort=False).size()
+    listed = sums.reset_index().sort_values(["duration_ns", *kind], ascending=[False, True, True])
+    listed = listed.head(most).reset_index(drop=True)
+    window_ns = int(rows["end_ns"].iloc[-1] - rows["start_ns"].iloc[0]) if len(rows) else 1
+    shares = {"proportion": max(1, int(listed["duration_ns"].sum())), "prop_in_total": max(1, window_ns)}
+    for name, whole in shares.items():
+        listed[name] = listed["duration_ns"] / whole
+    return listed[["name", "category", "duration_ns", "proportion", "prop_in_total", "count"]]
