@@ -11,8 +11,9 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import Load
 from tracegraph.store.progress import Progress
-from tracegraph.store.session import store_and_open
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 
 
@@ -36,6 +37,7 @@ def stored_run(
     name: str | None,
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
+    load: Load | None = None,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
@@ -50,7 +52,7 @@ def stored_run(
         )
     tables, manifest = ingest_run([trace.absolute() for trace in traces], name, progress, limits)
     begun = time.perf_counter()
-    with store_and_open(context.workspace, context.connection, tables, manifest, progress) as database:
+    with store_and_open(context.workspace, context.connection, tables, manifest, progress, load) as database:
         seconds = round(time.perf_counter() - begun, 3)
         timings_s = {**ingest_timings(manifest), "storing the run": seconds}
         yield StoredRun(database, tables, timings_s, _integrity(manifest))

@@ -72,6 +72,16 @@ def load_graph(folder: Path) -> GraphTables:
     )
 
 
+def count_rows(folder: Path) -> tuple[int, int]:
+    """Numbers of nodes and of relationships in the files that `GraphTables.save` wrote; reads their heads."""
+    index = json.loads((folder / "graph.json").read_text())
+    nodes, relationships = (
+        sum(pq.read_metadata(folder / f"{kind}.{name}.parquet").num_rows for name in index[kind])
+        for kind in ("nodes", "relationships")
+    )
+    return nodes, relationships
+
+
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:
     """Arrow type of a property."""
     return _ARROW[kind]

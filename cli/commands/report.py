@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import limit_option, name_option
+from tracegraph.cli.options import limit_option, load_option, name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.terminal import print_report
@@ -21,6 +21,7 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.queries.inventory import ready_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import Load
 from tracegraph.store.progress import Progress
 from tracegraph.store.session import open_database
 
@@ -49,6 +50,7 @@ _TRACE = click.Path(path_type=Path)
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @limit_option
+@load_option
 @pass_context
 def report(
     context: Context,
@@ -60,6 +62,7 @@ def report(
     step: int | None,
     name: str | None,
     limits: Limits,
+    load: Load | None,
 ) -> None:
     """Say what determined the length of a run or step.
 
@@ -67,7 +70,7 @@ def report(
     """
     written = None
     with context.progress() as progress:
-        with _run(context, (*traces, *inputs), name, progress, limits) as (database, run, timings):
+        with _run(context, (*traces, *inputs), name, progress, limits, load) as (database, run, timings):
             findings = collect_findings(
                 database, run, step=step, top=top, timings_s=timings, progress=progress
             )
@@ -82,11 +85,16 @@ def report(
 
 @contextmanager
 def _run(
-    context: Context, traces: tuple[Path, ...], name: str | None, progress: Progress, limits: Limits
+    context: Context,
+    traces: tuple[Path, ...],
+    name: str | None,
+    progress: Progress,
+    limits: Limits,
+    load: Load | None,
 ) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
     """Open the database on the run that the command is about, with the seconds that its ingest took."""
     if traces:
-        with stored_run(context, traces, name, progress, limits) as stored:
+        with stored_run(context, traces, name, progress, limits, load) as stored:
             yield stored.database, stored.tables.run, stored.timings_s
         return
     if context.connection.uri is None and not context.workspace.manifests():

@@ -7,8 +7,8 @@ import pytest
 from hostile import NAMES, hostile_graph
 
 from tracegraph.store.bolt import node_query, relationship_query
-from tracegraph.store.bulk import write_files
 from tracegraph.store.ddl import constraints, statements
+from tracegraph.store.import_files import write_files
 from tracegraph.store.progress import silent
 
 
@@ -43,9 +43,9 @@ def test_every_index_can_be_created_twice() -> None:
 def test_import_files_keep_every_name(tmp_path: Path) -> None:
     names = [name for name in NAMES if "\0" not in name]  # which Python's reader refuses
     tables = hostile_graph("run", names)
-    arguments = write_files(tables, tmp_path / "import", silent)
+    arguments = write_files(tmp_path, [tables], silent)
     csv.field_size_limit(10_000_000)
-    with (tmp_path / "import" / "nodes.Event.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "import" / "0.nodes.Event.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header[:4] == [":ID", ":LABEL", "run:string", "rank:long"]
     column = header.index("name:string")
@@ -55,7 +55,7 @@ def test_import_files_keep_every_name(tmp_path: Path) -> None:
 
 def test_an_empty_text_differs_from_none(tmp_path: Path) -> None:
     tables = hostile_graph("run", ["", "b", "c", "", "e", "f"])
-    write_files(tables, tmp_path / "import", silent)
-    lines = (tmp_path / "import" / "nodes.Event.csv").read_text().splitlines()
+    write_files(tmp_path, [tables], silent)
+    lines = (tmp_path / "import" / "0.nodes.Event.csv").read_text().splitlines()
     shapes = lines[0].split(",").index("shapes:string")
     assert [line.split(",")[shapes] for line in lines[1:5]] == ["", '"b"', '"c"', ""]

@@ -18,8 +18,9 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_the_server_is_private_and_takes_no_files() -> None:
-    settings = dict(line.split("=", 1) for line in configuration(Ports(1, 2)).splitlines())
+    settings = dict(line.split("=", 1) for line in configuration(Ports(1, 2), "other").splitlines())
     expected = {
+        "initial.dbms.default_database": "other",
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": "127.0.0.1:1",
         "server.http.listen_address": "127.0.0.1:2",
