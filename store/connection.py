@@ -136,6 +136,7 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
             str(settings.uri),
             auth=(settings.username, settings.password),
             connection_timeout=_CONNECT_LIMIT_S,
+            connection_acquisition_timeout=_CONNECT_LIMIT_S,  # a program that listens but never answers
             max_transaction_retry_time=_CONNECT_LIMIT_S,
             notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
             warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,

@@ -97,7 +97,7 @@ def test_stale_files_of_dead_commands_do_no_harm(own: Workspace) -> None:
 def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     # The real server calls itself a version that is asked for by this setting.
     real = java.server_command
-    flag = "-Dunsupported.neo4j.custom.version=4.4.0"
+    flag = "-Dinternal.neo4j.custom.version=4.4.0"
     monkeypatch.setattr(java, "server_command", lambda home: [*real(home)[:1], flag, *real(home)[1:]])
     state = server._launch(own, server._free_ports(), "neo4j")
     password = own.password_file.read_text().strip()
