@@ -14,9 +14,10 @@ from tracegraph.store.progress import Progress
 
 Answer = TypeVar("Answer")
 _PIXELS = 4_000
-_STAGES = 6
+_STAGES = 7
 _RECURRING_ROWS = 10
 _NEAR_ROWS = 10
+_WAIT_ROWS, _WAIT_LEAST_PART = 20, 100
 _NEAR_SLACK_PART, _NEAR_LEAST_PART = 10, 1_000
 """What is nearly critical: a slack of at most a 10th of the window, by events of at least a 1000th of it."""
 
@@ -62,6 +63,7 @@ def collect_findings(
     gaps = stages.run("ranking gaps", lambda: path.path_gaps(*window, chain))
     pixel_ns = max(1, (end_ns - start_ns) // _PIXELS)
     drawn = stages.run("reading the lanes", lambda: timeline.lane_timeline(*window, pixel_ns))
+    waits = stages.run("looking for what threads wait for", lambda: _waits(window))
     step_paths, recurring = stages.run("comparing steps", lambda: _compare_steps(database, run, step))
     near_slack_ns = max(1, (end_ns - start_ns) // _NEAR_SLACK_PART)
     near_critical, second_causes = stages.run(
@@ -77,6 +79,7 @@ def collect_findings(
         gaps=gaps,
         lanes=inventory.lanes(database, run),
         timeline=drawn,
+        waits=waits,
         gpu=timeline.gpu_busy(*window),
         steps=inventory.steps(database, run),
         step_paths=step_paths,
@@ -95,6 +98,12 @@ def _compare_steps(database: Database, run: str, step: int | None) -> tuple[pd.D
     hotspots = steps.step_hotspots(database, run)
     paths = steps.describe_steps(inventory.steps(database, run), hotspots)
     return paths, steps.find_recurring(hotspots).head(_RECURRING_ROWS)
+
+
+def _waits(window: tuple[Database, str, int, int]) -> pd.DataFrame:
+    """Return the waits of each thread by name that make at least a 100th of the window."""
+    least_ns = (window[3] - window[2]) // _WAIT_LEAST_PART
+    return timeline.lane_waits(*window, least_ns=least_ns, limit=_WAIT_ROWS)
 
 
 def _critical_next(
@@ -125,6 +134,10 @@ def _details(database: Database, run: str, timings_s: Mapping[str, float]) -> Ru
         integrity=json.loads(stored["integrity"]),
         timings_s=timings_s,
         versions=_versions(database, str(stored["tool_version"]), files),
+        cross_thread=str(stored["cross_thread"]),
+        # A run that an earlier version stored has neither.
+        alternatives=json.loads(stored["alternatives"] or "[]"),
+        what_next=json.loads(stored["what_next"] or "[]"),
         sources=tuple(
             Source(file, sha256, int(rank), int(offset))
             for rank, file, sha256, offset in zip(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -40,7 +41,11 @@ class Source:
 
 @dataclass(frozen=True)
 class RunDetails:
-    """What the run node and its files state: counts in the columns, integrity rows, seconds, versions."""
+    """What the run node and its files state: counts in the columns, integrity rows, seconds, versions.
+
+    `cross_thread` is the policy between threads; `alternatives` and `what_next` are the rows that
+    `tracegraph.ingest.alternatives` and `tracegraph.ingest.what_next` made.
+    """
 
     name: str
     ranks: int
@@ -51,6 +56,9 @@ class RunDetails:
     integrity: Sequence[Mapping[str, object]]
     timings_s: Mapping[str, float]
     versions: Mapping[str, str]
+    cross_thread: str
+    alternatives: Sequence[Mapping[str, Any]]
+    what_next: Sequence[Mapping[str, Any]]
     sources: Sequence[Source] = ()
 
 
@@ -63,6 +71,7 @@ class Findings:
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
+    `waits`: lane, lane_name, name, duration_ns, share, count: what threads wait for, on the path or not.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns.
     `step_paths`, `recurring`: as of `tracegraph.queries.steps`, the latter its first rows; without columns
@@ -83,6 +92,7 @@ class Findings:
     gaps: pd.DataFrame
     lanes: pd.DataFrame
     timeline: pd.DataFrame
+    waits: pd.DataFrame
     gpu: pd.DataFrame
     steps: pd.DataFrame
     step_paths: pd.DataFrame
@@ -151,6 +161,16 @@ class Findings:
         same = self.path[["lane", "mechanism", "margin_ns"]]
         of_one = (same == same.shift()).fillna(False).all(axis=1) & self.is_gap.shift(fill_value=False)
         return int((self.is_near_tie & ~of_one).sum())
+
+    @property
+    def alternatives(self) -> Sequence[Mapping[str, Any]]:
+        """The path under other assumptions; none in a report on one step, as they are about the run."""
+        return self.details.alternatives if self.step is None else ()
+
+    @property
+    def what_next(self) -> Sequence[Mapping[str, Any]]:
+        """The run without each of its hotspots; none in a report on one step."""
+        return self.details.what_next if self.step is None else ()
 
     @cached_property
     def step_summary(self) -> StepSummary | None:

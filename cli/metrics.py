@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import COMMUNICATION, DATA_LOADING, Findings
+from tracegraph.cli.findings import COMMUNICATION, DATA_LOADING, UNKNOWN, Findings
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
+_GIL, _OTHER_THREAD = "waiting for the GIL", "waiting for another thread"
 _CALLS = ("cuda_runtime", "cuda_driver")
 _NAME_CELLS = 60
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
@@ -53,7 +54,8 @@ def synchronization(findings: Findings) -> Measured | None:
     """
     on_gpu, path = _on_gpu(findings), findings.path
     moved = on_gpu.ne(on_gpu.shift(fill_value=bool(on_gpu.iloc[0])))
-    waited = ~on_gpu & path["dependency"].eq("SYNCHRONIZATION")
+    of_ranks = path["mechanism"].eq("collective")
+    waited = ~on_gpu & path["dependency"].eq("SYNCHRONIZATION") & ~of_ranks
     count = int((moved & waited).sum())
     if not count:
         return None
@@ -87,13 +89,34 @@ def launch_overhead(findings: Findings) -> Measured | None:
 
 
 def thread_hand_over(findings: Findings) -> Measured | None:
-    """Share of the path in waits of one thread for another."""
-    waits = findings.is_gap & findings.path["name"].isin(
-        ["waiting for another thread", "waiting for the GIL"]
-    )
-    count = int(findings.path["dependency"].eq("CROSS_THREAD").sum())
-    spent = int(findings.durations[waits].sum())
-    return _measured(findings, spent, f"in waits between threads ({plural(count, 'row')} after a hand-over)")
+    """Share of the path in waits of one thread for another, those for the GIL named with their confidence."""
+    path = findings.path
+    gil = findings.is_gap & path["name"].eq(_GIL)
+    waits = gil | findings.is_gap & path["name"].eq(_OTHER_THREAD)
+    count = int(path["dependency"].eq("CROSS_THREAD").sum())
+    where = f"in waits between threads ({plural(count, 'row')} after a hand-over)"
+    held = findings.durations[gil]
+    total = int(held.sum())
+    if total:
+        confidence = format_share(float((path["confidence"][gil] * held).sum()) / total)
+        share = format_share(findings.share(total))
+        where += f"; {share} for the GIL, inferred with a confidence of {confidence}"
+    return _measured(findings, int(findings.durations[waits].sum()), where)
+
+
+def rank_waits(findings: Findings) -> Measured | None:
+    """Share of the path in collectives before all ranks took part."""
+    return _in_gaps(findings, "waiting for another rank")
+
+
+def unrecorded_graphs(findings: Findings) -> Measured | None:
+    """Share of the path in which graph launches ran kernels that the file does not hold."""
+    return _in_gaps(findings, "unrecorded graph work")
+
+
+def busy_gpu(findings: Findings) -> Measured | None:
+    """Share of the path in which work could have started, but its GPU ran other work."""
+    return _in_gaps(findings, "GPU busy with other work")
 
 
 def idle_gpu(findings: Findings) -> Measured | None:
@@ -151,7 +174,7 @@ def profiler_overhead(findings: Findings) -> Measured | None:
 
 def unknown_gaps(findings: Findings) -> Measured | None:
     """Share of the path in gaps without an explanation."""
-    return _measured(findings, findings.by_gap_ns.get("unknown", 0), "in gaps named unknown")
+    return _in_gaps(findings, UNKNOWN)
 
 
 def inferred(findings: Findings) -> Measured | None:
@@ -198,6 +221,11 @@ def _on_gpu(findings: Findings) -> "pd.Series[bool]":
 def _is_latency(findings: Findings) -> "pd.Series[bool]":
     """Return which rows of the path are launch latency."""
     return findings.is_gap & findings.path["name"].eq("launch latency")
+
+
+def _in_gaps(findings: Findings, name: str) -> Measured | None:
+    """Measure the gaps of a name on the path."""
+    return _measured(findings, findings.by_gap_ns.get(name, 0), f"in gaps named {name}")
 
 
 def _measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:

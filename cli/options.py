@@ -12,6 +12,7 @@ import click
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import LOADS
+from tracegraph.store.schema import CROSS_THREAD_POLICIES
 
 FORMATS = ("table", "csv", "json", "parquet")
 _SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
@@ -85,6 +86,17 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
             )
         values[name] = int(re.sub("[_,]", "", match[1])) * _UNITS[match[2].lower()]
     return replace(DEFAULT_LIMITS, **values)
+
+
+def cross_thread_option(command: _Command) -> _Command:
+    """Add --cross-thread: argument `cross_thread`, None where it is not given."""
+    return click.option(
+        "--cross-thread",
+        type=click.Choice(CROSS_THREAD_POLICIES),
+        help="Dependencies between threads, chosen at ingest. evidence (the default): hand-overs that the "
+        "trace shows or its times suggest; serialise: all threads of a process one after the other, as if "
+        "the GIL let only one run; none: no thread waits for another.",
+    )(command)
 
 
 def check_query(query: str) -> None:

@@ -45,7 +45,15 @@ RULES = (
         0.10,
         metrics.communication,
         "Try overlapping it with computation, larger buckets, or fewer and larger collectives. The time of "
-        "a collective on one rank includes the wait for slower ranks; one file cannot tell them apart.",
+        "a collective's kernel includes the wait for slower ranks; one file cannot tell them apart.",
+    ),
+    Rule(
+        "rank-wait",
+        "Waiting for another rank is on the critical path",
+        0.05,
+        metrics.rank_waits,
+        "Look at the slowest rank: report on each rank's trace and compare their steps and data loading. The "
+        "wait is inferred: it is what a collective lasts beyond the time that its transfer can take.",
     ),
     Rule(
         "synchronization",
@@ -67,8 +75,9 @@ RULES = (
         "Threads wait for each other",
         0.05,
         metrics.thread_hand_over,
-        "The GIL or a queue between threads may be the reason; the trace does not record which. Record with "
-        "with_stack=True, and look at what the other thread runs meanwhile.",
+        "Look at what the other thread runs meanwhile; move work that holds the GIL to a process of its own "
+        "(DataLoader workers, multiprocessing). The trace records no GIL and no queue: compare the other "
+        "assumptions, and record with with_stack=True.",
     ),
     Rule(
         "idle-gpu",
@@ -76,6 +85,22 @@ RULES = (
         0.30,
         metrics.idle_gpu,
         "The gaps and the CPU rows of the critical path name what it waits for.",
+    ),
+    Rule(
+        "busy-gpu",
+        "Work on the path waits while its GPU runs something else",
+        0.05,
+        metrics.busy_gpu,
+        "Look at what the other streams run in these gaps: kernels that fill the GPU hold back those of the "
+        "path. Try stream priorities, or launch what the path needs first.",
+    ),
+    Rule(
+        "unrecorded-graphs",
+        "Some work of CUDA graphs was not recorded",
+        0.05,
+        metrics.unrecorded_graphs,
+        "The file holds only some kernels of its graph launches. Record a step without graphs to see which "
+        "kernels this time belongs to.",
     ),
     Rule(
         "cpu-bound",
@@ -134,7 +159,7 @@ RULES = (
         0.20,
         metrics.inferred,
         "They follow timing rules. A trace with CUDA synchronisation events (experimental_config="
-        "_ExperimentalConfig(enable_cuda_sync_events=True)) states them.",
+        "_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
     ),
 )
 """Every rule with its threshold, in the order in which ties are listed."""

@@ -13,6 +13,7 @@ from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
 from tracegraph.store.progress import Progress
+from tracegraph.store.schema import CROSS_THREAD_POLICIES
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 
@@ -37,9 +38,12 @@ def stored_run(
     name: str | None,
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
+    cross_thread: str | None = None,
     load: Load | None = None,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
+
+    `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first.
 
     Raises:
         InputError: a trace cannot be used, more than one is given, or the name belongs to other content.
@@ -50,7 +54,13 @@ def stored_run(
             f"{len(traces)} traces were given, but several ranks are not supported yet",
             "give one trace, and each rank's as a run of its own",
         )
-    tables, manifest = ingest_run([trace.absolute() for trace in traces], name, progress, limits)
+    tables, manifest = ingest_run(
+        [trace.absolute() for trace in traces],
+        name,
+        progress,
+        limits,
+        cross_thread or CROSS_THREAD_POLICIES[0],
+    )
     begun = time.perf_counter()
     with store_and_open(context.workspace, context.connection, tables, manifest, progress, load) as database:
         seconds = round(time.perf_counter() - begun, 3)

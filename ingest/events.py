@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.flows import follow_backward, follow_launches
 from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
 
 Ints = npt.NDArray[np.int64]
@@ -37,6 +38,10 @@ class Events:
     wait_on_stream: Ints
     wait_on_record: Ints
     elements: Ints
+    launch_flow: Ints
+    """Index of the call that a flow joins with GPU work whose correlation finds none; -1 for none."""
+    forward_flow: Ints
+    """Index of the forward operator that a flow joins with an operator, where no operator has a number."""
     is_gpu: Flags
     on_thread: Flags
 
@@ -123,6 +128,10 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     lane = rank[codes] if len(codes) else np.empty(0, dtype=np.int64)
+    correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
+    partners = correlation[on_thread & (correlation > 0)]
+    unmatched = is_gpu & ~np.isin(correlation, partners)
+    operators = (category == "cpu_op") & (sequence_number == NONE).all()
     events = Events(
         source_index=_numbers(table, "source_index"),
         name=_texts(table, "name"),
@@ -130,14 +139,16 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         lane=lane,
         start=_numbers(table, "start_ns"),
         end=_numbers(table, "end_ns"),
-        correlation=_numbers(table, "correlation"),
+        correlation=correlation,
         device=device,
         stream=stream,
-        sequence_number=_numbers(table, "sequence_number"),
+        sequence_number=sequence_number,
         forward_thread=_numbers(table, "forward_thread"),
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
         elements=_elements(table, category),
+        launch_flow=follow_launches(table, trace.flows, unmatched),
+        forward_flow=follow_backward(table, trace.flows, operators),
         is_gpu=is_gpu,
         on_thread=on_thread,
     )

@@ -12,6 +12,7 @@ LONGEST_LAUNCH_NS = 20_000
 LONGEST_STREAM_GAP_NS = 5_000
 """A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
 _LOW = 0.05
+_ENOUGH_GAPS = 20
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Lags:
 
 
 def match_launches(events: Events) -> Launches:
-    """Rule 1: join GPU work with its call by correlation, whatever the call's name.
+    """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
 
     Where several calls share a correlation (several processes in one file), the last that started before
     the work is taken, else the first.
@@ -42,7 +43,7 @@ def match_launches(events: Events) -> Launches:
     work = np.flatnonzero(has_id & events.is_gpu)
     calls = calls[np.lexsort((events.start[calls], events.correlation[calls]))]
     ids = events.correlation[calls]
-    launched_by = np.full(len(events), -1, dtype=np.int64)
+    launched_by = events.launch_flow.copy()
     first = np.searchsorted(ids, events.correlation[work], "left")
     last = np.searchsorted(ids, events.correlation[work], "right")
     found = last > first
@@ -113,11 +114,17 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
         from_start.append((events.start[work] - events.start[call])[idle])
         from_end.append((events.start[work] - events.end[call])[idle])
     launch_from_end = _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS)
-    stream_order = np.zeros(lane_count, dtype=np.int64)
+    gaps = {}
     for lane, work in streams.by_lane.items():
         call, done = launches.call[work], _done_before(events, work)
         queued = (call >= 0) & (done > events.end[call] + launch_from_end)
-        stream_order[lane] = _low_quantile(events.start[work[queued]] - done[queued], LONGEST_STREAM_GAP_NS)
+        gaps[lane] = events.start[work[queued]] - done[queued]
+    # The least of a few gaps of one stream may be far above what streams need.
+    usual = _low_quantile(np.concatenate([from_end[0], *gaps.values()]), LONGEST_STREAM_GAP_NS)
+    stream_order = np.zeros(lane_count, dtype=np.int64)
+    for lane, mine in gaps.items():
+        enough = (mine >= 0).sum() >= _ENOUGH_GAPS
+        stream_order[lane] = _low_quantile(mine, LONGEST_STREAM_GAP_NS) if enough else usual
     return Lags(
         launch_from_start=_low_quantile(np.concatenate(from_start), LONGEST_LAUNCH_NS),
         launch_from_end=launch_from_end,

@@ -36,6 +36,7 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     steps.step_paths,
     steps.recurring_hotspots,
     timeline.near_critical,
+    timeline.lane_waits,
     timeline.gpu_busy,
     timeline.lane_timeline,
     timeline.lane_dependencies,

@@ -20,6 +20,18 @@ def gpu_busy(database: Database, run: str, start_ns: int, end_ns: int) -> pd.Dat
     return load("gpu_busy").run(database, run=run, start_ns=start_ns, end_ns=end_ns)
 
 
+def lane_waits(
+    database: Database, run: str, start_ns: int, end_ns: int, *, least_ns: int = 0, limit: int = 100
+) -> pd.DataFrame:
+    """Waiting of each thread by name, longest first: lane, lane_name, name, duration_ns, share, count.
+
+    Waits off the path are among them. Rows shorter than `least_ns` are left out.
+    """
+    return load("lane_waits").run(
+        database, run=run, start_ns=start_ns, end_ns=end_ns, least_ns=least_ns, limit=limit
+    )
+
+
 def lane_dependencies(database: Database, run: str, start_ns: int, end_ns: int) -> pd.DataFrame:
     """Dependencies between different lanes by lanes, kind and mechanism: count, binding, gap_ns."""
     return load("lane_dependencies").run(database, run=run, start_ns=start_ns, end_ns=end_ns)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import get_ident
 
+import click
 import pandas as pd
 
 from tracegraph.ingest.events import Events, Lanes, read_events
@@ -48,17 +48,15 @@ class CommandLine:
         """Run one command; its own message ends this one where it fails."""
         program = "from tracegraph.cli.main import main; raise SystemExit(main())"
         command = [sys.executable, "-c", program, "--workspace", self.workspace, "--quiet", *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+            raise click.ClickException(f"tracegraph {arguments[0]} failed: its message stands above")
 
     def path(self, trace: Path) -> pd.DataFrame:
-        """The rows that `tracegraph report` writes, as `path_in_columns` gives them.
-
-        Every thread replaces the run that it stored before, so that the database stays small.
-        """
-        run = f"accuracy-{get_ident()}"
-        output = self.workspace / run
-        self.run("report", trace, "-o", output, "--run", run)
+        """The rows that `tracegraph report` writes, as `path_in_columns` gives them; the run is deleted."""
+        output = self.workspace / "reports" / trace.stem
+        self.run("report", trace, "-o", output, "--run", trace.stem)
         rows = pd.read_csv(output / "critical_path.csv", dtype=_NULLABLE)
+        self.run("runs", "delete", trace.stem)
         shutil.rmtree(output)
         return rows.assign(source_index=rows["source_index"].fillna(-1))[_COLUMNS]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import limit_option, load_option, name_option
+from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.reporters.text import label, plural
 from tracegraph.cli.traces import stored_run
@@ -16,17 +16,27 @@ from tracegraph.store.estimate import Load
 @click.command()
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @name_option("Name of the run; default: the file's stem and its content's hash.")
+@cross_thread_option
 @limit_option
 @load_option
 @pass_context
 def ingest(
-    context: Context, traces: tuple[Path, ...], name: str | None, limits: Limits, load: Load | None
+    context: Context,
+    traces: tuple[Path, ...],
+    *,
+    name: str | None,
+    cross_thread: str | None,
+    limits: Limits,
+    load: Load | None,
 ) -> None:
     """Store the TRACEs of one job as a run.
 
     The same content under the same name replaces the run.
     """
-    with context.progress() as progress, stored_run(context, traces, name, progress, limits, load) as run:
+    with (
+        context.progress() as progress,
+        stored_run(context, traces, name, progress, limits, cross_thread, load) as run,
+    ):
         tables, integrity = run.tables, run.integrity
     edges = tables.count_relationships()
     click.echo(f"run {label(tables.run, 200)}")

@@ -11,14 +11,14 @@ from rich.text import Text
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import limit_option, load_option, name_option
+from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.cli.reporters.text import visible
 from tracegraph.cli.traces import ingest_timings, stored_run
 from tracegraph.ingest.limits import Limits
-from tracegraph.queries.inventory import ready_run
+from tracegraph.queries.inventory import ready_run, run_details
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
@@ -49,6 +49,7 @@ _TRACE = click.Path(path_type=Path)
 )
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
+@cross_thread_option
 @limit_option
 @load_option
 @pass_context
@@ -61,6 +62,7 @@ def report(
     top: int,
     step: int | None,
     name: str | None,
+    cross_thread: str | None,
     limits: Limits,
     load: Load | None,
 ) -> None:
@@ -70,7 +72,8 @@ def report(
     """
     written = None
     with context.progress() as progress:
-        with _run(context, (*traces, *inputs), name, progress, limits, load) as (database, run, timings):
+        opened = _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
+        with opened as (database, run, timings):
             findings = collect_findings(
                 database, run, step=step, top=top, timings_s=timings, progress=progress
             )
@@ -90,18 +93,30 @@ def _run(
     name: str | None,
     progress: Progress,
     limits: Limits,
+    cross_thread: str | None,
     load: Load | None,
 ) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
     """Open the database on the run that the command is about, with the seconds that its ingest took."""
     if traces:
-        with stored_run(context, traces, name, progress, limits, load) as stored:
+        with stored_run(context, traces, name, progress, limits, cross_thread, load) as stored:
             yield stored.database, stored.tables.run, stored.timings_s
         return
     if context.connection.uri is None and not context.workspace.manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
     with open_database(context.workspace, context.connection, progress) as database:
         run = ready_run(database, name)
+        _check_policy(database, run, cross_thread)
         yield database, run, ingest_timings(context.workspace.manifest(run) or {})
+
+
+def _check_policy(database: Database, run: str, asked: str | None) -> None:
+    """InputError where a stored run has another policy between threads than the one asked for."""
+    stored = run_details(database, run)["cross_thread"].iloc[0]
+    if asked not in (None, stored):
+        raise InputError(
+            f"run {run!r} has the policy {stored}, not {asked}, which is chosen at ingest",
+            f"give its trace: tracegraph report TRACE --cross-thread {asked}",
+        )
 
 
 def _console() -> Console:

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from tracegraph.cli.assumptions import read_assumptions
 from tracegraph.cli.findings import NEAR_TIE_NS, Findings
 from tracegraph.cli.recommendations import Recommendation
 from tracegraph.cli.reporters.lanes import draw_lanes
@@ -27,7 +28,7 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src '{lanes_hash}' '{steps_hash}' '{script_hash}'; style-src '{style_hash}'; \
+script-src '{lanes_hash}' '{steps_hash}' '{what_if_hash}' '{script_hash}'; style-src '{style_hash}'; \
 base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
@@ -40,6 +41,7 @@ in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 <script type="application/json" id="data">{data}</script>
 <script>{lanes}</script>
 <script>{steps}</script>
+<script>{what_if}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -49,18 +51,20 @@ in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 def report_page(findings: Findings, recommendations: Sequence[Recommendation]) -> str:
     """Return the page. Text of the trace is only data in it: escaped JSON, shown as text by the script."""
     resources = files("tracegraph.cli.reporters")
-    style, lanes, steps, script = (
+    style, lanes, steps, what_if, script = (
         (resources / name).read_text(encoding="utf-8")
-        for name in ("report.css", "lanes.js", "steps.js", "report.js")
+        for name in ("report.css", "lanes.js", "steps.js", "what_if.js", "report.js")
     )
     return _PAGE.format(
         lanes_hash=_hash(lanes),
         steps_hash=_hash(steps),
+        what_if_hash=_hash(what_if),
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,
         lanes=lanes,
         steps=steps,
+        what_if=what_if,
         script=script,
         data=_safe_json(_data(findings, recommendations)),
     )
@@ -79,6 +83,7 @@ def _data(findings: Findings, recommendations: Sequence[Recommendation]) -> dict
         "near_slack_ns": findings.near_slack_ns,
         "near_critical": _records(findings.near_critical),
         "second_causes": _records(findings.second_causes),
+        "assumptions": [asdict(one) for one in read_assumptions(findings)],
         "step_paths": _records(findings.step_paths.head(_STEPS_DRAWN)),
         "recurring": _records(findings.recurring),
         "path_rows": _records(first.assign(lane_name=first["lane"].map(names))),

@@ -32,7 +32,7 @@
         const cell = add(line, "td", column.kind || "");
         if (column.colour) add(cell, "span", "swatch").style.background = column.colour(row);
         cell.append(column.text(row));
-        if (column.kind === "brief") cell.title = column.text(row);
+        if (column.kind === "brief" || column.kind === "lines") cell.title = column.text(row);
       }
     }
   }
@@ -298,6 +298,7 @@
   composition();
   listed("Hotspots on the path", data.hotspots);
   listed("Gaps on the path", data.gaps);
+  drawWhatIf({add, section, table, duration, share, categoryColour}, data);
   nearlyCritical();
   steps();
   advice();

@@ -36,6 +36,10 @@ def summarise(findings: Findings) -> dict[str, object]:
         "versions": dict(details.versions),
         "step": findings.step,
         "gpu_busy_share": findings.gpu_busy_share,
+        "cross_thread": details.cross_thread,
+        "alternatives": [dict(row) for row in findings.alternatives],
+        "what_next": [dict(row) for row in findings.what_next],
+        "waits": findings.waits.to_dict("records"),
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
     }
 

@@ -12,6 +12,7 @@ from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.cli.reporters.near import near_critical
 from tracegraph.cli.reporters.steps import compared_steps
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
+from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
 
 _OTHER_CELLS = 66
 _LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90
@@ -39,6 +40,11 @@ def _sections(
     yield "Composition", _composition(findings)
     yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, name_cells)
     yield "Gaps on the critical path", _listed(findings.gaps_unknown_first, name_cells)
+    if findings.what_next:
+        yield "What if", what_if(findings, name_cells)
+    if findings.alternatives:
+        yield "Other assumptions", other_assumptions(findings, name_cells)
+    yield "Waiting", waiting(findings, name_cells)
     yield "Nearly critical", near_critical(findings, name_cells)
     if findings.step_summary is not None:
         yield "Steps", compared_steps(findings, findings.step_summary, name_cells)

@@ -27,8 +27,14 @@ def backward_links(events: Events) -> pd.DataFrame:
     """Pairs of a forward and a backward operator with one sequence number on two threads.
 
     Columns caller, engine (lanes), forward, backward (event indices). Forward operators carry forward thread
-    0 or none, backward ones a positive one.
+    0 or none, backward ones a positive one. Files without these numbers may join the two by a flow.
     """
+    ends = np.flatnonzero(events.forward_flow >= 0)
+    if len(ends):
+        begins = events.forward_flow[ends]
+        lanes = {"caller": events.lane[begins], "engine": events.lane[ends]}
+        flows = pd.DataFrame({**lanes, "forward": begins, "backward": ends})
+        return flows[flows["caller"] != flows["engine"]]
     numbered = np.flatnonzero(events.on_thread & (events.sequence_number != NONE))
     frame = pd.DataFrame(
         {

@@ -30,6 +30,7 @@ MECHANISMS = (
     Mechanism("device synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("implicit synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("collective", "SYNCHRONIZATION", "waiting for another rank"),
     Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),

@@ -67,21 +67,23 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """What a thread that is waited for begins after a pause: lane, start of the pause, cut, left_at, by."""
     names = ("lane", "start", "cut", "left_at", "by")
     parts = [pd.DataFrame({name: [] for name in names}, dtype=np.int64)]
-    for worker, waits in found.groupby("by"):
+    awaited, events = found["by"].value_counts(), top["by"].value_counts()
+    workers = awaited[awaited >= _SHARE_AWAITED * events.reindex(awaited.index)].index
+    begun = top.sort_values("begin", kind="stable").groupby("by")
+    asleep = found.sort_values("start", kind="stable").groupby("lane")
+    last_end = top.groupby("by")["cut"].max()
+    for worker, waits in found[found["by"].isin(workers)].groupby("by"):
         waiter = int(np.bincount(waits["lane"]).argmax())
-        mine = top[top["by"] == worker].sort_values("begin")
-        if len(waits) < _SHARE_AWAITED * len(mine):
-            continue
-        pause = mine["cut"].cummax().shift(fill_value=NONE)
+        mine, naps = begun.get_group(worker), asleep.get_group(waiter)
         begins = mine["begin"].to_numpy()
-        asleep = found[found["lane"] == waiter].sort_values("start")
-        inside = np.searchsorted(asleep["start"], begins, "right") - 1
-        waiting = (inside >= 0) & (begins <= np.append(asleep["cut"], NONE)[inside])
-        left_at = np.where(waiting, np.append(asleep["start"], NONE)[inside], begins)
-        handed = (pause.to_numpy() <= begins - SHORTEST_PAUSE_NS) & (left_at >= begins - _TAKE_UP_NS)
-        handed &= left_at <= top.loc[top["by"] == waiter, "cut"].max()
-        columns = {"lane": mine["by"], "start": pause, "cut": mine["begin"], "left_at": left_at}
-        parts.append(pd.DataFrame(columns)[handed].assign(by=waiter))
+        pause = np.append(NONE, np.maximum.accumulate(mine["cut"].to_numpy())[:-1])
+        inside = np.searchsorted(naps["start"], begins, "right") - 1
+        waiting = (inside >= 0) & (begins <= np.append(naps["cut"], NONE)[inside])
+        left_at = np.where(waiting, np.append(naps["start"], NONE)[inside], begins)
+        handed = (pause <= begins - SHORTEST_PAUSE_NS) & (left_at >= begins - _TAKE_UP_NS)
+        handed &= left_at <= last_end.get(waiter, NONE)
+        columns = {"lane": worker, "start": pause, "cut": begins, "left_at": left_at, "by": waiter}
+        parts.append(pd.DataFrame(columns)[handed])
     return pd.concat(parts)
 
 

@@ -19,6 +19,8 @@ from tracegraph.ingest.launches import Launches, Streams, nearest_on_thread
 from tracegraph.ingest.rows import join_rows, select_rows
 
 _ALL_STREAMS = -1
+_FREES = ("cudaFree", "hipFree")
+"""Calls that wait for their device without saying so: memory may be in use until all its work has ended."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     blocking = is_call_named(events, "Synchronize") & ~with_row
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
-    _device_waits(collect, np.flatnonzero(of_device))
+    _device_waits(collect, "device synchronize", np.flatnonzero(of_device))
+    _device_waits(collect, "implicit synchronize", np.flatnonzero(np.isin(events.name, _FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         ("stream synchronize", blocking & ~of_device & ~of_event),
@@ -118,7 +121,7 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     return collect.result()
 
 
-def _device_waits(collect: _Collector, calls: Ints) -> None:
+def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
     """Calls that wait for all streams of a device: the one that their thread launched on last."""
     events, streams, lanes = collect.events, collect.streams, list(collect.streams.queue)
     device = np.array([events.device[streams.by_lane[lane][0]] for lane in lanes], dtype=np.int64)
@@ -127,8 +130,9 @@ def _device_waits(collect: _Collector, calls: Ints) -> None:
     for lane, of_lane in zip(lanes, device.tolist(), strict=True):
         chosen = calls[(mine == of_lane) | (mine == NONE)]
         work = streams.last_queued(lane, events.start[chosen])
-        confidence = 0.98 if only else 0.8
-        collect.add("device synchronize", chosen, work, recorded=False, certain=only, confidence=confidence)
+        certain = only and mechanism == "device synchronize"
+        confidence = 0.98 if certain else 0.8
+        collect.add(mechanism, chosen, work, recorded=False, certain=certain, confidence=confidence)
 
 
 def concerns(events: Events, row: Ints, stream: Ints, lane_event: int) -> Flags:
@@ -215,6 +219,7 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
     waits = select_rows(waits, events.end[waits.work] <= events.end[waits.call])
     awaited = np.maximum(events.end[waits.work], events.start[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
+    blocking = ("stream synchronize", "device synchronize", "event synchronize")
     parts = [
         make_edges(
             mechanism,
@@ -224,7 +229,7 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Ed
             recorded=waits.recorded[chosen],
             confidence=waits.confidence[chosen],
         )
-        for mechanism in ("stream synchronize", "device synchronize", "event synchronize", "blocking copy")
+        for mechanism in (*blocking, "blocking copy", "implicit synchronize")
         for chosen in [waits.mechanism == CODE[mechanism]]
     ]
     held = released > events.start[waits.call]

@@ -58,13 +58,15 @@ WITH part, s, on_gpu, CASE WHEN may_lag THEN coalesce([
   (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(before:Segment) WHERE d.binding |
   {inferred: d.evidence = 'inferred',
    start_ns: CASE WHEN before.chain = s.chain THEN before.end_ns ELSE s.start_ns - d.gap_ns END,
-   name: CASE
+   name: coalesce(d.gap_name, CASE
     WHEN d:INVOCATION THEN 'launch latency'
     WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+    WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
     WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
+    WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
     WHEN d:CROSS_THREAD THEN 'waiting for another thread'
     ELSE 'unknown'
-   END}][0], {start_ns: part.start_ns, name: 'unknown'}) END AS lag
+   END)}][0], {start_ns: part.start_ns, name: 'unknown'}) END AS lag
 UNWIND CASE WHEN lag.start_ns < s.start_ns THEN [lag, null] ELSE [null] END AS gap
 WITH part.rank AS rank, part.number AS number, part.start_ns AS from_ns, part.end_ns AS to_ns, on_gpu,
   lag.inferred AS inferred, coalesce(gap.name, s.name) AS name,

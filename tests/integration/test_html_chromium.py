@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from browser import Page, find_browser, open_page
-from report_data import NEAR, SECOND, compared, make_findings
+from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findings
 
 from tracegraph.cli.findings import Findings
 from tracegraph.cli.main import main
@@ -100,6 +101,9 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
         "Composition",
         "Hotspots",
         "Gaps",
+        "What if",
+        "Other assumptions",
+        "Waiting",
         "Nearly",
         "Steps",
         "Recommendations",
@@ -150,16 +154,22 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         (0, place, name, name, 100 * place, 100 * place + 100, "root" if place == 0 else name, name, name)
         for place, name in enumerate(HOSTILE)
     ]
+    spots = [{"name": name, "category": name, "duration_ns": 1} for name in HOSTILE]
+    what_next = [{**spot, "gain_ns": 1, "following": spots} for spot in spots]
+    alternatives = [{**ALTERNATIVES[0], "assumption": name, "hotspots": spots} for name in HOSTILE]
     findings = make_findings(rows)
     findings = make_findings(
         rows,
         lanes=findings.lanes.assign(name=HOSTILE[0]),
         near_critical=pd.concat([NEAR.assign(name=name, lane_name=name) for name in HOSTILE]),
         second_causes=pd.concat([SECOND.assign(name=name, cause=name, second=name) for name in HOSTILE]),
+        waits=pd.concat([WAITS.assign(name=name, lane_name=name) for name in HOSTILE]),
+        details=replace(findings.details, what_next=what_next, alternatives=alternatives),
+        step=None,
     )
     with opened(written(tmp_path, findings)) as page:
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 4
+        assert page.evaluate("document.querySelectorAll('script').length") == 5
         assert page.evaluate("document.querySelectorAll('img, svg, iframe, a').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

@@ -16,8 +16,8 @@ EDGE_COLUMNS = (
 )
 CASES = {
     "run_details": """
-        state ranks events window_start_ns window_end_ns
-        ready 1 7 0 130""",
+        state ranks events window_start_ns window_end_ns cross_thread alternatives what_next
+        ready 1 7 0 130 evidence [] []""",
     "traces": """
         rank file sha256 clock_offset_ns devices versions
         0 tiny.json 00 0 [] {}""",
@@ -112,6 +112,14 @@ CASES = {
     "near_critical slack_ns=6 end_ns=102": """
         name category lane lane_name slack_ns duration_ns share count
         copy gpu_memcpy 1 stream 6 2 0.0196078431372549 1""",
+    "lane_waits": """
+        lane lane_name name duration_ns share count
+        0 main waiting_for_GPU 50 0.38461538461538464 1""",
+    "lane_waits start_ns=80 end_ns=90 least_ns=10": """
+        lane lane_name name duration_ns share count
+        0 main waiting_for_GPU 10 1.0 1""",
+    "lane_waits start_ns=80 end_ns=90 least_ns=11": """
+        lane lane_name name duration_ns share count""",
     "gpu_busy start_ns=70": """
         rank device busy_ns busy_share count
         0 0 34 0.5666666666666667 2""",

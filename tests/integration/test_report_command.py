@@ -105,10 +105,38 @@ def test_step_cuts_the_window(tmp_path: Path, tracegraph: Run, database: Databas
     assert (summary["step"], summary["window_ns"]) == (number, [start, end])
     assert rows_of(tmp_path / "critical_path.csv")[0]["start_ns"] == str(start)
     assert summary["steps"] is None
+    assert (summary["alternatives"], summary["what_next"]) == ([], [])
     assert not (tmp_path / "steps.csv").exists()
     code, _, err = tracegraph("report", "--run", "steps", "--step", "999")
     assert code == 2
     assert f"no step 999; present: {', '.join(map(str, sorted(steps['n'])))}" in err
+
+
+def test_the_policy_between_threads_is_chosen_at_ingest(tmp_path: Path, tracegraph: Run) -> None:
+    trace = TRACES / "two_threads.json.gz"
+    code, out, _ = tracegraph("ingest", trace, "--cross-thread", "serialise")
+    assert code == 0
+    name = out.splitlines()[0].removeprefix("run ")
+    assert name.endswith("-serialise")
+    for options in ((), ("--cross-thread", "serialise")):
+        assert tracegraph("report", "--run", name, "-o", tmp_path, *options)[0] == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["run"], summary["cross_thread"]) == (name, "serialise")
+    assert [row["assumption"] for row in summary["alternatives"]] == [
+        "serialise",
+        "evidence",
+        "none",
+        "recorded only",
+    ]
+    assert summary["alternatives"][0]["by_category_ns"] == summary["critical_path"]["by_category_ns"]
+    longest = rows_of(tmp_path / "hotspots.csv")[0]
+    assert summary["what_next"][0]["name"] == longest["name"]
+    code, out, err = tracegraph("report", "--run", name, "--cross-thread", "none")
+    assert (code, out) == (2, "")
+    assert "has the policy serialise, not none, which is chosen at ingest; give its trace" in err
+    assert tracegraph("report", trace, "--cross-thread", "none", "-o", tmp_path)[0] == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["run"], summary["cross_thread"]) == (name.replace("serialise", "none"), "none")
 
 
 def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
@@ -148,6 +176,7 @@ def test_ingest_says_what_is_lost(options: tuple[str, ...], tmp_path: Path, trac
         (("report", "absent.json"), "does not exist"),
         (("report", "--run", "absent"), "there is no run named 'absent'"),
         (("report", GPU, "--top-functions", "0"), "0 is not in the range"),
+        (("report", GPU, "--cross-thread", "all"), "'all' is not one of 'evidence', 'serialise', 'none'"),
         (("render", "critical-path", "-o", "picture.gif"), "names no picture format"),
     ],
 )

@@ -20,7 +20,7 @@ EDGES = {
 GPU_STEP = """
 CREATE
   (run:Run {name: $run, state: 'ready', created: '2024-05-01', ranks: 1, events: 7, nodes: 20,
-    window_start_ns: 0, window_end_ns: 130}),
+    window_start_ns: 0, window_end_ns: 130, cross_thread: 'evidence', alternatives: '[]', what_next: '[]'}),
   (file:Trace {run: $run, rank: 0, file: 'tiny.json', sha256: '00', clock_offset_ns: 0})-[:OF_RUN]->(run),
   (:Step {run: $run, number: 1, rank: 0, start_ns: 0, end_ns: 120, window_end_ns: 130}),
   (:Step {run: $run, number: 2, rank: 0, start_ns: 45, end_ns: 90, window_end_ns: 100}),

@@ -13,6 +13,7 @@ RULES = (
     "device synchronize",
     "event synchronize",
     "blocking copy",
+    "implicit synchronize",
     "collective",
     "autograd hand-off",
     "autograd join",

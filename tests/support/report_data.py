@@ -42,6 +42,38 @@ SECOND = pd.DataFrame(
     ],
 ).astype({"margin_ns": "Int64"})
 
+WAITS = pd.DataFrame(
+    [(1, "thread 12 (autograd)", "waiting for GPU", 700, 0.35, 2)],
+    columns=["lane", "lane_name", "name", "duration_ns", "share", "count"],
+)
+
+
+def alternative(assumption: str, inferred_ns: int, **gaps_ns: int) -> dict[str, object]:
+    """A row of `alternatives` of a window of 2000 ns: what is not in gaps is operators."""
+    gap = sum(gaps_ns.values())
+    return {
+        "assumption": assumption,
+        "chosen": assumption == "evidence",
+        "by_category_ns": {"cpu_op": 2000 - gap, "gap": gap},
+        "by_gap_ns": gaps_ns,
+        "inferred_ns": inferred_ns,
+        "hotspots": [{"name": f"aten::{assumption}", "category": "cpu_op", "duration_ns": 1000}],
+    }
+
+
+ALTERNATIVES = (
+    alternative("evidence", 600, **{"waiting for the GIL": 500}),
+    alternative("serialise", 100, unknown=300),
+    alternative("none", 0),
+    alternative("recorded only", 0),
+)
+WHAT_NEXT = (
+    {
+        **{"name": "gemm<float>", "category": "kernel", "duration_ns": 900, "gain_ns": 850},
+        "following": [{"name": "aten::linear", "category": "cpu_op", "duration_ns": 300}],
+    },
+)
+
 
 def path_frame(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
     """Return rows of a path with the columns of critical_path.csv."""
@@ -82,6 +114,9 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         integrity=(),
         timings_s={"read": 0.1},
         versions={"tracegraph": "0.1.0"},
+        cross_thread="evidence",
+        alternatives=ALTERNATIVES,
+        what_next=WHAT_NEXT,
         sources=(Source("tiny.json", "00", 0, 0),),
     )
     events = path[path["category"].ne("gap")].assign(count=1)
@@ -96,6 +131,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         gaps=listed(path, True, end - start),
         lanes=LANES,
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
+        waits=WAITS,
         gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
         steps=pd.DataFrame(steps),
         step_paths=pd.DataFrame(),

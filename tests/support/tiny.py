@@ -1,5 +1,7 @@
 """Traces of a few rows for tests: times in µs, threads and streams by number."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from tracegraph.ingest.dependencies.edges import GAP_NAMES, MECHANISMS
@@ -45,17 +47,25 @@ def step(number: int, start: float, end: float, *, thread: int = 1) -> Row:
     return event(f"ProfilerStep#{number}", start, end, category="user_annotation", thread=thread)
 
 
-def trace(*rows: Row) -> TraceFile:
-    """A file with these rows, in this order."""
+def flow(kind: str, cause: Row, effect: Row, *, number: int = 1) -> list[Row]:
+    """The two ends of a flow from the start of one row to that of another."""
+    return [
+        {"kind": kind, "id": str(number), "is_start": row is cause, "ts_ns": row["start_ns"]}
+        | {name: row[name] for name in ("pid", "tid")}
+        for row in (cause, effect)
+    ]
+
+
+def trace(*rows: Row, flows: Sequence[Row] = ()) -> TraceFile:
+    """A file with these rows, in this order, and flows."""
     full = [{"source_index": i, **row} for i, row in enumerate(rows)]
-    return TraceFile(
-        "tiny.json", "0" * 64, 0, pa.Table.from_pylist(full, EVENT_SCHEMA), FLOW_SCHEMA.empty_table()
-    )
+    tables = pa.Table.from_pylist(full, EVENT_SCHEMA), pa.Table.from_pylist(list(flows), FLOW_SCHEMA)
+    return TraceFile("tiny.json", "0" * 64, 0, *tables)
 
 
-def model(*rows: Row, policy: str = EVIDENCE) -> Model:
+def model(*rows: Row, policy: str = EVIDENCE, flows: Sequence[Row] = ()) -> Model:
     """The causal model of these rows under a cross-thread policy."""
-    return build_model(*read_events(trace(*rows)), Integrity("tiny.json"), policy)
+    return build_model(*read_events(trace(*rows, flows=flows)), Integrity("tiny.json"), policy)
 
 
 def label(of: Model, segment: int) -> str:

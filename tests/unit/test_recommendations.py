@@ -1,6 +1,7 @@
 """Which rule triggers on which path, and with which number."""
 
 import random
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -48,6 +49,21 @@ CASES = {
         ],
         "6.0 % of the path (6.000 ms) in waits between threads (2 rows after a hand-over)",
     ),
+    "rank-wait": (
+        [
+            work(0, "a", "cpu_op", 0, 93),
+            work(1, "waiting for another rank", "gap", 93, 100, "SYNCHRONIZATION"),
+        ],
+        "7.0 % of the path (7.000 ms) in gaps named waiting for another rank",
+    ),
+    "busy-gpu": (
+        [work(0, "a", "cpu_op", 0, 94), work(2, "GPU busy with other work", "gap", 94, 100, "INVOCATION")],
+        "6.0 % of the path (6.000 ms) in gaps named GPU busy with other work",
+    ),
+    "unrecorded-graphs": (
+        [work(0, "a", "cpu_op", 0, 94), work(2, "unrecorded graph work", "gap", 94, 100)],
+        "6.0 % of the path (6.000 ms) in gaps named unrecorded graph work",
+    ),
     "untraced-python": (
         [
             work(0, "ProfilerStep#1", "user_annotation", 0, 15),
@@ -92,6 +108,28 @@ def test_rule_triggers_with_its_number(code: str) -> None:
 def test_just_below_the_threshold_nothing_triggers() -> None:
     rows = [work(0, "a", "cpu_op", 0, 951), work(0, "unknown", "gap", 951, 1000)]
     assert found(no_gpu(*rows)) == {}
+
+
+def test_waits_for_the_gil_are_named_with_their_confidence() -> None:
+    rows = [
+        work(0, "a", "cpu_op", 0, 90),
+        work(1, "waiting for the GIL", "gap", 90, 93, "CROSS_THREAD"),
+        work(1, "b", "cpu_op", 93, 95, "CROSS_THREAD"),
+        work(0, "waiting for another thread", "gap", 95, 99, "CROSS_THREAD"),
+        work(0, "waiting for the GIL", "gap", 99, 100, "CROSS_THREAD"),
+    ]
+    findings = no_gpu(*rows)
+    findings = replace(findings, path=findings.path.assign(confidence=[1, 0.8, 0.8, 1, 0.4]))
+    assert found(findings) == {
+        "thread-hand-over": "8.0 % of the path (8.000 ms) in waits between threads (4 rows after a "
+        "hand-over); 4.0 % for the GIL, inferred with a confidence of 70.0 %"
+    }
+
+
+def test_a_wait_for_a_rank_is_no_wait_for_the_gpu() -> None:
+    findings = make_findings()
+    path = findings.path.assign(mechanism="collective")
+    assert "synchronization" not in found(replace(findings, path=path))
 
 
 def test_gpu_rules() -> None:

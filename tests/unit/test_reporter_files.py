@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from report_data import NEAR, ROWS, compared, make_findings
+from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, make_findings
 
 from tracegraph.cli.findings import Source
 from tracegraph.cli.reporters.folder import write_folder
@@ -101,9 +101,20 @@ def test_summary() -> None:
         "versions": {"tracegraph": "0.1.0"},
         "step": 5,
         "gpu_busy_share": 0.45,
+        "cross_thread": "evidence",
+        "alternatives": [],
+        "what_next": [],
+        "waits": WAITS.to_dict("records"),
         "steps": None,
     }
     assert json.loads(summary_text(make_findings()))["duration_ns"] == 2000
+
+
+def test_what_if_is_summarised_for_a_run() -> None:
+    summary = json.loads(summary_text(make_findings(step=None)))
+    assert summary["alternatives"] == list(ALTERNATIVES)
+    assert summary["what_next"] == list(WHAT_NEXT)
+    assert summary["waits"][0]["duration_ns"] == 700
 
 
 def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:

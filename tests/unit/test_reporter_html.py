@@ -33,8 +33,8 @@ def data_of(page: str) -> dict[str, object]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_inside_their_script(name: str) -> None:
     page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]), ())
-    assert page.count("<script") == 4
-    assert page.count("</script>") == 4
+    assert page.count("<script") == 5
+    assert page.count("</script>") == 5
     assert "<!--" not in page
     hotspots = data_of(page)["hotspots"]
     assert isinstance(hotspots, list)
@@ -46,12 +46,27 @@ def test_policy_allows_this_script_and_style_only() -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     parts = re.findall(r"<(script|style)>(.*?)</\1>", page, re.DOTALL)
-    assert [kind for kind, _ in parts] == ["style", "script", "script", "script"]
+    assert [kind for kind, _ in parts] == ["style", "script", "script", "script", "script"]
     for _, text in parts:
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy[1]
     assert policy[1].startswith("default-src 'none';")
     assert not re.search(r"https?://|url\(", page)
+
+
+def test_assumptions_are_shares() -> None:
+    assumptions = data_of(report_page(make_findings(step=None), ()))["assumptions"]
+    assert isinstance(assumptions, list)
+    assert assumptions[:2] == [
+        {
+            **{"name": "evidence", "chosen": True, "same": True, "events": 0.75, "named_gaps": 0.25},
+            **{"unknown": 0, "inferred": 0.3, "hotspots": [["aten::evidence", 0.5]]},
+        },
+        {
+            **{"name": "serialise", "chosen": False, "same": False, "events": 0.85, "named_gaps": 0},
+            **{"unknown": 0.15, "inferred": 0.05, "hotspots": [["aten::serialise", 0.5]]},
+        },
+    ]
 
 
 def test_whole_numbers_beyond_a_double_are_text() -> None:

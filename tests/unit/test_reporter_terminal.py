@@ -6,7 +6,7 @@ from typing import cast
 
 import pandas as pd
 import pytest
-from report_data import NEAR, ROWS, SECOND, compared, make_findings
+from report_data import ALTERNATIVES, NEAR, ROWS, SECOND, WAITS, WHAT_NEXT, compared, make_findings
 from rich.console import Console
 
 from tracegraph.cli.findings import Findings
@@ -34,9 +34,56 @@ def test_sections_come_in_order() -> None:
         "Composition",
         "Hotspots on the critical path (the 5 largest)",
         "Gaps on the critical path",
+        "Waiting",
         "Nearly critical",
         "Recommendations",
     ]
+
+
+def test_a_report_on_the_run_says_what_if() -> None:
+    text = printed(make_findings(step=None))
+    titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    assert titles[6:11] == [
+        "Gaps on the critical path",
+        "What if",
+        "Other assumptions",
+        "Waiting",
+        "Nearly critical",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  The gain is a replay's: all work of that name removed, on the path or not, and all lags kept.",
+        "  gemm<float>       900 ns  850 ns  aten::linear",
+        "  evidence (chosen)   75.0 %      25.0 %    30.0 %   50.0 % aten::evidence",
+        "  serialise           85.0 %       0.0 %     5.0 %   50.0 % aten::serialise",
+        "  recorded only      100.0 %       0.0 %     0.0 %   50.0 % aten::recorded only",
+        "  thread 12 (autograd)  waiting for GPU    700 ns  35.0 %      2",
+    ],
+)
+def test_lines_of_a_run(line: str) -> None:
+    assert line in printed(make_findings(step=None)).splitlines()
+
+
+def test_one_line_where_no_assumption_matters() -> None:
+    rows = [ALTERNATIVES[0], {**ALTERNATIVES[0], "assumption": "none", "chosen": False}]
+    details = replace(make_findings().details, alternatives=rows)
+    text = printed(make_findings(details=details, step=None))
+    assert "none matters: the path is made of the same under every policy between threads" in flowing(text)
+    assert "aten::evidence" not in text
+
+
+def test_an_assumption_that_changes_nothing_says_so() -> None:
+    rows = [*ALTERNATIVES, {**ALTERNATIVES[0], "assumption": "same", "chosen": False}]
+    details = replace(make_findings().details, alternatives=rows)
+    assert "same 75.0 % 25.0 % 30.0 % the same" in flowing(printed(make_findings(details=details, step=None)))
+
+
+def test_no_thread_waits() -> None:
+    text = printed(make_findings(waits=WAITS.head(0)))
+    assert "  no thread is known to wait for 1 % of the window or more for the same reason" in text
 
 
 @pytest.mark.parametrize(
@@ -138,7 +185,7 @@ def test_hostile_names_are_harmless_and_short() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
-def test_next_and_steps_fit_the_width_in_single_lines(width: int) -> None:
+def test_names_fit_the_width_in_single_lines(width: int) -> None:
     name = "void kernel<" + "float, " * 40 + ">"
     changes = compared(1000, 1020) | {
         "near_critical": NEAR.assign(
@@ -146,12 +193,18 @@ def test_next_and_steps_fit_the_width_in_single_lines(width: int) -> None:
         ),
         "second_causes": SECOND.assign(name=name, second=name, second_mechanism="stream wait event"),
     }
+    spots = [{"name": name, "category": name, "duration_ns": 123_456_789}] * 3
+    what_next = [{**WHAT_NEXT[0], "name": name, "following": spots}]
+    alternatives = [{**row, "hotspots": spots} for row in ALTERNATIVES]
+    details = make_findings().details
+    changes["details"] = replace(details, what_next=what_next, alternatives=alternatives)
+    changes["waits"] = WAITS.assign(lane_name=name)
     changes["recurring"] = cast(pd.DataFrame, changes["recurring"]).assign(name=name)
     text = printed(make_findings(**changes), width=width)
-    text = text[text.index("Nearly critical") :]
+    text = text[text.index("What if") :]
     assert max(map(len, text.splitlines())) <= width
-    assert sum(line.startswith("  void kernel") for line in text.splitlines()) == 5
-    assert text.count("void kernel") == 6
+    assert sum(line.startswith("  void ke") for line in text.splitlines()) == 7
+    assert text.count("void ke") == 24
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])

@@ -1,8 +1,12 @@
 """Each rule of the causal model on a trace of a few rows: when it fires, and when it must not."""
 
+import numpy as np
 import pytest
 import tiny
 from tiny import Model, call, event, kernel, step, sync
+
+from tracegraph.ingest.dependencies.edges import CODE
+from tracegraph.ingest.launches import measure_lags, order_streams
 
 
 def test_a_kernel_is_launched_by_the_call_with_its_correlation_whatever_its_name() -> None:
@@ -61,6 +65,8 @@ def test_the_later_of_launch_and_stream_binds() -> None:
         ("cudaStreamSynchronize", None, "stream synchronize"),
         ("hipDeviceSynchronize", None, "device synchronize"),
         ("hipEventSynchronize", None, "event synchronize"),
+        ("cudaFree", None, "implicit synchronize"),
+        ("hipFree", None, "implicit synchronize"),
     ],
 )
 def test_a_blocking_call_waits_until_the_awaited_work_ends(
@@ -318,3 +324,21 @@ def test_one_wait_does_not_hand_a_whole_thread_over() -> None:
 def test_a_stream_may_have_any_name(text: str) -> None:
     row = {**kernel("k", 2, 9, 1), "tid": text, "stream": None}
     assert tiny.path(tiny.model(call("l", 0, 1, 1), row)) == ["l@0", "k@2"]
+
+
+def test_a_stream_with_few_gaps_has_the_usual_gap_of_all_streams() -> None:
+    rows: list[tiny.Row] = []
+    for i in range(30):
+        rows += [call("l", i, i + 0.5, i + 1), kernel("k", 100 + 11 * i, 110 + 11 * i, i + 1)]
+    first, second = kernel("a", 100, 200, 91, stream=20), kernel("b", 205, 250, 92, stream=20)
+    rows += [call("l", 40, 41, 91), first, call("l", 41, 42, 92), second]
+    model = tiny.model(*rows)
+    found = model.dependencies
+    effect = int(np.flatnonzero(model.events.name[model.segments.event] == "b")[-1])
+    assert int(model.binding.margin[effect]) > 0
+    order = CODE["stream order"]
+    assert found.mechanism[model.binding.edge[effect]] == order
+    lags = measure_lags(
+        model.events, model.launches, order_streams(model.events, model.launches), len(model.lanes.frame)
+    )
+    assert sorted(set(lags.stream_order.tolist())) == [0, 1000]
