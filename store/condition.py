@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from tracegraph.store import server
 from tracegraph.store.errors import StoreError
+from tracegraph.store.failures import is_cut
 from tracegraph.store.server import ServerState
 from tracegraph.store.workspace import Workspace
 
@@ -27,7 +28,7 @@ def explained(workspace: Workspace, state: ServerState | None = None) -> Iterato
                 f"the disk with {workspace.root} is full ({free >> 10} KiB free)",
                 "free some space there, or choose another folder with --workspace, then run it again",
             ) from error
-        if state is not None and _has_ended(workspace, state):
+        if state is not None and is_cut(error) and _has_ended(workspace, state):
             raise StoreError(
                 f"Neo4j ended while this command used it (its log: {workspace.neo4j_home / 'logs'})",
                 "run the command again: it starts anew, and what was stored before is there",
@@ -38,7 +39,7 @@ def explained(workspace: Workspace, state: ServerState | None = None) -> Iterato
 def _has_ended(workspace: Workspace, state: ServerState) -> bool:
     # A killed process closes its connections a moment before it is gone.
     limit = time.monotonic() + _ENDING_S
-    while server.running(workspace) == state:
+    while (running := server.running(workspace)) is not None and running.pid == state.pid:
         if time.monotonic() > limit:
             return False
         time.sleep(_POLL_S)
