@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -15,11 +16,13 @@ import pytest
 from commands import Command, run
 from export import from_database, from_tables
 from hostile import hostile_graph
+from relay import Relay
 
 from tracegraph.store import connection, java, server
 from tracegraph.store.connection import ConnectionSettings, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.estimate import LOADS
+from tracegraph.store.load import delete_run
 from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -85,6 +88,33 @@ def _is_busy(workspace: Workspace) -> bool:
             "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH 'UNWIND r'"
         )
     return len(running) > 0
+
+
+@pytest.mark.parametrize("stage", ["storing nodes", "storing relationships"])
+def test_a_cut_connection_leaves_a_run_that_the_next_ingest_completes(
+    stage: str, own: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_LIMIT_S", 2.0)
+    tables = hostile_graph("cut", list("abcdef"))
+    manifest = {"run": "cut", "created": "1", "sources": [{"sha256": "00"}]}
+    elsewhere = open_workspace(tmp_path)
+    with open_database(own, MANAGED) as database:
+        state = find_server(own)
+        assert state is not None
+        relay = Relay(state.bolt)
+
+        def cut(text: str, done: int, total: int) -> None:
+            if text == stage:
+                relay.cut()
+
+        behind = replace(database.settings, uri=f"bolt://127.0.0.1:{relay.port}")
+        with pytest.raises(StoreError, match=f"{relay.port} cannot be reached"):
+            store_run(elsewhere, behind, tables, manifest, cut)
+        states = database.read("MATCH (r:Run {name: 'cut'}) RETURN r.state AS state")["state"].tolist()
+        assert (states, elsewhere.manifest("cut")) == (["loading"], None)
+        store_run(elsewhere, database.settings, tables, manifest)
+        assert from_database(database, "cut") == from_tables(tables)
+        delete_run(database, "cut")
 
 
 def test_stale_files_of_dead_commands_do_no_harm(own: Workspace) -> None:
