@@ -63,7 +63,6 @@ _document = click.option(
 @main.command()
 @_seeds("0-4")
 @_events
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Sets scored at a time.")
 @click.option(
     "--through",
     type=click.Choice(list(THROUGH)),
@@ -79,7 +78,6 @@ def scores(
     *,
     seeds: range,
     events: int,
-    jobs: int,
     through: str,
     mixes: Sequence[str],
     oracle_folder: Path,
@@ -91,7 +89,7 @@ def scores(
     with _oracle(oracle_folder, folder) as oracle:
         sets = oracle.matrix(mixes or list(SCENARIOS), VARIANTS, seeds, events)
         with _path_finder(through, oracle.place) as find_path:
-            results = list(_counted(score_all(oracle, sets, find_path, jobs=jobs), len(sets)))
+            results = list(_counted(score_all(oracle, sets, find_path), len(sets)))
     block.write(describe_scores(results, THROUGH[through]))
 
 

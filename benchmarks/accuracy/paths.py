@@ -1,16 +1,15 @@
 """The critical path of a trace: from the columns in memory, or through the command line and the database."""
 
-import shutil
-import subprocess
-import sys
+import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pandas as pd
 
+from tracegraph.cli.main import main
 from tracegraph.ingest.events import Events, Lanes, read_events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model, build_model
@@ -45,19 +44,21 @@ class CommandLine:
     workspace: Path
 
     def run(self, *arguments: str | Path) -> None:
-        """Run one command; its own message ends this one where it fails."""
-        program = "from tracegraph.cli.main import main; raise SystemExit(main())"
-        command = [sys.executable, "-c", program, "--workspace", self.workspace, "--quiet", *arguments]
-        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+        """Run one command in this process; its own message ends the benchmark where it fails."""
+        words = ["--workspace", self.workspace, "--quiet", *arguments]
+        with redirect_stdout(io.StringIO()):
+            code = main([str(word) for word in words])
+        if code:
             raise click.ClickException(f"tracegraph {arguments[0]} failed: its message stands above")
 
     def path(self, trace: Path) -> pd.DataFrame:
-        """The rows that `tracegraph report` writes, as `path_in_columns` gives them; the run is deleted."""
-        output = self.workspace / "reports" / trace.stem
-        self.run("report", trace, "-o", output, "--run", trace.stem)
-        rows = pd.read_csv(output / "critical_path.csv", dtype=_NULLABLE)
+        """The rows of the stored run's path, as `path_in_columns` gives them; the run is deleted."""
+        output = self.workspace / f"{trace.stem}.csv"
+        self.run("ingest", trace, "--run", trace.stem)
+        self.run("query", "critical_path", "-p", f"run={trace.stem}", "--format", "csv", "-o", output)
+        rows = pd.read_csv(output, dtype=_NULLABLE)
         self.run("runs", "delete", trace.stem)
-        shutil.rmtree(output)
+        output.unlink()
         return rows.assign(source_index=rows["source_index"].fillna(-1))[_COLUMNS]
 
 

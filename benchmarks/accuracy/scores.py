@@ -1,7 +1,6 @@
 """The table of scores: the simulator's scenarios against their known truth."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
@@ -15,18 +14,12 @@ TOLERABLE = 0.995
 FindPath = Callable[[Path], pd.DataFrame]
 
 
-def score_all(
-    oracle: Oracle, sets: Iterable[OracleSet], find_path: FindPath, *, jobs: int
-) -> Iterator[Result]:
-    """Make and score every set, `jobs` at a time."""
+def score_all(oracle: Oracle, sets: Iterable[OracleSet], find_path: FindPath) -> Iterator[Result]:
+    """Make and score every set."""
     scorer = oracle.scorer()
-
-    def score(one: OracleSet) -> Result:
+    for one in sets:
         with oracle.made(one):
-            return compare(one, find_path(one.trace), scorer)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(score, sets)
+            yield compare(one, find_path(one.trace), scorer)
 
 
 def describe_scores(results: list[Result], through: str) -> str:

@@ -9,10 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 
+from tracegraph.ingest.basis import find_basis
 from tracegraph.ingest.binding import walk
+from tracegraph.ingest.dependencies.edges import MECHANISMS, Edges, inferred_waits
+from tracegraph.ingest.events import Ints, read_events
+from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
-from tracegraph.ingest.model import Model
+from tracegraph.ingest.model import Model, solve
 from tracegraph.ingest.policies import POLICIES
+from tracegraph.ingest.replay import Replay
 from tracegraph.ingest.segments import WAIT
 from tracegraph.store.errors import InputError, TracegraphError
 
@@ -48,15 +53,8 @@ def check_edges(model: Model) -> None:
     assert model.slack[model.sink] == 0
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(rows(), st.sampled_from(list(POLICIES)))
-def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
-    lasting = [row for row in events if row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]]
-    if not lasting:
-        with pytest.raises(InputError):
-            tiny.model(*events)
-        return
-    model = tiny.model(*events, policy=policy)
+def check_all(model: Model) -> None:
+    """The invariants hold, and the independent oracle replays every start and walks the same path."""
     check_tiling(model)
     check_edges(model)
     check_model(model)
@@ -65,6 +63,66 @@ def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str
     walked = [i for i in answer.path if model.on_path[i]]
     assert set(walked) == set(np.flatnonzero(model.on_path).tolist())
     assert all(model.segments.kind[i] == WAIT for i in answer.path if not model.on_path[i])
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Model:
+    """A random trace's segments under random edges between ports, few of which any rule would make."""
+    events = draw(rows().filter(lambda found: any(lasts(row) for row in found)))
+    basis = find_basis(*read_events(tiny.trace(*events)), Integrity("random"))
+    count = draw(st.integers(0, 12))
+    moment = st.integers(basis.window.start, basis.window.end)
+    threads = np.flatnonzero(basis.lanes.is_thread).tolist()
+    inside = (basis.events.start >= basis.window.start) & (basis.events.end <= basis.window.end)
+    work = np.flatnonzero(basis.events.is_gpu & inside).tolist()
+
+    def port(times: Ints) -> tuple[int, int, int]:
+        if work and (not threads or draw(st.booleans())):
+            chosen = draw(st.sampled_from(work))
+            return chosen, int(basis.events.lane[chosen]), int(times[chosen])
+        return -1, draw(st.sampled_from(threads)), draw(moment)
+
+    pairs = [(port(basis.events.end), port(basis.events.start)) for _ in range(count)]
+    columns = [
+        [*cause, *effect, draw(moment), draw(st.integers(0, len(MECHANISMS) - 1))]
+        for cause, effect in pairs
+        if cause[2] < effect[2]
+    ]
+    numbers = np.array(columns, dtype=np.int64).reshape(-1, 8).T
+    edges = Edges(*numbers, np.ones(len(columns), dtype=bool), np.ones(len(columns)))
+    solution = solve(basis, edges, inferred_waits("resume", *np.empty((3, 0), dtype=np.int64)))
+    replayed = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
+    parts = {field.name: getattr(solution, field.name) for field in dataclasses.fields(solution)}
+    return Model(
+        **parts,
+        stack=basis.stack,
+        launches=basis.launches,
+        steps=basis.steps,
+        slack=replayed.slack(),
+        clock_offset_ns=0,
+        cross_thread="none",
+        basis=basis,
+    )
+
+
+def lasts(row: tiny.Row) -> bool:
+    return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(graphs())
+def test_random_graphs(model: Model) -> None:
+    check_all(model)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows(), st.sampled_from(list(POLICIES)))
+def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
+    if not any(lasts(row) for row in events):
+        with pytest.raises(InputError):
+            tiny.model(*events)
+        return
+    check_all(tiny.model(*events, policy=policy))
 
 
 def example() -> Model:

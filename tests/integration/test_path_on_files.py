@@ -1,0 +1,47 @@
+"""Every public trace at hand: the path against the independent oracle, the invariants, and its tiling."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_traces import replay
+
+from tracegraph.ingest.events import read_events
+from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.invariants import check_model
+from tracegraph.ingest.model import build_model
+from tracegraph.ingest.path_rows import find_stretches
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.segments import WAIT
+from tracegraph.store.errors import InputError
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "traces"
+NO_EVENTS = {"empty_events.json", "zero_bytes.json", "d2_param_resnet_2080ti_et.json.gz"}
+TOO_LARGE = {"gpt_1M.json.gz"}
+"""The oracle holds a Python object for each of two million edges: nothing for a test."""
+
+
+def names() -> list[str]:
+    found = (path for path in SHARED.glob("**/*.json*") if path.name not in TOO_LARGE)
+    return sorted(str(path.relative_to(SHARED)) for path in found) or ["a2_megatron_tp2_v100_2rank"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_oracle_finds_the_same_path(shared_trace: Callable[[str], Path], name: str) -> None:
+    path = shared_trace(name)
+    integrity = Integrity(path.name)
+    if path.name in NO_EVENTS:
+        with pytest.raises(InputError):
+            read_trace(path, integrity)
+        return
+    model = build_model(*read_events(read_trace(path, integrity)), integrity)
+    check_model(model)
+    rows = find_stretches(model)
+    assert (int(rows.start[0]), int(rows.end[-1])) == (model.window.start, model.window.end)
+    assert (rows.start[1:] == rows.end[:-1]).all()
+    answer = replay(model)
+    assert np.array_equal(answer.starts, model.segments.start)
+    walked = np.array(answer.path)
+    assert set(walked[model.on_path[walked]].tolist()) == set(np.flatnonzero(model.on_path).tolist())
+    assert (model.segments.kind[walked[~model.on_path[walked]]] == WAIT).all()
