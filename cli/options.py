@@ -11,6 +11,7 @@ import click
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import LOADS
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -46,6 +47,16 @@ def _named(ctx: click.Context, option: click.Parameter, name: str | None) -> str
     if name is not None and not name.strip():
         raise InputError("the name of the run is empty", "give --run a name, or leave it out")
     return name
+
+
+def load_option(command: _Command) -> _Command:
+    """Add --load to a command that stores a run: argument `load`."""
+    return click.option(
+        "--load",
+        type=click.Choice(LOADS),
+        help="How the run gets into the managed database: `bulk` imports all runs anew, `bolt` adds this; "
+        "default: the way estimated to be faster.",
+    )(command)
 
 
 def limit_option(command: _Command) -> _Command:

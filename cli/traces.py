@@ -11,9 +11,10 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import Load
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
-from tracegraph.store.session import store_and_open
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 
 
@@ -38,6 +39,7 @@ def stored_run(
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
     cross_thread: str | None = None,
+    load: Load | None = None,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
@@ -60,7 +62,7 @@ def stored_run(
         cross_thread or CROSS_THREAD_POLICIES[0],
     )
     begun = time.perf_counter()
-    with store_and_open(context.workspace, context.connection, tables, manifest, progress) as database:
+    with store_and_open(context.workspace, context.connection, tables, manifest, progress, load) as database:
         seconds = round(time.perf_counter() - begun, 3)
         timings_s = {**ingest_timings(manifest), "storing the run": seconds}
         yield StoredRun(database, tables, timings_s, _integrity(manifest))

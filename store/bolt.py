@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import zip_longest
 
 import neo4j
 import numpy as np
@@ -17,8 +18,7 @@ from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 
 _BATCH_ROWS = 20_000
-# Two transactions that join relationships to one node wait for each other: nodes only are written by two.
-_NODE_WRITERS = 2
+_WRITERS = 2
 
 _LABELS = {kind.label for kind in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
 _TYPES = {kind.type for kind in schema.RELATIONSHIPS}
@@ -27,6 +27,8 @@ _PROPERTIES = {prop.name for node in schema.NODES for prop in node.properties} |
 }
 
 Ids = npt.NDArray[np.int64]
+_Relationships = dict[str, pa.Table]
+_NO_SIDE = 2
 
 
 def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> Ids:
@@ -36,7 +38,7 @@ def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> I
     done = 0
     for name in names:
         create = partial(_create_nodes, database)
-        for batch_ids, server_ids in run_all(create, _node_batches(tables.nodes[name]), _NODE_WRITERS):
+        for batch_ids, server_ids in run_all(create, _node_batches(tables.nodes[name]), _WRITERS):
             ids[batch_ids] = server_ids
             done += len(batch_ids)
             progress("storing nodes", done, len(ids))
@@ -46,14 +48,12 @@ def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> I
 def load_relationships(database: Database, tables: GraphTables, ids: Ids, progress: Progress) -> None:
     """Create all relationships between the nodes that `load_nodes` made."""
     total, done = sum(tables.count_relationships().values()), 0
-    for kind, table in tables.relationships.items():
-        query = relationship_query(kind, table.column_names[2:])
-        for batch in _slices(table):
-            columns = _columns(batch.drop_columns(["start", "end"]))
-            columns["start"] = ids[batch["start"].to_numpy()].tolist()
-            columns["end"] = ids[batch["end"].to_numpy()].tolist()
-            _write(database, query, {"last": batch.num_rows - 1, "columns": columns})
-            done += batch.num_rows
+    early, late, rest = _sides(tables)
+    create = partial(_create_relationships, database, ids)
+    # The two sides share no node, so their writers never wait for each other's locks.
+    for pair in (*zip_longest(_batches(early), _batches(late)), *((batch,) for batch in _batches(rest))):
+        for rows in run_all(create, filter(None, pair), _WRITERS):
+            done += rows
             progress("storing relationships", done, total)
 
 
@@ -105,6 +105,41 @@ def _create_nodes(database: Database, batch: tuple[str, pa.Table]) -> tuple[Ids,
     )
     created = np.array(rows[0][0], dtype=np.int64)
     return table["id"].to_numpy()[created[:, 0]], created[:, 1]
+
+
+def _sides(tables: GraphTables) -> tuple[_Relationships, _Relationships, _Relationships]:
+    """Relationships among the earlier half of the nodes, among the later half, and all others."""
+    starts = {
+        name: table["start_ns"] for name, table in tables.nodes.items() if "start_ns" in table.column_names
+    }
+    sides = np.full(tables.count_nodes(), _NO_SIDE, dtype=np.int8)
+    if starts:
+        middle = np.median(np.concatenate([column.to_numpy() for column in starts.values()]))
+        for name, column in starts.items():
+            sides[tables.nodes[name]["id"].to_numpy()] = column.to_numpy() >= middle
+    parts: tuple[_Relationships, ...] = ({}, {}, {})
+    for kind, table in tables.relationships.items():
+        start, end = sides[table["start"].to_numpy()], sides[table["end"].to_numpy()]
+        side = np.where(start == end, start, _NO_SIDE)
+        for number, part in enumerate(parts):
+            part[kind] = table.filter(pa.array(side == number))
+    return parts[0], parts[1], parts[2]
+
+
+def _batches(relationships: _Relationships) -> Iterator[tuple[str, pa.Table]]:
+    for kind, table in relationships.items():
+        for batch in _slices(table):
+            yield kind, batch
+
+
+def _create_relationships(database: Database, ids: Ids, batch: tuple[str, pa.Table]) -> int:
+    kind, table = batch
+    columns = _columns(table.drop_columns(["start", "end"]))
+    query = relationship_query(kind, list(columns))
+    columns["start"] = ids[table["start"].to_numpy()].tolist()
+    columns["end"] = ids[table["end"].to_numpy()].tolist()
+    _write(database, query, {"last": table.num_rows - 1, "columns": columns})
+    return int(table.num_rows)
 
 
 def _write(database: Database, query: str, parameters: dict[str, object]) -> list[list[object]]:

@@ -1,28 +1,15 @@
-"""Loading a graph with Neo4j's offline import, into the home of a server that does not exist yet."""
+"""Loading with Neo4j's offline import: a first database, or a new one beside the one that serves."""
 
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pacsv
-
-from tracegraph.store import install, java, server
-from tracegraph.store.config import DATABASE
+from tracegraph.store import generation, install, java, server
 from tracegraph.store.errors import StoreError
+from tracegraph.store.import_files import FOLDER, write_files
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
-
-_IMPORT_TYPES = {
-    pa.int64(): "long",
-    pa.float64(): "double",
-    pa.bool_(): "boolean",
-    pa.string(): "string",
-}
-_KEYS = {"id": ":ID", "labels": ":LABEL", "start": ":START_ID", "end": ":END_ID"}
-_LEAST_BUFFER_BYTES = 4 << 20
 
 
 def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) -> None:
@@ -36,74 +23,52 @@ def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) ->
     """
     install.install(progress)
     home = workspace.neo4j_home.with_suffix(".new")
+    server.end_imports(home)
     shutil.rmtree(home, ignore_errors=True)
     try:
         progress("preparing Neo4j", 0, 0)
         server.prepare_home(workspace, home)
-        arguments = write_files(tables, home / "import", progress)
-        progress("importing into Neo4j", 0, 0)
-        java.run_admin(home, ["database", "import", "full", DATABASE, *arguments], java.import_heap_mib())
-        shutil.rmtree(home / "import")
+        _import(home, generation.NAMES[0], [tables], progress)
         shutil.rmtree(workspace.neo4j_home, ignore_errors=True)
         home.rename(workspace.neo4j_home)
     except OSError as error:
-        raise StoreError(
-            f"cannot write {home}: {error.strerror or error}", "check the free space there"
-        ) from error
+        raise _unwritable(home, error) from error
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def write_files(tables: GraphTables, folder: Path, progress: Progress) -> list[str]:
-    """Write one CSV file a table and return the import's arguments for them."""
-    folder.mkdir()
-    files = [
-        *((f"--nodes={folder}/nodes.{name}.csv", table) for name, table in tables.nodes.items()),
-        *(
-            (f"--relationships={name}={folder}/relationships.{name}.csv", table)
-            for name, table in tables.relationships.items()
-        ),
-    ]
-    for done, (argument, table) in enumerate(files):
-        progress("writing import files", done, len(files))
-        _write_csv(table, Path(argument.rpartition("=")[2]))
-    longest = max(_longest_text(table) for _, table in files)
-    return [
-        "--id-type=actual",
-        "--multiline-fields=true",  # else a line break in a name ends the import
-        # A field must fit the buffer; quotes inside it are doubled in the file.
-        f"--read-buffer-size={max(_LEAST_BUFFER_BYTES, 2 * longest + 1024)}",
-        f"--report-file={folder}/report.txt",
-        *(argument for argument, _ in files),
-    ]
+def import_beside(workspace: Workspace, runs: Iterable[GraphTables], progress: Progress) -> str:
+    """Import `runs` into a new database of the home, while the old one may serve; returns its name.
+
+    The caller holds `workspace.ingest_lock`, and nobody serves the new name.
+
+    Raises:
+        StoreError: a kept run cannot be read, the import failed or the disk is full.
+    """
+    home = workspace.neo4j_home
+    server.end_imports(home)
+    generation.discard_unserved(home)
+    name = generation.unserved(home)
+    try:
+        _import(home, name, runs, progress)
+    except BaseException as error:
+        generation.discard_unserved(home)
+        if isinstance(error, OSError):
+            raise _unwritable(home, error) from error
+        raise
+    return name
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
-    plain = table.cast(pa.schema([(field.name, _plain(field.type)) for field in table.schema]))
-    header = ",".join(
-        _KEYS.get(field.name, f"{field.name}:{_IMPORT_TYPES.get(field.type)}") for field in plain.schema
-    )
-    with path.open("wb") as file:
-        file.write(header.encode() + b"\n")
-        # Every text is quoted and nothing else, so an absent value differs from an empty text.
-        pacsv.write_csv(plain, file, pacsv.WriteOptions(include_header=False, quoting_style="needed"))
+def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progress) -> None:
+    files = home / FOLDER
+    shutil.rmtree(files, ignore_errors=True)
+    try:
+        arguments = write_files(home, runs, progress)
+        progress("importing into Neo4j", 0, 0)
+        java.run_admin(home, ["database", "import", "full", name, *arguments], java.import_heap_mib())
+    finally:
+        shutil.rmtree(files, ignore_errors=True)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _longest_text(table: pa.Table) -> int:
-    return max((_longest(column) for column in _texts(table)), default=0)
-
-
-def _texts(table: pa.Table) -> Iterable[pa.ChunkedArray]:
-    for column in table.columns:
-        if pa.types.is_string(column.type):
-            yield column
-        elif pa.types.is_dictionary(column.type):
-            yield column.cast(pa.string())
-
-
-def _longest(column: pa.ChunkedArray) -> int:
-    return int(pc.max(pc.binary_length(column)).as_py() or 0)
+def _unwritable(home: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot write {home}: {error.strerror or error}", "check the free space there")

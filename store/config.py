@@ -6,7 +6,6 @@ from tracegraph.store.java import page_cache_mib
 
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
-DATABASE = "neo4j"
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,10 @@ class Ports:
         return f"http://{HOST}:{self.http}/browser/"
 
 
-def configuration(ports: Ports) -> str:
-    """Text of neo4j.conf for a server that only this machine reaches and that reaches nothing itself."""
+def configuration(ports: Ports, database: str) -> str:
+    """Text of neo4j.conf: serve `database`, be reached by this machine only, reach nothing oneself."""
     settings = {
+        "initial.dbms.default_database": database,
         "server.default_listen_address": HOST,
         "server.bolt.listen_address": f"{HOST}:{ports.bolt}",
         "server.bolt.advertised_address": f"{HOST}:{ports.bolt}",

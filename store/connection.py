@@ -77,6 +77,12 @@ class Database:
             database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
         )
 
+    def bookmark(self) -> str:
+        """Name of the last transaction committed in the database, by whomever; comparable, else opaque."""
+        with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
+            session.run("RETURN 1").consume()
+            return " ".join(sorted(session.last_bookmarks().raw_values))
+
     def close(self) -> None:
         """Close the connection."""
         self.driver.close()
@@ -111,12 +117,13 @@ def connect(settings: ConnectionSettings) -> Database:
     try:
         with translated(uri):
             agent = driver.get_server_info().agent
+            if _major(agent) < _OLDEST_MAJOR:
+                raise StoreError(
+                    f"the server at {uri} is {agent}; tracegraph needs Neo4j {_OLDEST_MAJOR} or newer",
+                    "give --uri of another one, or leave it out to use the managed server",
+                )
             with driver.session(database=settings.database) as session:
                 session.run("RETURN 1").consume()
-        if _major(agent) < _OLDEST_MAJOR:
-            raise StoreError(
-                f"the server at {uri} is {agent}; tracegraph needs Neo4j {_OLDEST_MAJOR} or newer"
-            )
     except BaseException:
         driver.close()
         raise
@@ -129,6 +136,7 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
             str(settings.uri),
             auth=(settings.username, settings.password),
             connection_timeout=_CONNECT_LIMIT_S,
+            connection_acquisition_timeout=_CONNECT_LIMIT_S,  # a program that listens but never answers
             max_transaction_retry_time=_CONNECT_LIMIT_S,
             notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
             warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,

@@ -9,6 +9,7 @@ from tracegraph.store.errors import InputError, StoreError
 
 _WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
 _USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")
+_CUT = (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError)
 _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 
 
@@ -24,7 +25,7 @@ def translated(uri: str) -> Iterator[None]:
         yield
     except exceptions.Neo4jError as error:
         raise _server_error(error, uri) from error
-    except (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError) as error:
+    except _CUT as error:
         raise StoreError(
             f"the Neo4j server at {uri} cannot be reached: {_line(error)}",
             "check that it runs and the address, or leave --uri out to use the managed server",
@@ -35,6 +36,11 @@ def translated(uri: str) -> Iterator[None]:
         raise StoreError(
             f"the connection to {uri} failed: {_line(error)}", "run the command again"
         ) from error
+
+
+def is_cut(error: StoreError) -> bool:
+    """Whether an error of `translated` means that the server was not there or went away."""
+    return isinstance(error.__cause__, _CUT)
 
 
 def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreError:

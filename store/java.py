@@ -54,6 +54,11 @@ def is_server(command: Sequence[str], home: Path) -> bool:
     return f"--home-dir={home}" in command
 
 
+def is_admin(command: Sequence[str], home: Path) -> bool:
+    """Whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
+    return _admin_mark(home) in command
+
+
 def environment(home: Path) -> dict[str, str]:
     """Environment for Java: the class path and the home, without Java flags of the user's own."""
     kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
@@ -72,7 +77,11 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
         StoreError: the command failed; says why.
     """
     done = subprocess.run(
-        [*_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC"), "org.neo4j.cli.AdminTool", *arguments],
+        [
+            *_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC", _admin_mark(home)),
+            "org.neo4j.cli.AdminTool",
+            *arguments,
+        ],
         env=environment(home),
         cwd=home,
         stdin=subprocess.DEVNULL,
@@ -95,6 +104,10 @@ def cause_in(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])
+
+
+def _admin_mark(home: Path) -> str:
+    return f"-Dtracegraph.home={home}"
 
 
 def _java(*flags: str) -> list[str]:

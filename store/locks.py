@@ -1,7 +1,7 @@
 """Advisory file locks: shared and exclusive, released by the system when their process dies."""
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,18 @@ def try_lock(path: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@contextmanager
+def waiting_lock(path: Path, say_waiting: Callable[[], None]) -> Iterator[None]:
+    """As `lock`, exclusive; calls `say_waiting` where somebody holds it."""
+    with _open(path) as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say_waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

@@ -6,14 +6,15 @@ import secrets
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 
-from tracegraph.store import install, java
-from tracegraph.store.config import DATABASE, HOST, USERNAME, Ports, configuration
+from tracegraph.store import generation, install, java
+from tracegraph.store.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.connection import ConnectionSettings, answers
 from tracegraph.store.errors import StoreError
 from tracegraph.store.progress import Progress
@@ -33,6 +34,7 @@ class ServerState:
     bolt: int
     http: int
     keep: bool  # started by `tracegraph db start`: stays when commands end
+    database: str = generation.NAMES[0]
 
     @property
     def ports(self) -> Ports:
@@ -62,6 +64,10 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         StoreError: Neo4j cannot be installed, or the server does not come up; with the end of its log.
     """
     state = running(workspace)
+    serving = generation.current(workspace.neo4j_home).database
+    if state is not None and state.database != serving:
+        stop(workspace)  # a rebuild was killed before its database was complete
+        state = None
     if state is None:
         install.install(progress)
         _end_stray_servers(workspace)
@@ -69,17 +75,34 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
             if not _is_prepared(workspace.neo4j_home):
                 progress("preparing Neo4j", 0, 0)
                 prepare_home(workspace, workspace.neo4j_home)
-            state = _start_on_free_ports(workspace, progress)
+            state = _start_on_free_ports(workspace, serving, progress)
         except OSError as error:
-            raise StoreError(
-                f"cannot start Neo4j in {workspace.neo4j_home}: {error.strerror or error}",
-                "check the rights and the free space there",
-            ) from error
+            raise _unstartable(workspace, error) from error
     else:
         _wait_until_ready(workspace, state, progress)
     if keep and not state.keep:
         state = replace(state, keep=True)
         _write_state(workspace, state)
+    return state
+
+
+def restart_on(workspace: Workspace, database: str, progress: Progress) -> ServerState:
+    """Serve another database of the home, which the next `start` undoes unless the home's record names it.
+
+    The caller holds `workspace.server_lock`, and nobody uses the server.
+
+    Raises:
+        StoreError: the server does not come up; with the end of its log.
+    """
+    old = running(workspace)
+    stop(workspace)
+    try:
+        state = _start_on_free_ports(workspace, database, progress)
+        if old is not None and old.keep:
+            state = replace(state, keep=True)
+            _write_state(workspace, state)
+    except OSError as error:
+        raise _unstartable(workspace, error) from error
     return state
 
 
@@ -105,13 +128,13 @@ def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
             f"cannot read the server's password in {workspace.password_file}: {error.strerror}",
             f"remove {workspace.neo4j_home} and ingest again",
         ) from error
-    return ConnectionSettings(state.ports.uri, USERNAME, password, DATABASE)
+    return ConnectionSettings(state.ports.uri, USERNAME, password, state.database)
 
 
 def prepare_home(workspace: Workspace, home: Path) -> None:
     """Make a fresh server home with the workspace's password; `home` must not have run yet."""
     (home / "conf").mkdir(parents=True, exist_ok=True)
-    (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0)))
+    (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0), generation.NAMES[0]))
     if not workspace.password_file.exists():
         # Hexadecimal: a password that began with a dash would be taken for an option.
         _write_private(workspace.password_file, secrets.token_hex(24))
@@ -125,8 +148,10 @@ def _is_prepared(home: Path) -> bool:
     return (data / "dbms" / "auth.ini").exists() or (data / "databases" / "system").is_dir()
 
 
-def _start_on_free_ports(workspace: Workspace, progress: Progress, attempts: int = 3) -> ServerState:
-    state = _launch(workspace, _free_ports())
+def _start_on_free_ports(
+    workspace: Workspace, database: str, progress: Progress, attempts: int = 3
+) -> ServerState:
+    state = _launch(workspace, _free_ports(), database)
     try:
         _wait_until_ready(workspace, state, progress)
     except StoreError:
@@ -134,16 +159,16 @@ def _start_on_free_ports(workspace: Workspace, progress: Progress, attempts: int
         # Another program may take a port between our choice and the server's start.
         if attempts == 1 or _PORT_TAKEN not in _log(workspace.neo4j_home):
             raise
-        return _start_on_free_ports(workspace, progress, attempts - 1)
+        return _start_on_free_ports(workspace, database, progress, attempts - 1)
     except BaseException:
         stop(workspace)
         raise
     return state
 
 
-def _launch(workspace: Workspace, ports: Ports) -> ServerState:
+def _launch(workspace: Workspace, ports: Ports, database: str) -> ServerState:
     home = workspace.neo4j_home
-    (home / "conf" / "neo4j.conf").write_text(configuration(ports))
+    (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
     with (home / "logs" / "console.log").open("wb") as console:
         process = subprocess.Popen(
@@ -158,7 +183,7 @@ def _launch(workspace: Workspace, ports: Ports) -> ServerState:
     # For a moment after the fork the command line, by which a server is known, is empty.
     while process.poll() is None and not _is_alive(psutil.Process(process.pid), workspace):
         time.sleep(_POLL_S)
-    state = ServerState(process.pid, ports.bolt, ports.http, keep=False)
+    state = ServerState(process.pid, ports.bolt, ports.http, keep=False, database=database)
     _write_state(workspace, state)
     return state
 
@@ -182,18 +207,29 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
         time.sleep(_POLL_S)
 
 
+def end_imports(home: Path) -> None:
+    """End every `neo4j-admin` of a home: left by a command that was killed; the caller runs none."""
+    _end_all(lambda command: java.is_admin(command, home))
+
+
 def _end_stray_servers(workspace: Workspace) -> None:
     """End servers of this home that no state file knows: left by a command killed while starting one."""
+    _end_all(lambda command: java.is_server(command, workspace.neo4j_home))
+
+
+def _end_all(is_meant: Callable[[list[str]], bool]) -> None:
     for process in psutil.process_iter():
-        if _is_alive(process, workspace):
+        if _runs(process, is_meant):
             _end(process)
 
 
 def _is_alive(process: psutil.Process, workspace: Workspace) -> bool:
+    return _runs(process, lambda command: java.is_server(command, workspace.neo4j_home))
+
+
+def _runs(process: psutil.Process, is_meant: Callable[[list[str]], bool]) -> bool:
     try:
-        return process.status() != psutil.STATUS_ZOMBIE and java.is_server(
-            process.cmdline(), workspace.neo4j_home
-        )
+        return process.status() != psutil.STATUS_ZOMBIE and is_meant(process.cmdline())
     except psutil.Error:
         return False
 
@@ -207,6 +243,13 @@ def _end(process: psutil.Process) -> None:
         process.wait(_STOP_GRACE_S)
     except psutil.NoSuchProcess:
         pass
+
+
+def _unstartable(workspace: Workspace, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot start Neo4j in {workspace.neo4j_home}: {error.strerror or error}",
+        "check the rights and the free space there",
+    )
 
 
 def _free_ports() -> Ports:

@@ -83,6 +83,16 @@ def load_path(folder: Path) -> pa.Table | None:
     return pq.read_table(folder / _PATH) if (folder / _PATH).exists() else None
 
 
+def count_rows(folder: Path) -> tuple[int, int]:
+    """Numbers of nodes and of relationships in the files that `GraphTables.save` wrote; reads their heads."""
+    index = json.loads((folder / "graph.json").read_text())
+    nodes, relationships = (
+        sum(pq.read_metadata(folder / f"{kind}.{name}.parquet").num_rows for name in index[kind])
+        for kind in ("nodes", "relationships")
+    )
+    return nodes, relationships
+
+
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:
     """Arrow type of a property."""
     return _ARROW[kind]

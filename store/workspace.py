@@ -3,7 +3,8 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
-from tracegraph.store.tables import GraphTables, load_graph, load_path
+from tracegraph.store.tables import GraphTables, count_rows, load_graph, load_path
 
 _MANIFEST = "manifest.json"
 _LONGEST_FILE_NAME = 255
@@ -52,7 +53,7 @@ class Workspace:
             if folder.exists():
                 folder.rename(old)
             fresh.rename(folder)
-            _sync_folder(self.runs_dir)
+            sync_folder(self.runs_dir)
             shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             raise _unwritable(folder, error) from error
@@ -78,19 +79,32 @@ class Workspace:
         """The kept tables of a run.
 
         Raises:
-            StoreError: the run is not kept here.
+            StoreError: the run is not kept here, or its tables cannot be read.
         """
         folder = self.run_folder(name)
         if not folder.is_dir():
             raise StoreError(f"the workspace {self.root} keeps no run {name!r}", "see `tracegraph runs list`")
-        return load_graph(folder)
+        with _readable(folder):
+            return load_graph(folder)
+
+    def run_rows(self, name: str) -> tuple[int, int]:
+        """Numbers of nodes and of relationships of a kept run, from the heads of its files.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        folder = self.run_folder(name)
+        with _readable(folder):
+            return count_rows(folder)
 
     def path(self, name: str, created: str) -> pa.Table | None:
         """The kept rows of a run's critical path, if they are those of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
-        return load_path(self.run_folder(name))
+        folder = self.run_folder(name)
+        with _readable(folder):
+            return load_path(folder)
 
     def manifest(self, name: str) -> dict[str, object] | None:
         """Manifest of a kept run, or None."""
@@ -140,6 +154,17 @@ def open_workspace(path: Path | None) -> Workspace:
     return Workspace(root)
 
 
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError) as error:
+        raise StoreError(
+            f"the kept tables in {folder} cannot be read: {error}",
+            "remove that run with `tracegraph runs delete` and ingest it again",
+        ) from error
+
+
 def _read_manifest(path: Path) -> dict[str, object] | None:
     try:
         entry = json.loads(path.read_text())
@@ -154,10 +179,11 @@ def _sync(folder: Path) -> None:
     for path in folder.iterdir():
         with path.open("rb") as handle:
             os.fsync(handle.fileno())
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: what was renamed stays so after a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

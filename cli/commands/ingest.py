@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import cross_thread_option, limit_option, name_option
+from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.reporters.text import label, plural
 from tracegraph.cli.traces import stored_run
 from tracegraph.ingest.limits import Limits
+from tracegraph.store.estimate import Load
 
 
 @click.command()
@@ -17,6 +18,7 @@ from tracegraph.ingest.limits import Limits
 @name_option("Name of the run; default: the file's stem and its content's hash.")
 @cross_thread_option
 @limit_option
+@load_option
 @pass_context
 def ingest(
     context: Context,
@@ -25,6 +27,7 @@ def ingest(
     name: str | None,
     cross_thread: str | None,
     limits: Limits,
+    load: Load | None,
 ) -> None:
     """Store the TRACEs of one job as a run.
 
@@ -32,7 +35,7 @@ def ingest(
     """
     with (
         context.progress() as progress,
-        stored_run(context, traces, name, progress, limits, cross_thread) as run,
+        stored_run(context, traces, name, progress, limits, cross_thread, load) as run,
     ):
         tables, integrity = run.tables, run.integrity
     edges = tables.count_relationships()

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import cross_thread_option, limit_option, name_option
+from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.layout import open_console
@@ -21,6 +21,7 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.queries.inventory import ready_run, run_details
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import Load
 from tracegraph.store.progress import Progress
 from tracegraph.store.session import open_database
 
@@ -49,6 +50,7 @@ _TRACE = click.Path(path_type=Path)
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @cross_thread_option
 @limit_option
+@load_option
 @pass_context
 def report(
     context: Context,
@@ -61,6 +63,7 @@ def report(
     name: str | None,
     cross_thread: str | None,
     limits: Limits,
+    load: Load | None,
 ) -> None:
     """Say what determined the length of a run or step.
 
@@ -68,7 +71,7 @@ def report(
     """
     written = None
     with context.progress() as progress:
-        opened = _run(context, (*traces, *inputs), name, progress, limits, cross_thread)
+        opened = _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
         with opened as (database, run, timings):
             findings = collect_findings(
                 database,
@@ -96,10 +99,11 @@ def _run(
     progress: Progress,
     limits: Limits,
     cross_thread: str | None,
+    load: Load | None,
 ) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
     """Open the database on the run that the command is about, with the seconds that its ingest took."""
     if traces:
-        with stored_run(context, traces, name, progress, limits, cross_thread) as stored:
+        with stored_run(context, traces, name, progress, limits, cross_thread, load) as stored:
             yield stored.database, stored.tables.run, stored.timings_s
         return
     if context.connection.uri is None and not context.workspace.manifests():

@@ -15,9 +15,9 @@ from tracegraph.cli.reporters.values import as_data_text
 from tracegraph.queries import inventory
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
-from tracegraph.store.load import delete_run
 from tracegraph.store.locks import lock
 from tracegraph.store.session import open_database
+from tracegraph.store.storing import remove_run
 
 
 @click.group(invoke_without_command=True)
@@ -65,8 +65,7 @@ def delete(context: Context, name: str) -> None:
         kept = any(manifest.get("run") == name for manifest in context.workspace.manifests())
         if inventory.run_details(database, name).empty and not kept:
             raise _unknown(name)
-        delete_run(database, name)
-        context.workspace.delete_run(name)
+        remove_run(context.workspace, context.connection, database, name)
     click.echo(f"deleted {visible(name)}")
 
 

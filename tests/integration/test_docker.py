@@ -11,7 +11,8 @@ from hostile import hostile_graph
 
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.session import open_database, store_and_open
+from tracegraph.store.session import open_database
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.workspace import open_workspace
 
 pytestmark = pytest.mark.docker

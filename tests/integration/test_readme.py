@@ -6,7 +6,7 @@ from pathlib import Path
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.progress import silent
-from tracegraph.store.session import store_and_open
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.workspace import open_workspace
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,8 @@ from tracegraph.store.load import (
     load_run,
     make_ready,
 )
-from tracegraph.store.session import open_database, store_and_open, store_run
+from tracegraph.store.session import open_database
+from tracegraph.store.storing import store_and_open, store_run
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import open_workspace
 

@@ -3,13 +3,15 @@
 import csv
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hostile import NAMES, hostile_graph
 
-from tracegraph.store.bolt import node_query, relationship_query
-from tracegraph.store.bulk import write_files
+from tracegraph.store.bolt import _sides, node_query, relationship_query
 from tracegraph.store.ddl import constraints, statements
+from tracegraph.store.import_files import write_files
 from tracegraph.store.progress import silent
+from tracegraph.store.tables import GraphTables
 
 
 def test_nodes_are_created_from_columns() -> None:
@@ -43,9 +45,9 @@ def test_every_index_can_be_created_twice() -> None:
 def test_import_files_keep_every_name(tmp_path: Path) -> None:
     names = [name for name in NAMES if "\0" not in name]  # which Python's reader refuses
     tables = hostile_graph("run", names)
-    arguments = write_files(tables, tmp_path / "import", silent)
+    arguments = write_files(tmp_path, [tables], silent)
     csv.field_size_limit(10_000_000)
-    with (tmp_path / "import" / "nodes.Event.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "import" / "0.nodes.Event.csv").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header[:4] == [":ID", ":LABEL", "run:string", "rank:long"]
     column = header.index("name:string")
@@ -55,7 +57,37 @@ def test_import_files_keep_every_name(tmp_path: Path) -> None:
 
 def test_an_empty_text_differs_from_none(tmp_path: Path) -> None:
     tables = hostile_graph("run", ["", "b", "c", "", "e", "f"])
-    write_files(tables, tmp_path / "import", silent)
-    lines = (tmp_path / "import" / "nodes.Event.csv").read_text().splitlines()
+    write_files(tmp_path, [tables], silent)
+    lines = (tmp_path / "import" / "0.nodes.Event.csv").read_text().splitlines()
     shapes = lines[0].split(",").index("shapes:string")
     assert [line.split(",")[shapes] for line in lines[1:5]] == ["", '"b"', '"c"', ""]
+
+
+def test_node_ids_of_several_runs_follow_on_each_other(tmp_path: Path) -> None:
+    runs = [hostile_graph(name, list("abcdef")) for name in ("one", "two")]
+    arguments = write_files(tmp_path, iter(runs), silent)
+    ids = [
+        int(line.split(",")[0])
+        for path in sorted((tmp_path / "import").glob("*.nodes.*.csv"))
+        for line in path.read_text().splitlines()[1:]
+    ]
+    count = runs[0].count_nodes()
+    assert sorted(ids) == list(range(2 * count))
+    first, second = ((tmp_path / "import" / f"{i}.relationships.LAUNCHED.csv").read_text() for i in (0, 1))
+    shifted = [[int(field) + count for field in line.split(",")] for line in first.splitlines()[1:]]
+    assert [[int(field) for field in line.split(",")] for line in second.splitlines()[1:]] == shifted
+    assert not [argument for argument in arguments if str(tmp_path) in argument]
+
+
+def test_two_writers_of_relationships_share_no_node() -> None:
+    graph = hostile_graph("run", list("abcdef"))
+    events = graph.nodes["Event"]["id"].to_pylist()
+    pairs = [(start, end) for start in (0, *events) for end in events]  # 0 is the run, which has no time
+    table = pa.table({"start": [start for start, _ in pairs], "end": [end for _, end in pairs]})
+    sides = _sides(GraphTables("run", graph.nodes, {"LAUNCHED": table}))
+    early, late, rest = (
+        {(row["start"], row["end"]) for row in side["LAUNCHED"].to_pylist()} for side in sides
+    )
+    assert (len(early), len(late), len(rest)) == (9, 9, len(pairs) - 18)
+    assert not {node for pair in early for node in pair} & {node for pair in late for node in pair}
+    assert early | late | rest == set(pairs)

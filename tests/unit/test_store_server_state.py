@@ -2,13 +2,16 @@
 
 import json
 import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tracegraph.store import java, server
 from tracegraph.store.config import Ports, configuration
-from tracegraph.store.locks import lock, try_lock
+from tracegraph.store.locks import lock, try_lock, waiting_lock
 from tracegraph.store.workspace import Workspace, open_workspace
 
 
@@ -18,8 +21,9 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_the_server_is_private_and_takes_no_files() -> None:
-    settings = dict(line.split("=", 1) for line in configuration(Ports(1, 2)).splitlines())
+    settings = dict(line.split("=", 1) for line in configuration(Ports(1, 2), "other").splitlines())
     expected = {
+        "initial.dbms.default_database": "other",
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": "127.0.0.1:1",
         "server.http.listen_address": "127.0.0.1:2",
@@ -106,3 +110,21 @@ def test_locks_admit_sharers_and_one_owner(tmp_path: Path) -> None:
         assert (alone, second) == (True, False)
     with try_lock(path) as alone:
         assert alone
+
+
+def test_a_waiting_command_says_so(tmp_path: Path) -> None:
+    path, said = tmp_path / "lock", threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        with lock(path):
+            waiting = pool.submit(_enter, path, said.set)
+            assert said.wait(10)
+            assert not waiting.done()
+        waiting.result(10)
+    said.clear()
+    _enter(path, said.set)
+    assert not said.is_set()
+
+
+def _enter(path: Path, say_waiting: Callable[[], None]) -> None:
+    with waiting_lock(path, say_waiting):
+        pass

@@ -1,0 +1,52 @@
+"""How long the two ways of adding a run take, from counts and from rates measured on two cores."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tracegraph.store.tables import GraphTables
+
+Load = Literal["bulk", "bolt"]
+LOADS: tuple[Load, ...] = ("bulk", "bolt")
+
+_BOLT_NODES_PER_S = 28_000
+_BOLT_RELATIONSHIPS_PER_S = 48_000
+_DELETED_NODES_PER_S = 20_000
+_REBUILD_S = 12.0  # the import's Java and one restart of the server
+_IMPORTED_ROWS_PER_S = 250_000  # reading the kept tables, writing the files and importing them
+_INDEXED_NODES_PER_S = 300_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of nodes and relationships."""
+
+    nodes: int = 0
+    relationships: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.nodes + other.nodes, self.relationships + other.relationships)
+
+
+def size_of(tables: GraphTables) -> Size:
+    """Size of a run."""
+    return Size(tables.count_nodes(), sum(tables.count_relationships().values()))
+
+
+def bolt_s(new: Size, replaced: Size) -> float:
+    """Seconds to append a run over Bolt, after deleting the one that it replaces."""
+    return (
+        new.nodes / _BOLT_NODES_PER_S
+        + new.relationships / _BOLT_RELATIONSHIPS_PER_S
+        + replaced.nodes / _DELETED_NODES_PER_S
+    )
+
+
+def bulk_s(whole: Size) -> float:
+    """Seconds to rebuild a database from tables of this size in all."""
+    rows = whole.nodes + whole.relationships
+    return _REBUILD_S + rows / _IMPORTED_ROWS_PER_S + whole.nodes / _INDEXED_NODES_PER_S
+
+
+def cheaper(new: Size, replaced: Size, others: Size) -> Load:
+    """The way that is estimated to take less time."""
+    return "bulk" if bulk_s(new + others) < bolt_s(new, replaced) else "bolt"

@@ -1,0 +1,166 @@
+"""Storing and removing a run: in the database and among the kept tables, whole or not at all."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from tracegraph.store import generation, rebuild, server
+from tracegraph.store.bulk import build_home
+from tracegraph.store.condition import explained
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.errors import InputError
+from tracegraph.store.estimate import Load
+from tracegraph.store.load import (
+    as_loading,
+    contents,
+    delete_half_loaded,
+    delete_run,
+    ensure_schema,
+    load_hidden,
+    make_ready,
+)
+from tracegraph.store.locks import lock, try_lock, waiting_lock
+from tracegraph.store.progress import Progress, silent
+from tracegraph.store.session import open_database
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace
+
+_MANAGED = ConnectionSettings()
+_Manifest = Mapping[str, object]
+
+
+@contextmanager
+def store_and_open(
+    workspace: Workspace,
+    settings: ConnectionSettings,
+    tables: GraphTables,
+    manifest: _Manifest,
+    progress: Progress = silent,
+    load: Load | None = None,
+) -> Iterator[Database]:
+    """Store a run in the database and in the workspace, replacing one of the same name, and open it.
+
+    Order: the database with the run hidden, the kept tables, then the run turns visible. A kill at any point
+    leaves at worst a hidden run or a database that nobody serves, which the next call removes. `load` forces
+    the way into the managed database; None takes the one estimated to be faster.
+
+    Raises:
+        InputError: a run of this name holds other files, or `load` is bulk for an external server.
+        StoreError: the workspace or the database cannot be used.
+    """
+    if settings.uri is not None and load == "bulk":
+        raise InputError("--load bulk needs the managed server", "leave --load or --uri out")
+    with ExitStack() as stack:
+        with _turn(workspace, progress), explained(workspace):
+            _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
+            if settings.uri is not None:
+                database = stack.enter_context(open_database(workspace, settings))
+                _append(workspace, database, tables, manifest, progress)
+            elif load != "bolt" and _import_offline(workspace, tables, progress):
+                database = stack.enter_context(open_database(workspace, settings, progress))
+                _complete_import(workspace, database, tables, manifest, progress)
+            else:
+                database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
+        yield database
+
+
+def store_run(
+    workspace: Workspace,
+    settings: ConnectionSettings,
+    tables: GraphTables,
+    manifest: _Manifest,
+    progress: Progress = silent,
+    load: Load | None = None,
+) -> None:
+    """As `store_and_open`, for when nothing is asked from the database afterwards."""
+    with store_and_open(workspace, settings, tables, manifest, progress, load):
+        pass
+
+
+def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Database, name: str) -> None:
+    """Delete a run from the database and its kept tables; the caller holds `workspace.ingest_lock`."""
+    with ExitStack() as noted:
+        if settings.uri is None:
+            noted.enter_context(generation.own_writes(workspace.neo4j_home, database))
+        delete_run(database, name)
+    workspace.delete_run(name)
+
+
+@contextmanager
+def _turn(workspace: Workspace, progress: Progress) -> Iterator[None]:
+    def say_waiting() -> None:
+        progress("waiting for another command that stores a run", 0, 0)
+
+    with waiting_lock(workspace.ingest_lock, say_waiting):
+        yield
+
+
+def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progress) -> bool:
+    """Import the run where there is no database yet; False where there is one."""
+    if workspace.has_database():
+        return False
+    with lock(workspace.server_lock):
+        if workspace.has_database() or server.running(workspace) is not None:
+            return False
+        build_home(workspace, as_loading(tables), progress)
+    return True
+
+
+def _complete_import(
+    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
+) -> None:
+    with generation.own_writes(workspace.neo4j_home, database):
+        progress("building indexes", 0, 0)
+        ensure_schema(database)
+        workspace.save_run(tables, manifest)
+        make_ready(database, tables.run)
+
+
+@contextmanager
+def _add(
+    workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress, load: Load | None
+) -> Iterator[Database]:
+    """Add the run to a managed database that is there, and open the database that then serves."""
+    # A rebuild restarts the server: not what a command that others work beside should choose by itself.
+    wanted = "bolt" if load is None and _others_use(workspace) else load
+    with ExitStack() as stack:
+        database = stack.enter_context(open_database(workspace, _MANAGED, progress))
+        generation.discard_unserved(workspace.neo4j_home)
+        plan = rebuild.plan(workspace, database, tables, wanted)
+        if plan.load == "bulk":
+            _refuse_other_content(tables.run, contents(database, tables.run), manifest)
+            name = rebuild.import_all(workspace, database, tables, plan.others, progress)
+            stack.close()  # the old server may end now
+            rebuild.switch(workspace, name, tables, manifest, progress)
+            database = stack.enter_context(open_database(workspace, _MANAGED, progress))
+        else:
+            with generation.own_writes(workspace.neo4j_home, database):
+                delete_half_loaded(database, progress)
+                _append(workspace, database, tables, manifest, progress)
+        yield database
+
+
+def _append(
+    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
+) -> None:
+    _refuse_other_content(tables.run, contents(database, tables.run), manifest)
+    load_hidden(database, tables, progress)
+    workspace.save_run(tables, manifest)
+    make_ready(database, tables.run)
+
+
+def _others_use(workspace: Workspace) -> bool:
+    with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
+        return not unused
+
+
+def _refuse_other_content(name: str, stored: list[str], manifest: _Manifest) -> None:
+    if stored and stored != _contents(manifest):
+        raise InputError(
+            f"the run {name!r} holds another file",
+            f"choose another name with --run, or remove it first: tracegraph runs delete {name}",
+        )
+
+
+def _contents(manifest: _Manifest) -> list[str]:
+    sources = manifest.get("sources")
+    return sorted(str(source["sha256"]) for source in sources) if isinstance(sources, list) else []

@@ -1,0 +1,208 @@
+"""The server or the disk fails, or is not the one expected: one clear line, and the next command works."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from commands import Command, run
+from export import from_database, from_tables
+from hostile import hostile_graph
+from relay import Relay
+
+from tracegraph.store import connection, java, server
+from tracegraph.store.connection import ConnectionSettings, connect
+from tracegraph.store.errors import StoreError
+from tracegraph.store.estimate import LOADS
+from tracegraph.store.load import delete_run
+from tracegraph.store.session import find_server, open_database, stop_server
+from tracegraph.store.storing import store_run
+from tracegraph.store.workspace import Workspace, open_workspace
+
+TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
+MANAGED = ConnectionSettings()
+ENDLESS = "UNWIND range(1, 100000000000) AS i RETURN sum(i)"
+DISK_MIB = 160
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace that holds the small run `first`."""
+    workspace = open_workspace(tmp_path_factory.mktemp("faults"))
+    add(workspace, "first")
+    yield workspace
+    stop_server(workspace)
+
+
+def add(workspace: Workspace, name: str) -> None:
+    tables = hostile_graph(name, list("abcdef"))
+    store_run(workspace, MANAGED, tables, {"run": name, "created": "1", "sources": [{"sha256": "00"}]})
+
+
+def check_runs(workspace: Workspace, *names: str) -> None:
+    with open_database(workspace, MANAGED) as database:
+        ready = database.read("MATCH (r:Run {state: 'ready'}) RETURN r.name AS name ORDER BY name")
+        assert ready["name"].tolist() == sorted(names)
+        for name in names:
+            assert from_database(database, name) == from_tables(workspace.load_run(name))
+
+
+def kill_server(workspace: Workspace) -> None:
+    state = find_server(workspace)
+    assert state is not None
+    psutil.Process(state.pid).kill()
+
+
+def test_a_server_killed_during_a_load(own: Workspace) -> None:
+    command = Command(own.root, "ingest", TRACE, "--run", "second", "--load", "bolt")
+    command.wait_for("storing nodes")
+    kill_server(own)
+    code, line = command.end()
+    assert (code, "Neo4j ended while this command used it" in line) == (3, True), line
+    check_runs(own, "first")
+    assert run(own.root, "ingest", TRACE, "--run", "second")[0] == 0
+    check_runs(own, "first", "second")
+
+
+def test_a_server_killed_during_a_query(own: Workspace) -> None:
+    command = Command(own.root, "cypher", ENDLESS)
+    while find_server(own) is None or not _is_busy(own):
+        time.sleep(0.1)
+    kill_server(own)
+    code, line = command.end()
+    assert (code, "Neo4j ended while this command used it" in line) == (3, True), line
+    assert run(own.root, "runs")[0] == 0
+
+
+def _is_busy(workspace: Workspace) -> bool:
+    with open_database(workspace, MANAGED) as database:
+        running = database.read(
+            "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH 'UNWIND r'"
+        )
+    return len(running) > 0
+
+
+@pytest.mark.parametrize("stage", ["storing nodes", "storing relationships"])
+def test_a_cut_connection_leaves_a_run_that_the_next_ingest_completes(
+    stage: str, own: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_LIMIT_S", 2.0)
+    tables = hostile_graph("cut", list("abcdef"))
+    manifest = {"run": "cut", "created": "1", "sources": [{"sha256": "00"}]}
+    elsewhere = open_workspace(tmp_path)
+    with open_database(own, MANAGED) as database:
+        state = find_server(own)
+        assert state is not None
+        relay = Relay(state.bolt)
+
+        def cut(text: str, done: int, total: int) -> None:
+            if text == stage:
+                relay.cut()
+
+        behind = replace(database.settings, uri=f"bolt://127.0.0.1:{relay.port}")
+        with pytest.raises(StoreError, match=f"{relay.port} cannot be reached"):
+            store_run(elsewhere, behind, tables, manifest, cut)
+        states = database.read("MATCH (r:Run {name: 'cut'}) RETURN r.state AS state")["state"].tolist()
+        assert (states, elsewhere.manifest("cut")) == (["loading"], None)
+        store_run(elsewhere, database.settings, tables, manifest)
+        assert from_database(database, "cut") == from_tables(tables)
+        delete_run(database, "cut")
+
+
+def test_stale_files_of_dead_commands_do_no_harm(own: Workspace) -> None:
+    own.server_file.write_text(
+        f'{{"pid": {os.getpid()}, "bolt": 9, "http": 9, "keep": true, "database": "rebuilt"}}'
+    )
+    for path in (own.use_lock, own.server_lock, own.ingest_lock):
+        path.write_text("4711")
+    check_runs(own, "first", "second")
+
+
+def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The real server calls itself a version that is asked for by this setting.
+    real = java.server_command
+    flag = "-Dinternal.neo4j.custom.version=4.4.0"
+    monkeypatch.setattr(java, "server_command", lambda home: [*real(home)[:1], flag, *real(home)[1:]])
+    state = server._launch(own, server._free_ports(), "neo4j")
+    password = own.password_file.read_text().strip()
+    try:
+        while not server._listens(state.bolt):
+            assert find_server(own) is not None
+            time.sleep(0.1)
+        for secret, words in ((password, "needs Neo4j 5 or newer"), ("wrong-word", "refuses the login")):
+            code, line = run(own.root, "--uri", state.ports.uri, "--password", secret, "runs")
+            assert (code, words in line) == (3, True), line
+    finally:
+        stop_server(own)
+
+
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_a_port_of_another_program_is_named(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_LIMIT_S", 2.0)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        if answer is not None:
+            threading.Thread(target=_answer, args=(listener, answer), daemon=True).start()
+        uri = f"bolt://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(StoreError, match=f"{uri} cannot be reached"):
+            connect(ConnectionSettings(uri, "neo4j", "secret"))
+
+
+def _answer(listener: socket.socket, words: bytes) -> None:
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:
+            return
+        with peer:
+            peer.recv(100)
+            peer.sendall(words)
+
+
+def test_a_newer_workspace_is_left_alone(tmp_path: Path) -> None:
+    open_workspace(tmp_path)
+    (tmp_path / "workspace.json").write_text('{"schema_version": 99}')
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    for arguments in (["runs"], ["ingest", str(TRACE)], ["db", "stop"]):
+        code, line = run(tmp_path, *arguments)
+        assert (code, "schema version 99, newer" in line) == (3, True), line
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can mount a small disk")
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_is_named_and_harms_nothing(tmp_path: Path) -> None:
+    with small_disk(tmp_path):
+        workspace = open_workspace(tmp_path)
+        add(workspace, "first")
+        filler = tmp_path / "filler"
+        with filler.open("wb") as file:
+            free = shutil.disk_usage(tmp_path).free
+            file.write(bytes(max(0, free - (1 << 20))))
+        for load in LOADS:
+            code, line = run(tmp_path, "ingest", TRACE, "--run", "second", "--load", load)
+            assert (code, f"the disk with {tmp_path} is full" in line) == (3, True), line
+        filler.unlink()
+        check_runs(workspace, "first")
+        code, line = run(tmp_path, "ingest", TRACE, "--run", "second")
+        assert code == 0, line
+        check_runs(workspace, "first", "second")

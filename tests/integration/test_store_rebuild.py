@@ -1,0 +1,119 @@
+"""Adding a run by a rebuild: every run is in the new database, the old one serves until all is done."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from export import from_database, from_tables
+from hostile import hostile_graph
+
+from tracegraph.store import generation
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.estimate import Load
+from tracegraph.store.session import find_server, open_database, start_server, stop_server
+from tracegraph.store.storing import store_and_open, store_run
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace, open_workspace
+
+MANAGED = ConnectionSettings()
+
+
+def small(run: str) -> GraphTables:
+    return hostile_graph(run, list("abcdef"))
+
+
+def manifest(run: str, **more: object) -> dict[str, object]:
+    return {"run": run, "created": "2026-01-01", "sources": [{"sha256": "00"}], **more}
+
+
+def add(workspace: Workspace, run: str, load: Load | None = "bulk") -> None:
+    store_run(workspace, MANAGED, small(run), manifest(run), load=load)
+
+
+def databases(workspace: Workspace) -> set[str]:
+    return {path.name for path in (workspace.neo4j_home / "data" / "databases").iterdir() if path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace with the run `first` and a server that stays up; its name would break import arguments."""
+    workspace = open_workspace(tmp_path_factory.mktemp("rebuild") / "a=b, c")
+    start_server(workspace)
+    add(workspace, "first", "bolt")
+    yield workspace
+    stop_server(workspace)
+
+
+def test_a_rebuild_holds_every_run_and_can_be_repeated(own: Workspace) -> None:
+    hostile = hostile_graph("hostile")
+    for served in ("rebuilt", "neo4j"):
+        with store_and_open(own, MANAGED, hostile, manifest("hostile"), load="bulk") as database:
+            assert from_database(database, "hostile") == from_tables(hostile)
+            assert from_database(database, "first") == from_tables(small("first"))
+            assert database.settings.database == served
+            indexes = database.read("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'tracegraph'")
+        assert len(indexes) > 1
+        assert set(indexes["state"]) == {"ONLINE"}
+        assert databases(own) == {"system", served}
+        state = find_server(own)
+        assert state is not None
+        assert state.keep
+
+
+def test_another_users_changes_are_never_dropped(own: Workspace) -> None:
+    with open_database(own, MANAGED) as database:
+        assert not generation.is_changed(own.neo4j_home, database)
+        database.write("MATCH (r:Run) SET r.note = 'mine'")
+    for _ in range(2):  # also after tracegraph wrote into it itself
+        with pytest.raises(StoreError, match=r"changes of your own.*--load bolt"):
+            add(own, "second")
+        add(own, "second", None)
+    with open_database(own, MANAGED) as database:
+        assert database.read("MATCH (r:Run {note: 'mine'}) RETURN r.name")["r.name"].tolist()
+
+
+@pytest.mark.parametrize("damage", ["absent", "newer", "unreadable"])
+def test_a_run_that_cannot_be_rebuilt_stays(damage: str, tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    add(workspace, "first", None)
+    folder = workspace.run_folder("first")
+    if damage == "absent":
+        folder.rename(tmp_path / "moved")
+    elif damage == "newer":
+        (folder / "manifest.json").write_text(json.dumps(manifest("first", schema_version=99)))
+    else:
+        (folder / "nodes.Event.parquet").write_bytes(b"PAR1")
+    words = {"absent": "keep the tables", "newer": "version 99, newer", "unreadable": "cannot be read"}
+    with pytest.raises(StoreError, match=words[damage]):
+        add(workspace, "second")
+    with open_database(workspace, MANAGED) as database:
+        assert from_database(database, "first") == from_tables(small("first"))
+        assert database.read("MATCH (r:Run) RETURN r.name AS name")["name"].tolist() == ["first"]
+
+
+def test_a_broken_rebuild_leaves_the_old_database(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    add(workspace, "first", None)
+    for stage in ("writing import files", "importing into Neo4j", "building indexes"):
+
+        def fail(text: str, done: int, total: int, stage: str = stage) -> None:
+            if text == stage:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store_run(workspace, MANAGED, small("second"), manifest("second"), fail, "bulk")
+        assert find_server(workspace) is None
+        assert generation.current(workspace.neo4j_home).database == "neo4j"
+        assert workspace.manifest("second") is None
+    with open_database(workspace, MANAGED) as database:
+        assert from_database(database, "first") == from_tables(small("first"))
+        assert database.read("MATCH (r:Run) RETURN r.name AS name")["name"].tolist() == ["first"]
+    add(workspace, "second")
+    assert databases(workspace) == {"system", "rebuilt"}
+
+
+def test_an_external_server_takes_no_import(own: Workspace) -> None:
+    with pytest.raises(InputError, match="managed server"):
+        store_run(own, ConnectionSettings("bolt://127.0.0.1:9"), small("x"), manifest("x"), load="bulk")
