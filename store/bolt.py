@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tracegraph.store import schema
 from tracegraph.store.connection import Database
+from tracegraph.store.errors import StoreError
 from tracegraph.store.failures import translated
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
@@ -38,7 +39,9 @@ def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> I
     done = 0
     for name in names:
         create = partial(_create_nodes, database)
-        for batch_ids, server_ids in run_all(create, _node_batches(tables.nodes[name]), _WRITERS):
+        for batch_ids, server_ids in run_all(
+            create, _node_batches(tables.nodes[name]), _WRITERS, database.give_up
+        ):
             ids[batch_ids] = server_ids
             done += len(batch_ids)
             progress("storing nodes", done, len(ids))
@@ -52,7 +55,7 @@ def load_relationships(database: Database, tables: GraphTables, ids: Ids, progre
     create = partial(_create_relationships, database, ids)
     # The two sides share no node, so their writers never wait for each other's locks.
     for pair in (*zip_longest(_batches(early), _batches(late)), *((batch,) for batch in _batches(rest))):
-        for rows in run_all(create, filter(None, pair), _WRITERS):
+        for rows in run_all(create, filter(None, pair), _WRITERS, database.give_up):
             done += rows
             progress("storing relationships", done, total)
 
@@ -144,6 +147,9 @@ def _create_relationships(database: Database, ids: Ids, batch: tuple[str, pa.Tab
 
 def _write(database: Database, query: str, parameters: dict[str, object]) -> list[list[object]]:
     def work(transaction: neo4j.ManagedTransaction) -> list[list[object]]:
+        # The driver repeats what failed because the connection was cut, over a new one.
+        if database.given_up:
+            raise StoreError("the load was interrupted", "run the command again")
         return transaction.run(query, parameters).values()
 
     with translated(str(database.settings.uri)), database.session() as session:
