@@ -1,5 +1,6 @@
 """Processes known by their command lines: found, ended, waited for."""
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,6 +28,8 @@ def end(process: psutil.Process, grace_s: float = _STOP_GRACE_S) -> None:
         if not _has_ended(process, grace_s):
             process.kill()
             _has_ended(process, _STOP_GRACE_S)
+    with suppress(ChildProcessError):
+        os.waitpid(process.pid, os.WNOHANG)  # if it was a child of ours
 
 
 def end_all(is_meant: IsMeant) -> None:
@@ -37,10 +40,20 @@ def end_all(is_meant: IsMeant) -> None:
 
 
 def _has_ended(process: psutil.Process, limit_s: float) -> bool:
-    # Not Process.wait: a container's first process may leave the dead unburied, which it waits for.
     limit = time.monotonic() + limit_s
-    while process.is_running() and runs(process, lambda _: True):
+    while _holds_files(process):
         if time.monotonic() > limit:
             return False
         time.sleep(_POLL_S)
     return True
+
+
+def _holds_files(process: psutil.Process) -> bool:
+    # Not Process.wait: to it, a dead process lives until its parent buries it, which some never do (the first
+    # process of many containers). A process is called a zombie from the end of its first thread on.
+    try:
+        return process.is_running() and (
+            process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
+        )
+    except psutil.Error:
+        return False
