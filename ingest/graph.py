@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest import graph_nodes, graph_relationships
+from tracegraph.ingest.answers.find import find_answers
 from tracegraph.ingest.events import Flags, Ints
 from tracegraph.ingest.graph_columns import SegmentNodes, label_column, make_table
 from tracegraph.ingest.model import Model
-from tracegraph.ingest.path_rows import path_table
 from tracegraph.ingest.segments import WORK
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store import schema
@@ -84,7 +84,7 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
         "OF_RUN": pa.table({"start": trace_id, "end": run_id}),
         "OF_TRACE": pa.table({"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}),
     }
-    graph = GraphTables(facts.name, nodes, relationships, path_table(model, trace.rank))
+    graph = GraphTables(facts.name, nodes, relationships, find_answers(model, trace.rank))
     return replace(graph, nodes={"Run": _run_node(graph, model, facts, run_id), **nodes})
 
 

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tracegraph.store import schema
 
-_PATH = "path.parquet"
+_PARAMETERS = b"parameters"
 _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
 
 
@@ -25,14 +25,15 @@ class GraphTables:
     schema; a null means that the node lacks the property. An uncut leaf event is one row of `nodes["Event"]`
     with the label and the properties of a segment; `nodes["Segment"]` holds the segments that are no event.
     `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
-    `path`: the rows of the critical path, kept with the tables but no part of the graph.
+    `answers[query]`: the rows of a query for the parameters that `answer_to` noted; kept with the tables, but
+    no part of the graph.
     Any column of texts may be a dictionary.
     """
 
     run: str
     nodes: Mapping[str, pa.Table]
     relationships: Mapping[str, pa.Table]
-    path: pa.Table | None = None
+    answers: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def count_nodes(self) -> int:
         """Number of nodes in all tables."""
@@ -59,8 +60,8 @@ class GraphTables:
         for kind, tables in (("nodes", self.nodes), ("relationships", self.relationships)):
             for name, table in tables.items():
                 pq.write_table(table, folder / f"{kind}.{name}.parquet", compression="zstd")
-        if self.path is not None:
-            pq.write_table(self.path, folder / _PATH, compression="zstd")
+        for name, table in self.answers.items():
+            pq.write_table(table, _answer_file(folder, name), compression="zstd")
         (folder / "graph.json").write_text(
             json.dumps(
                 {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
@@ -78,9 +79,22 @@ def load_graph(folder: Path) -> GraphTables:
     )
 
 
-def load_path(folder: Path) -> pa.Table | None:
-    """The rows of the critical path that `GraphTables.save` wrote, if it did."""
-    return pq.read_table(folder / _PATH) if (folder / _PATH).exists() else None
+def answer_to(parameters: Mapping[str, object], table: pa.Table) -> pa.Table:
+    """The rows of a query, with the parameters that they are the answer for."""
+    return table.replace_schema_metadata({_PARAMETERS: json.dumps(parameters, sort_keys=True)})
+
+
+def load_answer(folder: Path, query: str, parameters: Mapping[str, object]) -> pa.Table | None:
+    """The rows of a query that `GraphTables.save` wrote, if it did so for these parameters."""
+    file = _answer_file(folder, query)
+    if not file.exists():
+        return None
+    noted = (pq.read_schema(file).metadata or {}).get(_PARAMETERS, b"null")
+    return pq.read_table(file) if json.loads(noted) == dict(parameters) else None
+
+
+def _answer_file(folder: Path, query: str) -> Path:
+    return folder / f"answer.{query}.parquet"
 
 
 def count_rows(folder: Path) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
-from tracegraph.store.tables import GraphTables, count_rows, load_graph, load_path
+from tracegraph.store.tables import GraphTables, count_rows, load_answer, load_graph
 
 _MANIFEST = "manifest.json"
 _LONGEST_FILE_NAME = 255
@@ -97,14 +97,16 @@ class Workspace:
         with _readable(folder):
             return count_rows(folder)
 
-    def path(self, name: str, created: str) -> pa.Table | None:
-        """The kept rows of a run's critical path, if they are those of the run ingested at `created`."""
+    def answer(
+        self, name: str, created: str, query: str, parameters: Mapping[str, object]
+    ) -> pa.Table | None:
+        """The kept rows of a query with these parameters, if of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
         folder = self.run_folder(name)
         with _readable(folder):
-            return load_path(folder)
+            return load_answer(folder, query, parameters)
 
     def manifest(self, name: str) -> dict[str, object] | None:
         """Manifest of a kept run, or None."""
