@@ -1,5 +1,7 @@
 """All answers of a run."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,24 +14,21 @@ from tracegraph.ingest.model import Model
 from tracegraph.ingest.path_rows import path_table
 from tracegraph.store.tables import answer_to
 
+_ANSWERS = {
+    answer.__name__: answer
+    for answer in (second_causes, lane_timeline, lane_waits, near_critical, events_about)
+}
 
-def find_answers(model: Model, rank: int) -> dict[str, pa.Table]:
-    """The rows of the queries that a report on the whole run asks, by query, with its columns."""
+
+def find_answers(model: Model, rank: int) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of the queries that a report on the whole run asks, with their names, one after the other."""
     chain = int(model.binding.chain[model.sink])
     asked = ask(model.window, chain)
-    found = {
-        "critical_path": _critical_path(model, rank),
-        "second_causes": second_causes(model, asked["second_causes"]),
-        "lane_timeline": lane_timeline(model, asked["lane_timeline"]),
-        "lane_waits": lane_waits(model, asked["lane_waits"]),
-        "near_critical": near_critical(model, asked["near_critical"]),
-        "events_about": events_about(model, asked["events_about"]),
-        "step_hotspots": step_hotspots(model, rank),
-    }
-    return {
-        "run_window": answer_to({}, _run_window(model, chain)),
-        **{name: answer_to(asked[name], table) for name, table in found.items()},
-    }
+    yield "run_window", answer_to({}, _run_window(model, chain))
+    for name, answer in _ANSWERS.items():
+        yield name, answer_to(asked[name], answer(model, asked[name]))
+    for name, walked in (("critical_path", _critical_path), ("step_hotspots", step_hotspots)):
+        yield name, answer_to(asked[name], walked(model, rank))
 
 
 def _run_window(model: Model, chain: int) -> pa.Table:

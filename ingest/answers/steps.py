@@ -11,8 +11,11 @@ from tracegraph.ingest.events import Flags, Ints
 from tracegraph.ingest.graph_columns import text_column
 from tracegraph.ingest.keys import Keys
 from tracegraph.ingest.model import Model
-from tracegraph.ingest.rows import join_rows
+from tracegraph.ingest.rows import join_rows, select_rows
 from tracegraph.ingest.segments import WORK
+
+_SEGMENTS_AT_ONCE = 500_000
+_KEYS = ["number", "name", "category", "on_gpu"]
 
 
 @dataclass(frozen=True)
@@ -45,38 +48,46 @@ def step_hotspots(model: Model, rank: int) -> pa.Table:
 
     The paths are those of the steps' own windows, each from the work that ends its window.
     """
-    step, segment, first = _on_paths(model, _walk(model))
-    rows = join_rows([_segment_rows(model, step, segment, first), _lag_rows(model, step, segment, first)])
-    events, steps = model.events, model.steps
-    begin, until = steps.start[rows.step], steps.window_end[rows.step]
-    length = np.minimum(rows.end, until) - np.maximum(rows.start, begin)
-    is_gap = rows.event < 0
-    names, categories = len(events.name.values), len(events.category.values)
-    found = pd.DataFrame(
-        {
-            "number": steps.number[rows.step],
-            "name": np.where(is_gap, names + rows.gap_name, events.name.codes[rows.event]),
-            "category": np.where(is_gap, categories, events.category.codes[rows.event]),
-            "on_gpu": ~model.segments.on_thread[rows.segment],
-            "duration_ns": length,
-            "inferred_ns": length * (rows.inferred & (rows.start > begin)),
-        }
-    )
-    keys = ["number", "name", "category", "on_gpu"]
-    sums = found[length > 0].groupby(keys, as_index=False).sum()
+    visits, places = _walk(model), _Places(model)
+    count = places.counts(visits)
+    # All at once would take more memory than the whole graph.
+    batch = np.cumsum(count) // _SEGMENTS_AT_ONCE
+    parts = [_sums(model, *places.segments(select_rows(visits, batch == each))) for each in np.unique(batch)]
+    nothing = np.empty(0, dtype=np.int64)
+    sums = pd.concat([_sums(model, nothing, nothing, nothing), *parts]).groupby(_KEYS, as_index=False).sum()
+    names = [*model.events.name.values, *GAP_NAMES]
+    categories = [*model.events.category.values, "gap"]
     table = pa.table(
         {
             "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(sums)),
             "number": sums["number"].to_numpy(),
-            "name": text_column(sums["name"].to_numpy(), [*events.name.values, *GAP_NAMES]).cast(pa.string()),
-            "category": text_column(sums["category"].to_numpy(), [*events.category.values, "gap"]).cast(
-                pa.string()
-            ),
+            "name": text_column(sums["name"].to_numpy(), names).cast(pa.string()),
+            "category": text_column(sums["category"].to_numpy(), categories).cast(pa.string()),
             **{name: sums[name].to_numpy() for name in ("on_gpu", "duration_ns", "inferred_ns")},
         }
     )
     order = {"rank": "ascending", "number": "ascending", "duration_ns": "descending"}
     return table.sort_by([*order.items(), *((name, "ascending") for name in ("name", "category", "on_gpu"))])
+
+
+def _sums(model: Model, step: Ints, segment: Ints, first: Ints) -> pd.DataFrame:
+    """Lengths of the stretches that begin with the segments, by step and name, as codes."""
+    rows = join_rows([_segment_rows(model, step, segment, first), _lag_rows(model, step, segment, first)])
+    events, steps = model.events, model.steps
+    begin, until = steps.start[rows.step], steps.window_end[rows.step]
+    length = np.minimum(rows.end, until) - np.maximum(rows.start, begin)
+    is_gap = rows.event < 0
+    found = pd.DataFrame(
+        {
+            "number": steps.number[rows.step],
+            "name": np.where(is_gap, len(events.name.values) + rows.gap_name, events.name.codes[rows.event]),
+            "category": np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
+            "on_gpu": ~model.segments.on_thread[rows.segment],
+            "duration_ns": length,
+            "inferred_ns": length * (rows.inferred & (rows.start > begin)),
+        }
+    )
+    return found[length > 0].groupby(_KEYS, as_index=False).sum()
 
 
 def _walk(model: Model) -> _Visits:
@@ -107,28 +118,43 @@ def _sinks(model: Model) -> dict[int, int]:
     return dict(zip(segments.end[at].tolist(), model.binding.chain[at].tolist(), strict=True))
 
 
-def _on_paths(model: Model, visits: _Visits) -> tuple[Ints, Ints, Ints]:
-    """Segments on the steps' paths: the step, the segment, and the first segment of its chain."""
-    segments, window, chain = model.segments, model.window, model.binding.chain
-    keys = Keys(window.start, window.end, len(model.lanes.frame))
-    # Work of one stream may overlap: nothing before the first end in time order that passes a moment does.
-    so_far = pd.Series(segments.end).groupby(segments.lane).cummax().to_numpy()
-    lane = segments.lane[visits.first]
-    begin = np.clip(model.steps.start[visits.step], window.start, window.end)
-    leave = np.clip(visits.exit, window.start, window.end)
-    low = np.searchsorted(keys.of(segments.lane, so_far), keys.of(lane, begin), "right")
-    high = np.searchsorted(keys.of(segments.lane, segments.start), keys.of(lane, leave), "right")
-    low, high = (
-        np.maximum(low, visits.first),
-        np.minimum(high, np.searchsorted(chain, chain[visits.first], "right")),
-    )
-    count = np.maximum(high - low, 0)
-    at = np.arange(count.sum()) + np.repeat(low - np.cumsum(count) + count, count)
-    step, first, leaves = (np.repeat(column, count) for column in (visits.step, visits.first, visits.exit))
-    start, end = segments.start[at], segments.end[at]
-    # A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-    inside = (start < leaves + (start == end)) & (end > model.steps.start[step])
-    return step[inside], at[inside], first[inside]
+class _Places:
+    """Finds the segments of a chain between two moments."""
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._segments = model, model.segments
+        self._keys = Keys(model.window.start, model.window.end, len(model.lanes.frame))
+        self._starts = self._keys.of(model.segments.lane, model.segments.start)
+        # Work of one stream may overlap: no end before the first that passes a moment does.
+        so_far = pd.Series(model.segments.end).groupby(model.segments.lane).cummax().to_numpy()
+        self._ends = self._keys.of(model.segments.lane, so_far)
+
+    def _bounds(self, visits: _Visits) -> tuple[Ints, Ints]:
+        lane, chain, window = self._segments.lane[visits.first], self._model.binding.chain, self._model.window
+        begin = np.clip(self._model.steps.start[visits.step], window.start, window.end)
+        leave = np.clip(visits.exit, window.start, window.end)
+        low = np.searchsorted(self._ends, self._keys.of(lane, begin), "right")
+        high = np.searchsorted(self._starts, self._keys.of(lane, leave), "right")
+        low = np.maximum(low, visits.first)
+        return low, np.maximum(low, np.minimum(high, np.searchsorted(chain, chain[visits.first], "right")))
+
+    def counts(self, visits: _Visits) -> Ints:
+        """How many segments may lie on each visit."""
+        low, high = self._bounds(visits)
+        return high - low
+
+    def segments(self, visits: _Visits) -> tuple[Ints, Ints, Ints]:
+        """Segments on the visits: the step, the segment, and the first segment of its chain."""
+        low, high = self._bounds(visits)
+        count = high - low
+        at = np.arange(count.sum()) + np.repeat(low - np.cumsum(count) + count, count)
+        step, first, leaves = (
+            np.repeat(column, count) for column in (visits.step, visits.first, visits.exit)
+        )
+        start, end = self._segments.start[at], self._segments.end[at]
+        # One of no length that ends where the path leaves is on it: the lag before it tells why it started.
+        inside = (start < leaves + (start == end)) & (end > self._model.steps.start[step])
+        return step[inside], at[inside], first[inside]
 
 
 def _inferred(model: Model, edge: Ints) -> Flags:
