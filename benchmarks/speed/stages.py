@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import msgspec
@@ -148,9 +149,9 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
     costs: list[Facts] = []
     run_admin = java.run_admin
 
-    def timed(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
+    def timed(home: Path, arguments: Sequence[str], *more: Any) -> str:
         printed: list[str] = []
-        cost = _timed(lambda: printed.append(run_admin(home, arguments, heap_mib)))
+        cost = _timed(lambda: printed.append(run_admin(home, arguments, *more)))
         if arguments[:2] == ["database", "import"]:
             costs.append(cost)
         return printed[0]
