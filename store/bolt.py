@@ -1,6 +1,6 @@
 """Loading a graph over Bolt: batches of columns, one transaction a batch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import zip_longest
 
@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.store import schema
+from tracegraph.store.batches import Batch, batches
 from tracegraph.store.connection import Database
+from tracegraph.store.errors import StoreError
 from tracegraph.store.failures import translated
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 
-_BATCH_ROWS = 20_000
 _WRITERS = 2
 
 _LABELS = {kind.label for kind in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
@@ -38,7 +39,9 @@ def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> I
     done = 0
     for name in names:
         create = partial(_create_nodes, database)
-        for batch_ids, server_ids in run_all(create, _node_batches(tables.nodes[name]), _WRITERS):
+        for batch_ids, server_ids in run_all(
+            create, _node_batches(tables.nodes[name]), _WRITERS, database.give_up
+        ):
             ids[batch_ids] = server_ids
             done += len(batch_ids)
             progress("storing nodes", done, len(ids))
@@ -52,13 +55,13 @@ def load_relationships(database: Database, tables: GraphTables, ids: Ids, progre
     create = partial(_create_relationships, database, ids)
     # The two sides share no node, so their writers never wait for each other's locks.
     for pair in (*zip_longest(_batches(early), _batches(late)), *((batch,) for batch in _batches(rest))):
-        for rows in run_all(create, filter(None, pair), _WRITERS):
+        for rows in run_all(create, filter(None, pair), _WRITERS, database.give_up):
             done += rows
             progress("storing relationships", done, total)
 
 
-def node_query(labels: str, properties: list[str]) -> str:
-    """Cypher that creates nodes from `$columns`, lists by property, and returns pairs (row, server id)."""
+def node_query(labels: str, properties: Mapping[str, str]) -> str:
+    """Cypher that creates nodes, with an expression for each property, and returns pairs (row, server id)."""
     _check(set(labels.split(";")), _LABELS, "label")
     return (
         f"UNWIND range(0, $last) AS i CREATE (n:{labels.replace(';', ':')} {_map(properties)}) "
@@ -67,19 +70,19 @@ def node_query(labels: str, properties: list[str]) -> str:
     )
 
 
-def relationship_query(kind: str, properties: list[str]) -> str:
-    """Cypher that creates relationships of one type between the nodes with the ids in `$columns`."""
+def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
+    """Cypher that creates relationships of one type between the nodes with the ids in `$start` and `$end`."""
     _check({kind}, _TYPES, "relationship type")
     return (
         "UNWIND range(0, $last) AS i "
-        "MATCH (a) WHERE id(a) = $columns.start[i] MATCH (b) WHERE id(b) = $columns.end[i] "
+        "MATCH (a) WHERE id(a) = $start[i] MATCH (b) WHERE id(b) = $end[i] "
         f"CREATE (a)-[:{kind} {_map(properties)}]->(b)"
     )
 
 
-def _map(properties: list[str]) -> str:
+def _map(properties: Mapping[str, str]) -> str:
     _check(set(properties), _PROPERTIES, "property")
-    return "{" + ", ".join(f"{name}: $columns.{name}[i]" for name in properties) + "}"
+    return "{" + ", ".join(f"{name}: {value}" for name, value in properties.items()) + "}"
 
 
 def _check(names: set[str], known: set[str], what: str) -> None:
@@ -88,23 +91,16 @@ def _check(names: set[str], known: set[str], what: str) -> None:
         raise ValueError(f"not a {what} of the schema: {sorted(unknown)}")
 
 
-def _node_batches(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+def _node_batches(table: pa.Table) -> Iterator[Batch]:
     for labels in pc.unique(table["labels"]).to_pylist():
         rows = table.filter(pc.equal(table["labels"].cast(pa.string()), labels)).drop_columns(["labels"])
-        # A property that no node with these labels has need not travel.
-        absent = [name for name in rows.column_names if rows[name].null_count == rows.num_rows]
-        for batch in _slices(rows.drop_columns(absent)):
-            yield labels, batch
+        yield from batches(labels, rows, ["id"])
 
 
-def _create_nodes(database: Database, batch: tuple[str, pa.Table]) -> tuple[Ids, Ids]:
-    labels, table = batch
-    columns = _columns(table.drop_columns(["id"]))
-    rows = _write(
-        database, node_query(labels, list(columns)), {"last": table.num_rows - 1, "columns": columns}
-    )
+def _create_nodes(database: Database, batch: Batch) -> tuple[Ids, Ids]:
+    rows = _write(database, node_query(batch.kind, batch.expressions()), batch.parameters())
     created = np.array(rows[0][0], dtype=np.int64)
-    return table["id"].to_numpy()[created[:, 0]], created[:, 1]
+    return batch.keys["id"].to_numpy()[created[:, 0]], created[:, 1]
 
 
 def _sides(tables: GraphTables) -> tuple[_Relationships, _Relationships, _Relationships]:
@@ -126,34 +122,23 @@ def _sides(tables: GraphTables) -> tuple[_Relationships, _Relationships, _Relati
     return parts[0], parts[1], parts[2]
 
 
-def _batches(relationships: _Relationships) -> Iterator[tuple[str, pa.Table]]:
+def _batches(relationships: _Relationships) -> Iterator[Batch]:
     for kind, table in relationships.items():
-        for batch in _slices(table):
-            yield kind, batch
+        yield from batches(kind, table, ["start", "end"])
 
 
-def _create_relationships(database: Database, ids: Ids, batch: tuple[str, pa.Table]) -> int:
-    kind, table = batch
-    columns = _columns(table.drop_columns(["start", "end"]))
-    query = relationship_query(kind, list(columns))
-    columns["start"] = ids[table["start"].to_numpy()].tolist()
-    columns["end"] = ids[table["end"].to_numpy()].tolist()
-    _write(database, query, {"last": table.num_rows - 1, "columns": columns})
-    return int(table.num_rows)
+def _create_relationships(database: Database, ids: Ids, batch: Batch) -> int:
+    ends = {name: ids[batch.keys[name].to_numpy()].tolist() for name in ("start", "end")}
+    _write(database, relationship_query(batch.kind, batch.expressions()), {**batch.parameters(), **ends})
+    return int(batch.keys.num_rows)
 
 
 def _write(database: Database, query: str, parameters: dict[str, object]) -> list[list[object]]:
     def work(transaction: neo4j.ManagedTransaction) -> list[list[object]]:
+        # The driver repeats what failed because the connection was cut, over a new one.
+        if database.given_up:
+            raise StoreError("the load was interrupted", "run the command again")
         return transaction.run(query, parameters).values()
 
     with translated(str(database.settings.uri)), database.session() as session:
         return session.execute_write(work)
-
-
-def _slices(table: pa.Table) -> Iterator[pa.Table]:
-    for start in range(0, table.num_rows, _BATCH_ROWS):
-        yield table.slice(start, _BATCH_ROWS)
-
-
-def _columns(table: pa.Table) -> dict[str, list[object]]:
-    return {name: table[name].to_pylist() for name in table.column_names}

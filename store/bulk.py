@@ -30,6 +30,7 @@ def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) ->
     install.install(progress)
     home = workspace.neo4j_home.with_suffix(".new")
     server.end_imports(home)
+    server.end_strays(workspace.neo4j_home)
     shutil.rmtree(home, ignore_errors=True)
     try:
         progress("preparing Neo4j", 0, 0)

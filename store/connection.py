@@ -1,6 +1,7 @@
 """A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -39,6 +40,7 @@ class Database:
     def __init__(self, driver: neo4j.Driver, settings: ConnectionSettings) -> None:
         self.driver = driver
         self.settings = settings
+        self.given_up = False
 
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
@@ -78,17 +80,31 @@ class Database:
             plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
         return dict(plan or {})
 
-    def session(self, access: str = neo4j.WRITE_ACCESS) -> neo4j.Session:
+    @contextmanager
+    def session(self, access: str = neo4j.WRITE_ACCESS) -> Iterator[neo4j.Session]:
         """A driver session on the chosen database, for what does not fit a table."""
-        return self.driver.session(
+        session = self.driver.session(
             database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
         )
+        try:
+            yield session
+        except KeyboardInterrupt:
+            self.give_up()
+            raise
+        finally:
+            if not self.given_up:
+                session.close()
 
     def bookmark(self) -> str:
         """Name of the last transaction committed in the database, by whomever; comparable, else opaque."""
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             session.run("RETURN 1").consume()
             return " ".join(sorted(session.last_bookmarks().raw_values))
+
+    def give_up(self) -> None:
+        """Cut all connections, whatever runs over them: the server undoes it, and nobody waits for that."""
+        self.given_up = True
+        self.driver.close()
 
     def close(self) -> None:
         """Close the connection."""

@@ -101,6 +101,7 @@ def switch(
 
     # In this order everywhere; whoever waits for the server lock has given up its use before.
     with waiting_lock(workspace.server_lock, say_waiting), waiting_lock(workspace.use_lock, say_waiting):
+        old = server.running(workspace)
         try:
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
@@ -108,7 +109,7 @@ def switch(
                 ensure_schema(database)
                 workspace.save_run(tables, manifest)
                 generation.commit(home, generation.Generation(name, database.bookmark()))
+            generation.discard_unserved(home)
         except BaseException:
-            server.stop(workspace)
+            server.put_back(workspace, keep=old is not None and old.keep)
             raise
-        generation.discard_unserved(home)

@@ -6,14 +6,13 @@ import secrets
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 
-from tracegraph.store import generation, install, java
+from tracegraph.store import generation, install, java, processes
 from tracegraph.store.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.connection import ConnectionSettings, answers
 from tracegraph.store.errors import StoreError
@@ -21,7 +20,7 @@ from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
-_STOP_GRACE_S = 15.0
+_REPLACED_GRACE_S = 1.0
 _POLL_S = 0.05
 _PORT_TAKEN = "Address already in use"
 
@@ -67,19 +66,18 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     serving = generation.current(workspace.neo4j_home).database
     if state is not None and state.database != serving:
         stop(workspace)  # a rebuild was killed before its database was complete
-        state = None
+        keep, state = keep or state.keep, None
     if state is None:
         install.install(progress)
-        _end_stray_servers(workspace)
+        end_strays(workspace.neo4j_home)
         try:
             if not _is_prepared(workspace.neo4j_home):
                 progress("preparing Neo4j", 0, 0)
                 prepare_home(workspace, workspace.neo4j_home)
-            state = _start_on_free_ports(workspace, serving, progress)
+            return _start_on_free_ports(workspace, serving, progress, keep=keep)
         except OSError as error:
             raise _unstartable(workspace, error) from error
-    else:
-        _wait_until_ready(workspace, state, progress)
+    _wait_until_ready(workspace, state, progress)
     if keep and not state.keep:
         state = replace(state, keep=True)
         _write_state(workspace, state)
@@ -97,20 +95,35 @@ def restart_on(workspace: Workspace, database: str, progress: Progress) -> Serve
     old = running(workspace)
     stop(workspace)
     try:
-        state = _start_on_free_ports(workspace, database, progress)
-        if old is not None and old.keep:
-            state = replace(state, keep=True)
-            _write_state(workspace, state)
+        return _start_on_free_ports(workspace, database, progress, keep=old is not None and old.keep)
     except OSError as error:
         raise _unstartable(workspace, error) from error
-    return state
 
 
-def stop(workspace: Workspace) -> bool:
-    """Stop the workspace's server; returns whether one ran. The caller holds `workspace.server_lock`."""
+def put_back(workspace: Workspace, *, keep: bool) -> None:
+    """After a broken `restart_on`: what the home's record names serves again if it is to `keep` running.
+
+    Waits neither for that server nor for more than a moment: a command that is interrupted ends here.
+    """
+    if not keep:
+        stop(workspace, at_once=True)
+        return
+    if (state := running(workspace)) is not None:
+        # Two servers cannot share a home. What this one served was read only, or is thrown away.
+        processes.end(psutil.Process(state.pid), _REPLACED_GRACE_S)
+    _launch(workspace, _free_ports(), generation.current(workspace.neo4j_home).database, keep=True)
+
+
+def stop(workspace: Workspace, *, at_once: bool = False) -> bool:
+    """Stop the workspace's server; returns whether one ran. The caller holds `workspace.server_lock`.
+
+    With `at_once` it is told to end, forgotten and not waited for: the next `start` waits.
+    """
     state = running(workspace)
-    if state is not None:
-        _end(psutil.Process(state.pid))
+    if state is not None and at_once:
+        psutil.Process(state.pid).terminate()
+    elif state is not None:
+        processes.end(psutil.Process(state.pid))
     workspace.server_file.unlink(missing_ok=True)
     return state is not None
 
@@ -149,9 +162,9 @@ def _is_prepared(home: Path) -> bool:
 
 
 def _start_on_free_ports(
-    workspace: Workspace, database: str, progress: Progress, attempts: int = 3
+    workspace: Workspace, database: str, progress: Progress, *, keep: bool, attempts: int = 3
 ) -> ServerState:
-    state = _launch(workspace, _free_ports(), database)
+    state = _launch(workspace, _free_ports(), database, keep=keep)
     try:
         _wait_until_ready(workspace, state, progress)
     except StoreError:
@@ -159,14 +172,14 @@ def _start_on_free_ports(
         # Another program may take a port between our choice and the server's start.
         if attempts == 1 or _PORT_TAKEN not in _log(workspace.neo4j_home):
             raise
-        return _start_on_free_ports(workspace, database, progress, attempts - 1)
+        return _start_on_free_ports(workspace, database, progress, keep=keep, attempts=attempts - 1)
     except BaseException:
-        stop(workspace)
+        stop(workspace, at_once=True)
         raise
     return state
 
 
-def _launch(workspace: Workspace, ports: Ports, database: str) -> ServerState:
+def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
     home = workspace.neo4j_home
     (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
@@ -183,7 +196,7 @@ def _launch(workspace: Workspace, ports: Ports, database: str) -> ServerState:
     # For a moment after the fork the command line, by which a server is known, is empty.
     while process.poll() is None and not _is_alive(psutil.Process(process.pid), workspace):
         time.sleep(_POLL_S)
-    state = ServerState(process.pid, ports.bolt, ports.http, keep=False, database=database)
+    state = ServerState(process.pid, ports.bolt, ports.http, keep=keep, database=database)
     _write_state(workspace, state)
     return state
 
@@ -209,40 +222,16 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
 
 def end_imports(home: Path) -> None:
     """End every `neo4j-admin` of a home: left by a command that was killed; the caller runs none."""
-    _end_all(lambda command: java.is_admin(command, home))
+    processes.end_all(lambda command: java.is_admin(command, home))
 
 
-def _end_stray_servers(workspace: Workspace) -> None:
-    """End servers of this home that no state file knows: left by a command killed while starting one."""
-    _end_all(lambda command: java.is_server(command, workspace.neo4j_home))
-
-
-def _end_all(is_meant: Callable[[list[str]], bool]) -> None:
-    for process in psutil.process_iter():
-        if _runs(process, is_meant):
-            _end(process)
+def end_strays(home: Path) -> None:
+    """End servers of a home that no state file knows: told to end, or left by a command killed early."""
+    processes.end_all(lambda command: java.is_server(command, home))
 
 
 def _is_alive(process: psutil.Process, workspace: Workspace) -> bool:
-    return _runs(process, lambda command: java.is_server(command, workspace.neo4j_home))
-
-
-def _runs(process: psutil.Process, is_meant: Callable[[list[str]], bool]) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and is_meant(process.cmdline())
-    except psutil.Error:
-        return False
-
-
-def _end(process: psutil.Process) -> None:
-    try:
-        process.terminate()
-        process.wait(_STOP_GRACE_S)
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait(_STOP_GRACE_S)
-    except psutil.NoSuchProcess:
-        pass
+    return processes.runs(process, lambda command: java.is_server(command, workspace.neo4j_home))
 
 
 def _unstartable(workspace: Workspace, error: OSError) -> StoreError:

@@ -44,17 +44,21 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
         try:
             with explained(workspace, state):
                 yield server.settings_of(workspace, state)
-        finally:
+        except BaseException:
             use.close()
-            release_server(workspace)
+            # Whoever interrupts a command waits for its end, not for the server's.
+            _release_server(workspace, at_once=True)
+            raise
+        use.close()
+        _release_server(workspace)
 
 
-def release_server(workspace: Workspace) -> None:
+def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:
     """Stop the managed server unless it is kept or another command uses it."""
     with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
         state = server.running(workspace)
         if unused and state is not None and not state.keep:
-            server.stop(workspace)
+            server.stop(workspace, at_once=at_once)
 
 
 def start_server(workspace: Workspace, progress: Progress = silent) -> ServerState:

@@ -50,7 +50,7 @@ def store_and_open(
     if settings.uri is not None and load == "bulk":
         raise InputError("--load bulk needs the managed server", "leave --load or --uri out")
     with ExitStack() as stack:
-        with _turn(workspace, progress), explained(workspace):
+        with turn_to_write(workspace, progress), explained(workspace):
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
@@ -77,7 +77,7 @@ def store_run(
 
 
 def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Database, name: str) -> None:
-    """Delete a run from the database and its kept tables; the caller holds `workspace.ingest_lock`."""
+    """Delete a run from the database and its kept tables; the caller has the `turn_to_write`."""
     with ExitStack() as noted:
         if settings.uri is None:
             noted.enter_context(generation.own_writes(workspace.neo4j_home, database))
@@ -86,7 +86,12 @@ def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Dat
 
 
 @contextmanager
-def _turn(workspace: Workspace, progress: Progress) -> Iterator[None]:
+def turn_to_write(workspace: Workspace, progress: Progress = silent) -> Iterator[None]:
+    """Hold `workspace.ingest_lock`, waiting for it.
+
+    Taken before the database is opened: a rebuild, which holds it, waits until nobody uses the database.
+    """
+
     def say_waiting() -> None:
         progress("waiting for another command that stores a run", 0, 0)
 

@@ -1,5 +1,6 @@
 """`tracegraph cypher`: a query of the user's own."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import check_query, parameter_option, parse_values, result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.store.session import open_database
+from tracegraph.store.storing import turn_to_write
 
 
 @click.command()
@@ -28,6 +30,8 @@ def cypher(
     parameters = parse_values(assignments)
     with (
         context.progress() as progress,
+        # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
+        turn_to_write(context.workspace, progress) if write else nullcontext(),
         open_database(context.workspace, context.connection, progress) as database,
     ):
         if write:

@@ -15,9 +15,8 @@ from tracegraph.cli.reporters.values import as_data_text
 from tracegraph.queries import inventory
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
-from tracegraph.store.locks import lock
 from tracegraph.store.session import open_database
-from tracegraph.store.storing import remove_run
+from tracegraph.store.storing import remove_run, turn_to_write
 
 
 @click.group(invoke_without_command=True)
@@ -61,7 +60,7 @@ def show(context: Context, name: str, output: Path | None, form: str) -> None:
 @pass_context
 def delete(context: Context, name: str) -> None:
     """Delete the run NAME from the database and the workspace."""
-    with _database(context) as database, lock(context.workspace.ingest_lock):
+    with turn_to_write(context.workspace), _database(context) as database:
         kept = any(manifest.get("run") == name for manifest in context.workspace.manifests())
         if inventory.run_details(database, name).empty and not kept:
             raise _unknown(name)

@@ -10,6 +10,7 @@ from commands import Command, run
 from export import from_database, from_tables
 
 from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.store import generation
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.progress import silent
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
@@ -108,7 +109,7 @@ def test_a_killed_first_ingest_starts_anew(
     stage: str, tmp_path: Path, second: Path, clean: GraphTables
 ) -> None:
     command = Command(tmp_path, "ingest", second, "--run", "second")
-    command.wait_for("importing into Neo4j", random.Random(SEED).uniform(0, LATEST_S["bulk"]))
+    command.wait_for(stage, random.Random(SEED).uniform(0, 0.2))
     command.kill()
     assert run(tmp_path, "ingest", second, "--run", "second")[0] == 0
     check_whole(open_workspace(tmp_path), clean, {"second"})
@@ -138,3 +139,19 @@ def test_two_ingests_at_once_both_complete(own: Workspace, second: Path, clean: 
     assert [command.end()[0] for command in commands] == [0, 0]
     check_whole(own, clean, {"first", "second", "third"})
     assert find_server(own) is None
+
+
+def test_writers_wait_for_a_rebuild_and_lose_nothing(
+    own: Workspace, second: Path, clean: GraphTables
+) -> None:
+    rebuild = Command(own.root, "ingest", second, "--run", "second", "--load", "bulk")
+    rebuild.wait_for("importing into Neo4j")
+    writers = [
+        Command(own.root, "runs", "delete", "third"),
+        Command(own.root, "cypher", "--write", "MATCH (n:Run {name: 'first'}) SET n.note = 'mine'"),
+    ]
+    assert [command.end()[0] for command in (rebuild, *writers)] == [0, 0, 0]
+    with open_database(own, MANAGED) as database:
+        assert generation.is_changed(own.neo4j_home, database)
+        database.write("MATCH (n:Run {note: 'mine'}) REMOVE n.note")
+    check_whole(own, clean, {"first", "second"})

@@ -131,7 +131,7 @@ def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pyte
     real = java.server_command
     flag = "-Dinternal.neo4j.custom.version=4.4.0"
     monkeypatch.setattr(java, "server_command", lambda home: [*real(home)[:1], flag, *real(home)[1:]])
-    state = server._launch(own, server._free_ports(), "neo4j")
+    state = server._launch(own, server._free_ports(), "neo4j", keep=False)
     password = own.password_file.read_text().strip()
     try:
         while not server._listens(state.bolt):

@@ -113,8 +113,8 @@ def test_half_loaded_runs_are_removed(loaded: GraphTables, database: Database) -
 
 def test_relationships_find_their_nodes_by_id(database: Database) -> None:
     plan = database.explain(
-        relationship_query("SEQUENTIAL", ["lag_ns"]),
-        {"last": 0, "columns": {"start": [0], "end": [1], "lag_ns": [0]}},
+        relationship_query("SEQUENTIAL", {"lag_ns": "$columns.lag_ns[i]"}),
+        {"last": 0, "start": [0], "end": [1], "columns": {"lag_ns": [0]}},
     )
     assert str(plan).count("'operatorType': 'NodeByIdSeek@") == 2
     assert "Scan" not in str(plan)

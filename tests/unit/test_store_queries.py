@@ -15,9 +15,9 @@ from tracegraph.store.tables import GraphTables
 
 
 def test_nodes_are_created_from_columns() -> None:
-    assert node_query("Event;Kernel", ["run", "start_ns"]) == (
+    assert node_query("Event;Kernel", {"run": "$same.run", "start_ns": "$columns.start_ns[i]"}) == (
         "UNWIND range(0, $last) AS i "
-        "CREATE (n:Event:Kernel {run: $columns.run[i], start_ns: $columns.start_ns[i]}) "
+        "CREATE (n:Event:Kernel {run: $same.run, start_ns: $columns.start_ns[i]}) "
         "RETURN collect([i, id(n)]) AS ids"
     )
 
@@ -27,12 +27,12 @@ def test_nodes_are_created_from_columns() -> None:
 )
 def test_only_names_of_the_schema_become_text(labels: str, properties: list[str]) -> None:
     with pytest.raises(ValueError, match="of the schema"):
-        node_query(labels, properties)
+        node_query(labels, dict.fromkeys(properties, "1"))
 
 
 def test_only_types_of_the_schema_become_text() -> None:
     with pytest.raises(ValueError, match="relationship type of the schema"):
-        relationship_query("A]->(b) //", [])
+        relationship_query("A]->(b) //", {})
 
 
 def test_every_index_can_be_created_twice() -> None:
