@@ -7,7 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-_MAIN = "from tracegraph.cli.main import main; raise SystemExit(main())"
+# A shell's background job, and all it starts, would ignore the interrupts that tests send.
+_MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from tracegraph.cli.main import main; raise SystemExit(main())"
+)
 _LIMIT_S = 300
 
 
