@@ -36,7 +36,7 @@ _UNUSED_S = 90 * 86400.0
 
 
 def environment(class_path: str) -> dict[str, str]:
-    """Environment for Java: the class path, by which it knows the archive, without flags of the user's own."""
+    """Environment for Java: the class path, which the archive must fit, without flags of the user's own."""
     kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
     return {**kept, "CLASSPATH": class_path}
 
@@ -82,7 +82,7 @@ def make(folder: Path, class_path: str, progress: Progress) -> None:
     """Make the archive of the jars in `folder` unless it is there; never fails.
 
     One process makes it, and others go on without meanwhile; it gets its name when it is complete. A failure
-    of Java is kept in `failure_path`; where there is no space or no right to write, the next call tries again.
+    of Java is kept in `failure_path`; without space or the right to write, the next call tries again.
     """
     with suppress(OSError, StoreError):
         if not _is_due(folder):
