@@ -36,7 +36,7 @@ _UNUSED_S = 90 * 86400.0
 
 
 def environment(class_path: str) -> dict[str, str]:
-    """Environment for Java: the class path, by which it knows the archive; no flags of the user's own."""
+    """Environment for Java: the class path, which the archive must fit, without flags of the user's own."""
     kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
     return {**kept, "CLASSPATH": class_path}
 
