@@ -1,6 +1,7 @@
 """Adding a run by a rebuild: every run is in the new database, the old one serves until all is done."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
 MANAGED = ConnectionSettings()
+RUNS = ["first", "hostile"]
 
 
 def small(run: str) -> GraphTables:
@@ -62,6 +64,47 @@ def test_a_rebuild_holds_every_run_and_can_be_repeated(own: Workspace) -> None:
         assert state.keep
 
 
+@pytest.mark.parametrize("damage", ["absent", "newer", "unreadable"])
+def test_a_run_that_cannot_be_rebuilt_stays(damage: str, own: Workspace, tmp_path: Path) -> None:
+    folder, copy = own.run_folder("first"), tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    if damage == "absent":
+        shutil.rmtree(folder)
+    elif damage == "newer":
+        (folder / "manifest.json").write_text(json.dumps(manifest("first", schema_version=99)))
+    else:
+        (folder / "nodes.Event.parquet").write_bytes(b"PAR1")
+    words = {"absent": "keep the tables", "newer": "version 99, newer", "unreadable": "cannot be read"}
+    with pytest.raises(StoreError, match=words[damage]):
+        add(own, "second")
+    shutil.rmtree(folder, ignore_errors=True)
+    copy.rename(folder)
+    check_untouched(own)
+
+
+@pytest.mark.parametrize("stage", ["writing import files", "importing into Neo4j", "building indexes"])
+def test_a_broken_rebuild_leaves_the_old_database(stage: str, own: Workspace) -> None:
+    def fail(text: str, done: int, total: int) -> None:
+        if text == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store_run(own, MANAGED, small("second"), manifest("second"), fail, "bulk")
+    check_untouched(own)
+
+
+def check_untouched(workspace: Workspace) -> None:
+    """The server that was started to stay serves the old database, or does so soon, and nothing is new."""
+    state = find_server(workspace)
+    assert state is not None
+    assert (state.keep, state.database) == (True, "neo4j")
+    with open_database(workspace, MANAGED) as database:
+        assert from_database(database, "first") == from_tables(small("first"))
+        assert database.read("MATCH (r:Run) RETURN r.name AS name ORDER BY name")["name"].tolist() == RUNS
+    assert workspace.manifest("second") is None
+    assert generation.current(workspace.neo4j_home).database == "neo4j"
+
+
 def test_another_users_changes_are_never_dropped(own: Workspace) -> None:
     with open_database(own, MANAGED) as database:
         assert not generation.is_changed(own.neo4j_home, database)
@@ -72,50 +115,6 @@ def test_another_users_changes_are_never_dropped(own: Workspace) -> None:
         add(own, "second", None)
     with open_database(own, MANAGED) as database:
         assert database.read("MATCH (r:Run {note: 'mine'}) RETURN r.name")["r.name"].tolist()
-
-
-@pytest.mark.parametrize("damage", ["absent", "newer", "unreadable"])
-def test_a_run_that_cannot_be_rebuilt_stays(damage: str, tmp_path: Path) -> None:
-    workspace = open_workspace(tmp_path)
-    add(workspace, "first", None)
-    folder = workspace.run_folder("first")
-    if damage == "absent":
-        folder.rename(tmp_path / "moved")
-    elif damage == "newer":
-        (folder / "manifest.json").write_text(json.dumps(manifest("first", schema_version=99)))
-    else:
-        (folder / "nodes.Event.parquet").write_bytes(b"PAR1")
-    words = {"absent": "keep the tables", "newer": "version 99, newer", "unreadable": "cannot be read"}
-    with pytest.raises(StoreError, match=words[damage]):
-        add(workspace, "second")
-    with open_database(workspace, MANAGED) as database:
-        assert from_database(database, "first") == from_tables(small("first"))
-        assert database.read("MATCH (r:Run) RETURN r.name AS name")["name"].tolist() == ["first"]
-
-
-def test_a_broken_rebuild_leaves_the_old_database(tmp_path: Path) -> None:
-    workspace = open_workspace(tmp_path)
-    add(workspace, "first", None)
-    for stage in ("writing import files", "importing into Neo4j", "building indexes"):
-
-        def fail(text: str, done: int, total: int, stage: str = stage) -> None:
-            if text == stage:
-                raise KeyboardInterrupt
-
-        kept = stage == "building indexes" and start_server(workspace).keep
-        with pytest.raises(KeyboardInterrupt):
-            store_run(workspace, MANAGED, small("second"), manifest("second"), fail, "bulk")
-        # A server that was to stay serves the old database again.
-        state = find_server(workspace)
-        assert (state and (state.keep, state.database)) == ((True, "neo4j") if kept else None)
-        assert generation.current(workspace.neo4j_home).database == "neo4j"
-        assert workspace.manifest("second") is None
-    with open_database(workspace, MANAGED) as database:
-        assert from_database(database, "first") == from_tables(small("first"))
-        assert database.read("MATCH (r:Run) RETURN r.name AS name")["name"].tolist() == ["first"]
-    stop_server(workspace)
-    add(workspace, "second")
-    assert databases(workspace) == {"system", "rebuilt"}
 
 
 def test_an_external_server_takes_no_import(own: Workspace) -> None:

@@ -7,11 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-# A shell's background job, and all it starts, would ignore the interrupts that tests send.
-_MAIN = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from tracegraph.cli.main import main; raise SystemExit(main())"
-)
+# The signal first: a shell has what it runs in the background ignore Ctrl-C.
+_MAIN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tracegraph.cli.main import main
+raise SystemExit(main())
+"""
 _LIMIT_S = 300
 
 
