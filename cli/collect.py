@@ -7,21 +7,19 @@ from typing import TypeVar
 
 import pandas as pd
 
-from tracegraph.cli.findings import TOPICS, Findings, RunDetails, Source
-from tracegraph.cli.path_sums import largest_events, largest_gaps, rows_of_path
-from tracegraph.queries import events, inventory, path, steps, timeline, windows
+from tracegraph.cli.answers import Answers
+from tracegraph.cli.findings import Findings, RunDetails, Source
+from tracegraph.cli.path_sums import largest_events, largest_gaps
+from tracegraph.ingest.answers.asked import TOPICS, ask, near_slack_ns
+from tracegraph.ingest.segments import Window
+from tracegraph.queries import inventory, steps, timeline, windows
 from tracegraph.store.connection import Database
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
 Answer = TypeVar("Answer")
-_PIXELS = 4_000
 _STAGES = 7
 _RECURRING_ROWS = 10
-_NEAR_ROWS = 10
-_WAIT_ROWS, _WAIT_LEAST_PART = 20, 100
-_NEAR_SLACK_PART, _NEAR_LEAST_PART = 10, 1_000
-"""What is nearly critical: a slack of at most a 10th of the window, by events of at least a 1000th of it."""
 
 
 class _Stages:
@@ -51,32 +49,32 @@ def collect_findings(
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
-    `timings_s` are the seconds of earlier stages; those of the queries are added. The rows of a whole run's
-    path are taken from the tables that `workspace` keeps, where it keeps that run: the database gives the
-    same, a million of them in a minute.
+    `timings_s` are the seconds of earlier stages; those of the queries are added. What `workspace` keeps of
+    the answers is taken from there: the database gives the same, a million rows in a minute.
 
     Raises:
         InputError: the run has no such step.
         StoreError: the server failed, or the run is damaged.
     """
-    found = windows.run_window(database, run) if step is None else windows.step_window(database, run, step)
+    answers = Answers(database, run, workspace)
+    found = answers.of("run_window", {}) if step is None else windows.step_window(database, run, step)
     start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
-    window = (database, run, start_ns, end_ns)
+    window = Window(start_ns, end_ns)
+    asked = ask(window, chain)
     stages = _Stages(progress)
-    kept = _kept_rows(database, run, workspace) if step is None else None
-    rows = stages.run(
-        "walking the critical path", lambda: path.critical_path(*window, chain) if kept is None else kept
-    )
+
+    def answer(stage: str, query: str) -> pd.DataFrame:
+        return stages.run(stage, lambda: answers.of(query, asked[query]))
+
+    rows = answer("walking the critical path", "critical_path")
     hotspots = stages.run("ranking hotspots", lambda: largest_events(rows, top))
     gaps = stages.run("ranking gaps", lambda: largest_gaps(rows))
-    pixel_ns = max(1, (end_ns - start_ns) // _PIXELS)
-    drawn = stages.run("reading the lanes", lambda: timeline.lane_timeline(*window, pixel_ns))
-    waits = stages.run("looking for what threads wait for", lambda: _waits(window))
-    step_paths, recurring = stages.run("comparing steps", lambda: _compare_steps(database, run, step))
-    near_slack_ns = max(1, (end_ns - start_ns) // _NEAR_SLACK_PART)
-    near_critical, second_causes = stages.run(
-        "looking for what is critical next", lambda: _critical_next(window, chain, near_slack_ns)
-    )
+    drawn = answer("reading the lanes", "lane_timeline")
+    waits = answer("looking for what threads wait for", "lane_waits")
+    step_paths, recurring = pd.DataFrame(), pd.DataFrame()
+    if step is None:
+        step_paths, recurring = _compare_steps(database, run, answer("comparing steps", "step_hotspots"))
+    near_critical = answer("looking for what is critical next", "near_critical")
     return Findings(
         details=_details(database, run, {**timings_s, **stages.timings_s}),
         start_ns=start_ns,
@@ -88,51 +86,24 @@ def collect_findings(
         lanes=inventory.lanes(database, run),
         timeline=drawn,
         waits=waits,
-        gpu=timeline.gpu_busy(*window),
+        gpu=timeline.gpu_busy(database, run, start_ns, end_ns),
         steps=inventory.steps(database, run),
         step_paths=step_paths,
         recurring=recurring,
-        near_slack_ns=near_slack_ns,
+        near_slack_ns=near_slack_ns(window),
         near_critical=near_critical,
-        second_causes=second_causes,
-        topics=_topics(*window),
+        second_causes=answers.of("second_causes", asked["second_causes"]),
+        topics=_topics(answers.of("events_about", asked["events_about"])),
     )
 
 
-def _kept_rows(database: Database, run: str, workspace: Workspace) -> pd.DataFrame | None:
-    """Return the path of a whole run from its kept tables, as `critical_path` does; None where none are."""
-    created = inventory.run_details(database, run)["created"].iloc[0]
-    table = workspace.path(run, str(created))
-    return None if table is None else rows_of_path(table, inventory.lanes(database, run))
-
-
-def _compare_steps(database: Database, run: str, step: int | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return every step's path and what recurs on them; nothing for a report on one step."""
-    if step is not None:
-        return pd.DataFrame(), pd.DataFrame()
-    hotspots = steps.step_hotspots(database, run)
+def _compare_steps(database: Database, run: str, hotspots: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return every step's path and what recurs on them."""
     paths = steps.describe_steps(inventory.steps(database, run), hotspots)
     return paths, steps.find_recurring(hotspots).head(_RECURRING_ROWS)
 
 
-def _waits(window: tuple[Database, str, int, int]) -> pd.DataFrame:
-    """Return the waits of each thread by name that make at least a 100th of the window."""
-    least_ns = (window[3] - window[2]) // _WAIT_LEAST_PART
-    return timeline.lane_waits(*window, least_ns=least_ns, limit=_WAIT_ROWS)
-
-
-def _critical_next(
-    window: tuple[Database, str, int, int], chain: int, near_slack_ns: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the events with the least slack, and the second causes of the hotspots."""
-    least_ns = (window[3] - window[2]) // _NEAR_LEAST_PART
-    near = timeline.near_critical(*window, slack_ns=near_slack_ns, least_ns=least_ns, limit=_NEAR_ROWS)
-    return near, path.second_causes(*window, chain, limit=_NEAR_ROWS)
-
-
-def _topics(database: Database, run: str, start_ns: int, end_ns: int) -> dict[str, pd.DataFrame]:
-    wanted = "\n".join(beginning for beginnings in TOPICS.values() for beginning in beginnings)
-    found = events.events_about(database, run, start_ns, end_ns, wanted)
+def _topics(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {topic: found[found["beginning"].isin(beginnings)] for topic, beginnings in TOPICS.items()}
 
 

@@ -20,12 +20,6 @@ GAP, UNKNOWN = "gap", "unknown"
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
-DATA_LOADING, COMMUNICATION = "data loading", "communication"
-TOPICS = {
-    DATA_LOADING: ("enumerate(DataLoader)", "torch/utils/data/dataloader.py"),
-    COMMUNICATION: ("nccl", "rccl", "gloo:", "mpi:", "ucc:", "xccl:", "c10d::", "record_param_comms"),
-}
-"""Beginnings of the names of events that are about a topic, with all that runs inside them."""
 _STEP_PREFIX = "ProfilerStep#"
 _ANNOTATION = "user_annotation"
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from tracegraph.cli.context import Context
 from tracegraph.cli.reporters.drawing import draw, drawn_by
 from tracegraph.cli.reporters.text import visible
-from tracegraph.store import install
+from tracegraph.store import class_archive, install
 from tracegraph.store.connection import connect
 from tracegraph.store.errors import StoreError, TracegraphError
 from tracegraph.store.session import find_server
@@ -65,7 +65,7 @@ def _text(finding: Finding) -> Text:
 
 def _checks(context: Context) -> dict[str, Callable[[], Finding]]:
     where: dict[str, Callable[[], Finding]] = (
-        {"Java": _java, "Neo4j": _jars, "server": lambda: _server(context)}
+        {"Java": _java, "Neo4j": _jars, "fast start": _fast_start, "server": lambda: _server(context)}
         if context.connection.uri is None
         else {"server": lambda: _external(context)}
     )
@@ -129,6 +129,17 @@ def _jars() -> Finding:
             f"remove the folder {install.jar_folder()}; the next command fetches it again",
         )
     return Finding("ok", f"{install.NEO4J_VERSION} in {install.jar_folder()}, every jar as recorded")
+
+
+def _fast_start() -> Finding:
+    folder = install.jar_folder()
+    reason = class_archive.failure(folder)
+    if reason is not None:
+        kept = class_archive.failure_path(folder)
+        return Finding("note", f"not prepared: {reason}", f"to have it tried again, remove {kept}")
+    if class_archive.archive_path(folder).exists():
+        return Finding("ok", "prepared: Java finds Neo4j's classes in an archive")
+    return Finding("ok", "not prepared yet; the next start of the server does, given 512 MiB of free space")
 
 
 def _server(context: Context) -> Finding:

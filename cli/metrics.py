@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import COMMUNICATION, DATA_LOADING, UNKNOWN, Findings
+from tracegraph.cli.findings import UNKNOWN, Findings
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
+from tracegraph.ingest.answers.asked import COMMUNICATION, DATA_LOADING
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE

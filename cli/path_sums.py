@@ -1,27 +1,8 @@
-"""The rows of a path from a table, and their sums by name: what the queries of these names give."""
+"""Sums over the rows of a path by name: what the queries of these names give."""
 
 import pandas as pd
-import pyarrow as pa
-
-from tracegraph.queries.path import PATH_COLUMNS
 
 _MOST_GAPS = 100
-
-
-def rows_of_path(table: pa.Table, lanes: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of path rows, as ingest keeps it, in the form of `critical_path`."""
-    frame = table.to_pandas(types_mapper=_nullable)
-    texts = {name: frame[name].astype(object) for name in frame.columns if frame[name].dtype == "category"}
-    names = lanes.set_index("lane")["name"]
-    lane_name = frame["lane"].map(names).astype(object)
-    rows: pd.DataFrame = frame.assign(**texts, position=range(len(frame)), lane_name=lane_name)
-    plain = {c.name: "int64" for c in PATH_COLUMNS if c.type == "INTEGER" and not c.nullable}
-    rows = rows[[column.name for column in PATH_COLUMNS]].astype(plain)
-    return rows
-
-
-def _nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
-    return pd.Int64Dtype() if kind == pa.int64() else None
 
 
 def largest_events(rows: pd.DataFrame, most: int) -> pd.DataFrame:

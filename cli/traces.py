@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracegraph.cli.context import Context
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.store.condition import explained
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
@@ -54,15 +55,21 @@ def stored_run(
             f"{len(traces)} traces were given, but several ranks are not supported yet",
             "give one trace, and each rank's as a run of its own",
         )
-    tables, manifest = ingest_run(
-        [trace.absolute() for trace in traces],
-        name,
-        progress,
-        limits,
-        cross_thread or CROSS_THREAD_POLICIES[0],
-    )
-    begun = time.perf_counter()
-    with store_and_open(context.workspace, context.connection, tables, manifest, progress, load) as database:
+    with ExitStack() as stack:
+        folder = stack.enter_context(context.workspace.spool())
+        with explained(context.workspace):
+            tables, manifest = ingest_run(
+                [trace.absolute() for trace in traces],
+                name,
+                progress,
+                limits,
+                cross_thread or CROSS_THREAD_POLICIES[0],
+                folder,
+            )
+        begun = time.perf_counter()
+        database = stack.enter_context(
+            store_and_open(context.workspace, context.connection, tables, manifest, progress, load)
+        )
         seconds = round(time.perf_counter() - begun, 3)
         timings_s = {**ingest_timings(manifest), "storing the run": seconds}
         yield StoredRun(database, tables, timings_s, _integrity(manifest))

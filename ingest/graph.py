@@ -1,20 +1,21 @@
 """The graph of a run as node and relationship tables, from the causal model."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest import graph_nodes, graph_relationships
+from tracegraph.ingest.answers.find import find_answers
 from tracegraph.ingest.events import Flags, Ints
 from tracegraph.ingest.graph_columns import SegmentNodes, label_column, make_table
 from tracegraph.ingest.model import Model
-from tracegraph.ingest.path_rows import path_table
 from tracegraph.ingest.segments import WORK
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store import schema
-from tracegraph.store.tables import GraphTables
+from tracegraph.store.tables import GraphTables, new_graph
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,13 @@ def _merge_with_events(model: Model) -> Flags:
     return merged
 
 
-def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
-    """Node and relationship tables of a run with one rank; ids in the order of `schema.NODES`."""
+def build_graph(trace: TraceFile, model: Model, facts: RunFacts, folder: Path | None = None) -> GraphTables:
+    """Node and relationship tables of a run with one rank; ids in the order of `schema.NODES`.
+
+    With a folder each table goes there as soon as it is made: a million events need half as much memory.
+    """
+    graph = GraphTables(facts.name, {}, {}) if folder is None else new_graph(facts.name, folder)
+    graph.answers.update(find_answers(model, trace.rank))
     ids = _Ids()
     run_id, trace_id = ids.take(1), ids.take(1)
     lane_ids = ids.take(len(model.lanes.frame))
@@ -69,23 +75,20 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts) -> GraphTables:
     chain_first = np.flatnonzero(np.append(True, model.binding.chain[1:] != model.binding.chain[:-1]))
     chain_ids = ids.take(len(chain_first))
     common = {"run": facts.name, "rank": trace.rank}
-    nodes = {
-        "Trace": graph_nodes.trace_node(trace, model, trace_id, common),
-        "Lane": graph_nodes.lane_nodes(model, lane_ids, common),
-        "Step": graph_nodes.step_nodes(model, step_ids, common),
-        "Event": graph_nodes.event_nodes(trace, model, event_ids, segments, common),
-        "Segment": graph_nodes.segment_nodes(model, segments, common),
-        "Chain": graph_nodes.chain_nodes(model, chain_first, chain_ids, common),
-    }
-    relationships = {
-        **graph_relationships.dependency_tables(model, segments),
-        **graph_relationships.event_relationships(model, event_ids, segments),
-        "LEADS_TO": graph_relationships.leads_to(model, chain_first, chain_ids),
-        "OF_RUN": pa.table({"start": trace_id, "end": run_id}),
-        "OF_TRACE": pa.table({"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}),
-    }
-    graph = GraphTables(facts.name, nodes, relationships, path_table(model, trace.rank))
-    return replace(graph, nodes={"Run": _run_node(graph, model, facts, run_id), **nodes})
+    graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
+    graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
+    graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
+    graph.nodes["Event"] = graph_nodes.event_nodes(trace, model, event_ids, segments, common)
+    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, common)
+    graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
+    graph.relationships.update(graph_relationships.dependency_tables(model, segments))
+    graph.relationships.update(graph_relationships.event_relationships(model, event_ids, segments))
+    graph.relationships["LEADS_TO"] = graph_relationships.leads_to(model, chain_first, chain_ids)
+    graph.relationships["OF_RUN"] = pa.table({"start": trace_id, "end": run_id})
+    of_trace = {"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}
+    graph.relationships["OF_TRACE"] = pa.table(of_trace)
+    graph.nodes["Run"] = _run_node(graph, model, facts, run_id)
+    return graph
 
 
 def _run_node(graph: GraphTables, model: Model, facts: RunFacts, ids: Ints) -> pa.Table:

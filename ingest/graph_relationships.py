@@ -1,5 +1,7 @@
 """Relationship tables of a run."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
@@ -21,10 +23,9 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]
     }
 
 
-def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
-    """The four dependency kinds between segments."""
+def dependency_tables(model: Model, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+    """The four dependency kinds between segments, one after the other."""
     found = model.dependencies
-    tables = {}
     for kind in schema.DEPENDENCIES:
         chosen = np.flatnonzero(np.array([m.kind == kind for m in MECHANISMS])[found.mechanism])
         columns = {
@@ -34,8 +35,7 @@ def dependency_tables(model: Model, nodes: SegmentNodes) -> dict[str, pa.Table]:
             "gap_name": _unusual_names(model, chosen),
             "binding": found.binding[chosen],
         }
-        tables[kind] = make_table(columns, _properties(kind), len(chosen))
-    return tables
+        yield kind, make_table(columns, _properties(kind), len(chosen))
 
 
 def _unusual_names(model: Model, chosen: Ints) -> pa.Array:
@@ -49,16 +49,14 @@ def _properties(relationship: str) -> tuple[schema.Property, ...]:
     return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
 
 
-def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> dict[str, pa.Table]:
-    """Launches, the call tree, and the events of pieces."""
+def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+    """Launches, the call tree, and the events of pieces, one after the other."""
     call, parent = model.launches.call, model.stack.parent
     work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
     piece = np.flatnonzero(~nodes.merged & (model.segments.event >= 0))
-    return {
-        "LAUNCHED": pa.table({"start": ids[call[work]], "end": ids[work]}),
-        "CHILD_OF": pa.table({"start": ids[child], "end": ids[parent[child]]}),
-        "PART_OF": pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]}),
-    }
+    yield "LAUNCHED", pa.table({"start": ids[call[work]], "end": ids[work]})
+    yield "CHILD_OF", pa.table({"start": ids[child], "end": ids[parent[child]]})
+    yield "PART_OF", pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]})
 
 
 def leads_to(model: Model, first: Ints, ids: Ints) -> pa.Table:

@@ -49,13 +49,14 @@ def find_stretches(solution: Solution) -> Stretches:
     gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
     path = path[np.lexsort((-gap, segments.end[path], segments.start[path]))]
     start, end = segments.start[path], segments.end[path]
-    at = np.concatenate([path, path])
-    is_lag = np.repeat([True, False], len(path))
-    begin = np.concatenate([np.append(solution.window.start, end[:-1]), start])
-    until = np.concatenate([start, end])
-    lasting = np.flatnonzero(begin < until)
-    lasting = lasting[np.argsort(begin[lasting], kind="stable")]
-    at, is_lag, begin, until = at[lasting], is_lag[lasting], begin[lasting], until[lasting]
+    before = np.append(solution.window.start, end[:-1])[: len(path)]
+    lag, own = np.flatnonzero(before < start), np.flatnonzero(start < end)
+    begin = np.concatenate([before[lag], start[own]])
+    until = np.concatenate([start[lag], end[own]])
+    in_time = np.argsort(begin, kind="stable")
+    begin, until = begin[in_time], until[in_time]
+    at = np.concatenate([path[lag], path[own]])[in_time]
+    is_lag = np.repeat([True, False], [len(lag), len(own)])[in_time]
     event = np.where(is_lag | (segments.kind[at] != WORK), -1, segments.event[at])
     lane = segments.lane[at]
     goes_on = (event[1:] >= 0) & (event[1:] == event[:-1]) & (lane[1:] == lane[:-1])

@@ -14,6 +14,7 @@ from tracegraph.ingest.graph import RunFacts, build_graph
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.memory import release_dropped_columns
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.policies import EVIDENCE
 from tracegraph.ingest.readers import read_trace
@@ -66,9 +67,11 @@ def ingest_run(
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
     cross_thread: str = EVIDENCE,
+    folder: Path | None = None,
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
 
+    The tables go into `folder` where one is given, else they stay in memory.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
     integrity, timings_s, clock_offset_ns, tool_version, schema_version. Raises `InputError` for a trace that
     cannot be used, and for more than one trace.
@@ -78,6 +81,7 @@ def ingest_run(
             f"{len(paths)} traces were given, but a run holds one rank so far",
             "ingest each rank as a run of its own",
         )
+    release_dropped_columns()
     path = paths[0]
     integrity = Integrity(path.name)
     stages = _Stages(_STAGES, progress)
@@ -92,7 +96,7 @@ def ingest_run(
         alternatives=what_if[0],
         what_next=what_if[1],
     )
-    graph = stages.run("writing tables", lambda: build_graph(trace, model, facts))
+    graph = stages.run("writing tables", lambda: build_graph(trace, model, facts, folder))
     manifest: dict[str, object] = {
         "run": facts.name,
         "created": facts.created,

@@ -1,7 +1,7 @@
 """A .cypher file as a checked, typed query: its header is its signature."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -108,8 +108,12 @@ class CypherModule:
         object with None for null, LIST object. InputError for a parameter that is missing, unknown, of
         another type or out of bounds.
         """
-        frame = database.read(self.text, self.complete(values))
-        return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in self.columns})
+        return in_types(database.read(self.text, self.complete(values)), self.columns)
+
+
+def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
+    """The columns of a result in their order and types, see `CypherModule.run`."""
+    return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in columns})
 
 
 def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.inventory import lanes
-from tracegraph.queries.module import Column, load
+from tracegraph.queries.module import Column, in_types, load
 from tracegraph.store.connection import Database
 
 PATH_COLUMNS = (
@@ -76,7 +76,7 @@ def critical_path(database: Database, run: str, start_ns: int, end_ns: int, chai
     rows["dependency"] = rows["dependency"].fillna("root")
     names = lanes(database, run).set_index("lane")["name"]
     rows["lane_name"] = rows["lane"].map(names)
-    return rows[[column.name for column in PATH_COLUMNS]]
+    return in_types(rows, PATH_COLUMNS)
 
 
 def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Loading with Neo4j's offline import: a first database, or a new one beside the one that serves."""
 
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,11 @@ from tracegraph.store.import_files import FOLDER, write_files
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
+
+_STAGE = "importing into Neo4j"
+_PARTS = 4
+_PART = re.compile(rf"\((\d)/{_PARTS}\) ")
+_PERCENT = re.compile(r" (\d{1,3})% ")
 
 
 def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) -> None:
@@ -65,10 +71,24 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
     shutil.rmtree(files, ignore_errors=True)
     try:
         arguments = write_files(home, runs, progress)
-        progress("importing into Neo4j", 0, 0)
-        java.run_admin(home, ["database", "import", "full", name, *arguments], java.import_heap_mib())
+        command = ["database", "import", "full", name, *arguments]
+        java.run_admin(home, command, java.import_heap_mib(), _ImportProgress(progress))
     finally:
         shutil.rmtree(files, ignore_errors=True)
+
+
+class _ImportProgress:
+    """Tells how far an import is, from the lines it prints: four parts, each with its percentage."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._part = progress, 1
+        progress(_STAGE, 0, _PARTS * 100)
+
+    def __call__(self, line: str) -> None:
+        if part := _PART.match(line):
+            self._part = int(part[1])
+        if percent := _PERCENT.search(line):
+            self._progress(_STAGE, (self._part - 1) * 100 + int(percent[1]), _PARTS * 100)
 
 
 def _unwritable(home: Path, error: OSError) -> StoreError:

@@ -1,6 +1,6 @@
 """A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -66,6 +66,13 @@ class Database:
             counters = vars(result.consume().counters)
         changed = {name: counters.get(name, 0) for name in _COUNTERS}
         return rows, {name: count for name, count in changed.items() if count}
+
+    def write_together(self, queries: Iterable[str]) -> None:
+        """Run several queries without rows in one transaction."""
+        with translated(self._uri), self.session() as session, session.begin_transaction() as transaction:
+            for query in queries:
+                transaction.run(query).consume()
+            transaction.commit()
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
         """The plan of a query that is not run: nested `operatorType`, `args`, `identifiers`, `children`."""

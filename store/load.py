@@ -5,7 +5,7 @@ import pyarrow as pa
 from tracegraph.store import schema
 from tracegraph.store.bolt import load_nodes, load_relationships
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import constraints, statements
+from tracegraph.store.ddl import constraints, indexes
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.tables import GraphTables
 
@@ -48,7 +48,7 @@ def as_loading(tables: GraphTables) -> GraphTables:
     """The same graph with its Run in state `loading`."""
     run = tables.nodes["Run"].drop_columns(["state"])
     run = run.append_column("state", pa.array(["loading"] * run.num_rows))
-    return GraphTables(tables.run, {**tables.nodes, "Run": run}, tables.relationships)
+    return tables.with_nodes("Run", run)
 
 
 def delete_run(database: Database, name: str, progress: Progress = silent) -> None:
@@ -80,6 +80,13 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 
 def ensure_schema(database: Database) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
-    for statement in statements():
-        database.write(statement)
+    begin_schema(database)
     database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
+
+
+def begin_schema(database: Database) -> None:
+    """As `ensure_schema`, but return while the server still builds the indexes."""
+    for statement in constraints():
+        database.write(statement)
+    # Indexes of one transaction are built together, in one pass over the nodes.
+    database.write_together(indexes())

@@ -43,8 +43,8 @@ def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Lo
         if load == "bulk":
             raise
         return Plan("bolt", others)
-    kept = sum((Size(*workspace.run_rows(name)) for name in others), Size())
-    replaced = Size(*workspace.run_rows(tables.run)) if workspace.manifest(tables.run) else Size()
+    kept = sum((size_of(workspace.load_run(name)) for name in others), Size())
+    replaced = size_of(workspace.load_run(tables.run)) if workspace.manifest(tables.run) else Size()
     return Plan(load or cheaper(size_of(tables), replaced, kept), others)
 
 
@@ -60,7 +60,7 @@ def _check_nothing_lost(workspace: Workspace, database: Database, others: tuple[
         version = manifest.get("schema_version", SCHEMA_VERSION)
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise StoreError(f"the run {name!r} has schema version {version}, newer than here", hint)
-        workspace.run_rows(name)
+        size_of(workspace.load_run(name))
 
 
 def import_all(

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracegraph.store import schema
+from tracegraph.store.table_folder import TableFolder
 
-_PATH = "path.parquet"
+_PARAMETERS = b"parameters"
+_KINDS = ("nodes", "relationships", "answers")
 _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
 
 
@@ -20,79 +22,90 @@ _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "
 class GraphTables:
     """Nodes and relationships of one run.
 
-    `nodes[label]`: columns `id` (int64, 0..N-1 over all node tables of the run, in the order of the dict),
-    `labels` (dictionary of strings such as "Event;Kernel;Segment"), then properties in the types of the
-    schema; a null means that the node lacks the property. An uncut leaf event is one row of `nodes["Event"]`
-    with the label and the properties of a segment; `nodes["Segment"]` holds the segments that are no event.
+    `nodes[label]`: columns `id` (int64, 0..N-1 over all node tables of the run), `labels` (dictionary of
+    strings such as "Event;Kernel;Segment"), then properties in the types of the schema; a null means that the
+    node lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
+    properties of a segment; `nodes["Segment"]` holds the segments that are no event.
     `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
-    `path`: the rows of the critical path, kept with the tables but no part of the graph.
-    Any column of texts may be a dictionary.
+    `answers[query]`: the rows of a query for the parameters that `answer_to` noted; kept with the tables, but
+    no part of the graph.
+    Any column of texts may be a dictionary. The tables are in memory, or in a folder and read when asked for.
     """
 
     run: str
-    nodes: Mapping[str, pa.Table]
-    relationships: Mapping[str, pa.Table]
-    path: pa.Table | None = None
+    nodes: MutableMapping[str, pa.Table]
+    relationships: MutableMapping[str, pa.Table]
+    answers: MutableMapping[str, pa.Table] = field(default_factory=dict)
 
     def count_nodes(self) -> int:
         """Number of nodes in all tables."""
-        return sum(table.num_rows for table in self.nodes.values())
+        return sum(_count(self.nodes, name) for name in self.nodes)
 
     def count_labels(self) -> dict[str, int]:
         """Number of nodes that carry each label."""
         counts: Counter[str] = Counter()
-        for table in self.nodes.values():
-            for entry in pc.value_counts(table["labels"]).to_pylist():
+        for name in self.nodes:
+            for entry in pc.value_counts(_labels(self.nodes, name)).to_pylist():
                 for label in entry["values"].split(";"):
                     counts[label] += entry["counts"]
         return dict(sorted(counts.items()))
 
     def count_relationships(self) -> dict[str, int]:
         """Number of relationships of each type of the schema, those without any included."""
-        return {
-            kind.type: self.relationships[kind.type].num_rows if kind.type in self.relationships else 0
-            for kind in schema.RELATIONSHIPS
-        }
+        known = self.relationships
+        return {k.type: _count(known, k.type) if k.type in known else 0 for k in schema.RELATIONSHIPS}
+
+    def with_nodes(self, label: str, table: pa.Table) -> "GraphTables":
+        """The same graph with other nodes of one label."""
+        nodes = self.nodes
+        changed = nodes.changed(label, table) if isinstance(nodes, TableFolder) else {**nodes, label: table}
+        return replace(self, nodes=changed)
 
     def save(self, folder: Path) -> None:
-        """Write one Parquet file a table into an existing `folder`."""
-        for kind, tables in (("nodes", self.nodes), ("relationships", self.relationships)):
-            for name, table in tables.items():
-                pq.write_table(table, folder / f"{kind}.{name}.parquet", compression="zstd")
-        if self.path is not None:
-            pq.write_table(self.path, folder / _PATH, compression="zstd")
-        (folder / "graph.json").write_text(
-            json.dumps(
-                {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
-            )
-        )
+        """Write one Parquet file a table into an existing `folder`, or link those of another folder there."""
+        for kind, tables in zip(_KINDS, (self.nodes, self.relationships, self.answers), strict=True):
+            if isinstance(tables, TableFolder):
+                tables.link(folder)
+            else:
+                TableFolder(folder, kind).update(tables)
+        index = {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
+        (folder / "graph.json").write_text(json.dumps(index))
+
+
+def new_graph(run: str, folder: Path) -> GraphTables:
+    """An empty graph whose tables go into an existing folder as soon as they are put in."""
+    return GraphTables(run, *(TableFolder(folder, kind) for kind in _KINDS))
 
 
 def load_graph(folder: Path) -> GraphTables:
-    """Read the tables that `GraphTables.save` wrote."""
+    """The graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
     index = json.loads((folder / "graph.json").read_text())
-    return GraphTables(
-        index["run"],
-        {name: pq.read_table(folder / f"nodes.{name}.parquet") for name in index["nodes"]},
-        {name: pq.read_table(folder / f"relationships.{name}.parquet") for name in index["relationships"]},
-    )
+    nodes, relationships = (TableFolder(folder, kind, tuple(index[kind])) for kind in _KINDS[:2])
+    return GraphTables(index["run"], nodes, relationships)
 
 
-def load_path(folder: Path) -> pa.Table | None:
-    """The rows of the critical path that `GraphTables.save` wrote, if it did."""
-    return pq.read_table(folder / _PATH) if (folder / _PATH).exists() else None
+def answer_to(parameters: Mapping[str, object], table: pa.Table) -> pa.Table:
+    """The rows of a query, with the parameters that they are the answer for."""
+    return table.replace_schema_metadata({_PARAMETERS: json.dumps(parameters, sort_keys=True)})
 
 
-def count_rows(folder: Path) -> tuple[int, int]:
-    """Numbers of nodes and of relationships in the files that `GraphTables.save` wrote; reads their heads."""
-    index = json.loads((folder / "graph.json").read_text())
-    nodes, relationships = (
-        sum(pq.read_metadata(folder / f"{kind}.{name}.parquet").num_rows for name in index[kind])
-        for kind in ("nodes", "relationships")
-    )
-    return nodes, relationships
+def load_answer(folder: Path, query: str, parameters: Mapping[str, object]) -> pa.Table | None:
+    """The rows of a query that `GraphTables.save` wrote, if it did so for these parameters."""
+    answers = TableFolder(folder, "answers", (query,))
+    if not answers.file(query).exists():
+        return None
+    noted = (pq.read_schema(answers.file(query)).metadata or {}).get(_PARAMETERS, b"null")
+    return answers[query] if json.loads(noted) == dict(parameters) else None
 
 
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:
     """Arrow type of a property."""
     return _ARROW[kind]
+
+
+def _count(tables: Mapping[str, pa.Table], name: str) -> int:
+    return tables.count(name) if isinstance(tables, TableFolder) else tables[name].num_rows
+
+
+def _labels(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
+    return (tables.labels(name) if isinstance(tables, TableFolder) else tables[name])["labels"]

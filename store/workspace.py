@@ -12,10 +12,13 @@ import platformdirs
 import pyarrow as pa
 
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.locks import lock, try_lock
 from tracegraph.store.schema import SCHEMA_VERSION
-from tracegraph.store.tables import GraphTables, count_rows, load_graph, load_path
+from tracegraph.store.table_folder import readable
+from tracegraph.store.tables import GraphTables, load_answer, load_graph
 
 _MANIFEST = "manifest.json"
+_SPOOL = "spool-"
 _LONGEST_FILE_NAME = 255
 
 
@@ -35,6 +38,31 @@ class Workspace:
     def has_database(self) -> bool:
         """Whether a managed database exists, running or not."""
         return (self.neo4j_home / "data" / "databases").is_dir()
+
+    @contextmanager
+    def spool(self) -> Iterator[Path]:
+        """A folder for the tables of a run that is being made; what killed commands left is removed.
+
+        Raises:
+            StoreError: it cannot be made.
+        """
+        for left in self.root.glob(f"{_SPOOL}*.lock"):
+            with try_lock(left) as is_left:
+                if is_left:
+                    shutil.rmtree(left.with_suffix(""), ignore_errors=True)
+                    left.unlink(missing_ok=True)
+        folder = self.root / f"{_SPOOL}{os.getpid()}"
+        own = folder.with_suffix(".lock")
+        with lock(own):
+            try:
+                folder.mkdir()
+            except OSError as error:
+                raise _unwritable(folder, error) from error
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                own.unlink(missing_ok=True)
 
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
         """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
@@ -84,27 +112,19 @@ class Workspace:
         folder = self.run_folder(name)
         if not folder.is_dir():
             raise StoreError(f"the workspace {self.root} keeps no run {name!r}", "see `tracegraph runs list`")
-        with _readable(folder):
+        with readable(folder):
             return load_graph(folder)
 
-    def run_rows(self, name: str) -> tuple[int, int]:
-        """Numbers of nodes and of relationships of a kept run, from the heads of its files.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
-        folder = self.run_folder(name)
-        with _readable(folder):
-            return count_rows(folder)
-
-    def path(self, name: str, created: str) -> pa.Table | None:
-        """The kept rows of a run's critical path, if they are those of the run ingested at `created`."""
+    def answer(
+        self, name: str, created: str, query: str, parameters: Mapping[str, object]
+    ) -> pa.Table | None:
+        """The kept rows of a query with these parameters, if of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
         folder = self.run_folder(name)
-        with _readable(folder):
-            return load_path(folder)
+        with readable(folder):
+            return load_answer(folder, query, parameters)
 
     def manifest(self, name: str) -> dict[str, object] | None:
         """Manifest of a kept run, or None."""
@@ -152,17 +172,6 @@ def open_workspace(path: Path | None) -> Workspace:
             "update tracegraph, or choose another folder with --workspace",
         )
     return Workspace(root)
-
-
-@contextmanager
-def _readable(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, KeyError) as error:
-        raise StoreError(
-            f"the kept tables in {folder} cannot be read: {error}",
-            "remove that run with `tracegraph runs delete` and ingest it again",
-        ) from error
 
 
 def _read_manifest(path: Path) -> dict[str, object] | None:

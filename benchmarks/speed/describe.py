@@ -17,6 +17,7 @@ _NAMES = {
     "import_only": "offline import only (floor)",
     "whole_way": "file → stored graph and printed report",
     "report": "report on the stored run",
+    "bolt": "load over Bolt",
 }
 _SLOW_S = 1.0
 
@@ -46,14 +47,14 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
                 f"{whole['wall_s'] / sum(f['wall_s'] for f in floor):.2f}",
                 f"{(whole['cpu_s'] + whole['server_cpu_s']) / sum(f['cpu_s'] for f in floor):.2f}",
                 f"{whole['peak'] / 1e9:.2f} GB",
-                f"{stages['report']['server_peak'] / 1e9:.2f} GB",
+                f"{stages['report']['heap'] / 1e9:.2f} GB",
                 f"{stages['report']['wall_s']:.1f} s",
                 f"{stages['report']['cpu_s'] + stages['report']['server_cpu_s']:.1f} s",
                 growth,
             )
         )
     columns = (
-        *("trace", "whole way / floors, wall", "the same, CPU", "Python's peak", "server's peak"),
+        *("trace", "whole way / floors, wall", "the same, CPU", "Python's peak", "server's heap"),
         *("report on the stored run", "its CPU", "CPU an event against the next smaller"),
     )
     yield from ("", table(columns, rows), "")
@@ -69,12 +70,15 @@ def _graph_line(stages: Measured) -> str:
     sizes, whole = stages["tables"], stages["whole_way"]
     events = sizes["events"]
     parts = [f"{sizes[name] / events:.2f} {name}" for name in ("nodes", "relationships", "properties")]
-    return f"{events:,.0f} events; an event: {', '.join(parts)}; on disk {whole['disk'] / 1e6:,.0f} MB."
+    text = f"{events:,.0f} events; an event: {', '.join(parts)}; on disk {whole['disk'] / 1e6:,.0f} MB."
+    if "bolt" not in stages:
+        return text
+    return f"{text} Over Bolt {stages['bolt']['rows_per_s']:,.0f} nodes and relationships a second."
 
 
 def _stage_table(stages: Measured) -> str:
     rows = []
-    for stage in (*ALONE, "whole_way", "report"):
+    for stage in (name for name in _NAMES if name in stages):
         facts = stages[stage]
         server = f"{facts['server_peak'] / 1e9:.2f} GB" if facts["server_peak"] else ""
         cpu = facts["cpu_s"] + facts["server_cpu_s"] * (stage not in ALONE)

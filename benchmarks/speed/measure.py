@@ -20,6 +20,9 @@ from tracegraph.store.workspace import Workspace
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = ("decode", "read", "model", "what_if", "tables", "import_only")
 """Stages that leave nothing behind."""
+ON_SERVER = ("report", "queries", "bolt")
+"""Stages on a stored run whose server is up."""
+_MOST_BOLT_EVENTS = 200_000
 _PAUSE_S = 0.1
 Facts = dict[str, float]
 
@@ -80,20 +83,21 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
         runs = [run_stage(stage, trace.path, _fresh(place / "alone")) for _ in range(repeat)]
         found[stage] = _medians(runs)
         click.echo(f"{trace.name}: {stage} {found[stage]['cpu_s']:.2f} s of CPU", err=True)
-    whole, reports, queries = [], [], []
+    kept: dict[str, list[Facts]] = {stage: [] for stage in ("whole_way", *ON_SERVER)}
     for _ in range(repeat):
         workspace = _fresh(place / "whole")
-        whole.append(run_stage("whole_way", trace.path, workspace))
-        whole[-1]["disk"] = sum(f.stat().st_size for f in workspace.rglob("*") if f.is_file())
+        whole = run_stage("whole_way", trace.path, workspace)
+        disk = sum(file.stat().st_size for file in workspace.rglob("*") if file.is_file())
+        kept["whole_way"].append(whole | {"disk": disk})
         _tracegraph(workspace, "start")
         try:
-            reports.append(run_stage("report", trace.path, workspace))
-            queries.append(run_stage("queries", trace.path, workspace))
+            for stage in ON_SERVER if found["tables"]["events"] < _MOST_BOLT_EVENTS else ON_SERVER[:-1]:
+                kept[stage].append(run_stage(stage, trace.path, workspace))
         finally:
             _tracegraph(workspace, "stop")
-        click.echo(f"{trace.name}: whole way {whole[-1]['wall_s']:.1f} s", err=True)
+        click.echo(f"{trace.name}: whole way {whole['wall_s']:.1f} s", err=True)
     shutil.rmtree(place / "whole")
-    return found | {"whole_way": _medians(whole), "report": _medians(reports), "queries": _medians(queries)}
+    return found | {stage: _medians(runs) for stage, runs in kept.items() if runs}
 
 
 def _fresh(place: Path) -> Path:

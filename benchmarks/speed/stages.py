@@ -5,8 +5,10 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import msgspec
@@ -24,8 +26,9 @@ from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_next import find_what_next
 from tracegraph.queries import catalog
 from tracegraph.store import bulk, java
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import TracegraphError
+from tracegraph.store.load import load_run
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.tables import GraphTables
@@ -78,9 +81,17 @@ def _model(trace: TraceFile) -> Model:
     return build_checked(trace, Integrity(trace.path))
 
 
-def _graph(trace: TraceFile, model: Model) -> GraphTables:
+def _graph(trace: TraceFile, model: Model, folder: Path) -> GraphTables:
     facts = RunFacts("speed", "2000-01-01T00:00:00", "0", [], [], [])
-    return build_graph(trace, model, facts)
+    return build_graph(trace, model, facts, folder)
+
+
+@contextmanager
+def _made(trace: Path, workspace: Workspace) -> Iterator[GraphTables]:
+    """The graph of a trace, without the model that it came from."""
+    columns = read_trace(trace, Integrity(trace.name))
+    with workspace.spool() as folder:
+        yield _graph(columns, _model(columns), folder)
 
 
 def decode(trace: Path, _: Workspace) -> Facts:
@@ -105,11 +116,14 @@ def what_if(trace: Path, _: Workspace) -> Facts:
     return _timed(lambda: (find_alternatives(found), find_what_next(found)))
 
 
-def tables(trace: Path, _: Workspace) -> Facts:
+def tables(trace: Path, workspace: Workspace) -> Facts:
     """The causal graph to the tables of the run."""
     columns = read_trace(trace, Integrity(trace.name))
     found = _model(columns)
-    return _timed(lambda: _graph(columns, found)) | _sizes(_graph(columns, found))
+    with workspace.spool() as folder:
+        facts = _timed(lambda: _graph(columns, found, folder))
+    with _made(trace, workspace) as graph:
+        return facts | _sizes(graph)
 
 
 def _sizes(graph: GraphTables) -> Facts:
@@ -132,19 +146,17 @@ def _sizes(graph: GraphTables) -> Facts:
 
 def import_only(trace: Path, workspace: Workspace) -> Facts:
     """The floor of storing: Neo4j's own offline import of the same files, nothing else."""
-    columns = read_trace(trace, Integrity(trace.name))
-    graph = _graph(columns, _model(columns))
     costs: list[Facts] = []
     run_admin = java.run_admin
 
-    def timed(home: Path, arguments: Sequence[str], heap_mib: int = 256) -> str:
+    def timed(home: Path, arguments: Sequence[str], *more: Any) -> str:
         printed: list[str] = []
-        cost = _timed(lambda: printed.append(run_admin(home, arguments, heap_mib)))
+        cost = _timed(lambda: printed.append(run_admin(home, arguments, *more)))
         if arguments[:2] == ["database", "import"]:
             costs.append(cost)
         return printed[0]
 
-    with patch.object(java, "run_admin", timed):
+    with patch.object(java, "run_admin", timed), _made(trace, workspace) as graph:
         bulk.build_home(workspace, graph, silent)
     shutil.rmtree(workspace.root)
     return costs[0]
@@ -156,8 +168,26 @@ def whole_way(trace: Path, workspace: Workspace) -> Facts:
 
 
 def report(_: Path, workspace: Workspace) -> Facts:
-    """The report on a stored run whose server is up."""
-    return _timed(lambda: _command(workspace, "report"))
+    """The report on a stored run whose server is up, and the heap that the server took for it."""
+    facts = _timed(lambda: _command(workspace, "report"))
+    with open_database(workspace, ConnectionSettings()) as database:
+        return facts | {"heap": _heap_bytes(database)}
+
+
+def _heap_bytes(database: Database) -> float:
+    """The largest sum of what the server's memory pools for objects have held, in bytes."""
+    query = (
+        "CALL dbms.queryJmx('java.lang:type=MemoryPool,name=PS*') YIELD attributes "
+        "RETURN sum(attributes.PeakUsage.value.properties.used) AS used"
+    )
+    return float(database.read(query)["used"].iloc[0])
+
+
+def bolt(trace: Path, workspace: Workspace) -> Facts:
+    """Loading over Bolt into a server that is up, as into one of somebody else's."""
+    with _made(trace, workspace) as graph, open_database(workspace, ConnectionSettings()) as database:
+        sizes, facts = _sizes(graph), _timed(lambda: load_run(database, graph))
+    return facts | {"rows_per_s": (sizes["nodes"] + sizes["relationships"]) / facts["wall_s"]}
 
 
 def _command(workspace: Workspace, *arguments: str) -> None:
@@ -188,7 +218,7 @@ def queries(_: Path, workspace: Workspace) -> Facts:
 
 STAGES: dict[str, Callable[[Path, Workspace], Facts]] = {
     stage.__name__: stage
-    for stage in (decode, read, model, what_if, tables, import_only, whole_way, report, queries)
+    for stage in (decode, read, model, what_if, tables, import_only, whole_way, report, queries, bolt)
 }
 
 

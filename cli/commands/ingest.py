@@ -38,11 +38,10 @@ def ingest(
         stored_run(context, traces, name, progress, limits, cross_thread, load) as run,
     ):
         tables, integrity = run.tables, run.integrity
-    edges = tables.count_relationships()
+        edges, nodes = tables.count_relationships(), tables.count_nodes()
+        events = tables.count_labels().get("Event", 0)
     click.echo(f"run {label(tables.run, 200)}")
-    click.echo(
-        f"{plural(tables.count_labels().get('Event', 0), 'event')}, {plural(tables.count_nodes(), 'node')}"
-    )
+    click.echo(f"{plural(events, 'event')}, {plural(nodes, 'node')}")
     click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items()))
     for line in integrity_lines(integrity):
         click.echo(line)

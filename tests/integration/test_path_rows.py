@@ -6,15 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tracegraph.cli.path_sums import largest_events, largest_gaps, rows_of_path
 from tracegraph.ingest.events import read_events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import build_model
 from tracegraph.ingest.path_rows import path_rows
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers import read_trace
-from tracegraph.queries.inventory import lanes
-from tracegraph.queries.path import critical_path, hotspots, path_gaps
+from tracegraph.queries.path import critical_path
 from tracegraph.queries.windows import run_window
 from tracegraph.store.connection import Database
 from tracegraph.store.load import load_run
@@ -61,22 +59,3 @@ def test_own_traces(database: Database, name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_real_traces(database: Database, shared_trace: Callable[[str], Path], name: str) -> None:
     assert_same(database, shared_trace(name))
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_the_kept_rows_and_their_sums_are_those_of_the_queries(database: Database, name: str) -> None:
-    tables, _ = ingest_run([TRACES / name], f"kept-{name}", silent)
-    load_run(database, tables)
-    found = run_window(database, tables.run).iloc[0]
-    window = (database, tables.run, *(int(found[k]) for k in ("start_ns", "end_ns", "chain")))
-    assert tables.path is not None
-    kept, stored = rows_of_path(tables.path, lanes(database, tables.run)), critical_path(*window)
-    assert list(kept.columns) == list(stored.columns)
-    texts, numbers = ("mechanism", "evidence"), ("source_index", "confidence", "lag_ns", "margin_ns")
-    nothing = {**dict.fromkeys(texts, ""), **dict.fromkeys(numbers, -1)}
-    assert kept.fillna(nothing).to_dict("records") == stored.fillna(nothing).to_dict("records")
-    for ours, theirs in (
-        (largest_events(kept, 10), hotspots(*window, limit=10)),
-        (largest_gaps(kept), path_gaps(*window)),
-    ):
-        assert ours.to_dict("records") == theirs.to_dict("records")

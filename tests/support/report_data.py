@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, TOPICS, Findings, RunDetails, Source
+from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+from tracegraph.ingest.answers.asked import TOPICS
 from tracegraph.queries.steps import describe_steps, find_recurring
 
 LANES = pd.DataFrame(

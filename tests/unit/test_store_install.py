@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracegraph.store import install
+from tracegraph.store import class_archive, install
 from tracegraph.store.errors import StoreError
 from tracegraph.store.progress import silent
 
@@ -16,11 +16,12 @@ CONTENT = {"org/a/one/1.0/one-1.0.jar": b"one", "org/a/two/2.0/two-2.0-native.ja
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, two recorded jars, and a repository that has them."""
+    """An empty cache, two recorded jars, a repository that has them, and no Java for an archive of theirs."""
     pins = {path: hashlib.sha256(data).hexdigest() for path, data in CONTENT.items()}
     monkeypatch.setattr(install, "pinned_jars", lambda: pins)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("requests.request", lambda _, url, **__: answer(CONTENT, url))
+    monkeypatch.setattr(class_archive, "make", lambda *_: None)
     return tmp_path / "cache"
 
 

@@ -1,0 +1,123 @@
+"""What happens on all lanes, on the path or not."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracegraph.ingest.answers.asked import BEGINNINGS, Parameters
+from tracegraph.ingest.dependencies.edges import GAP_NAMES
+from tracegraph.ingest.events import Flags, Ints
+from tracegraph.ingest.graph_columns import text_column
+from tracegraph.ingest.hotspots import find_kinds
+from tracegraph.ingest.model import Model
+from tracegraph.ingest.segments import WAIT, WORK
+
+
+def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
+    """Work on every lane: lane, start_ns, end_ns, name (null for several), category, count.
+
+    What is shorter than a pixel shares a row with all such of its lane, pixel and category.
+    """
+    segments, events = model.segments, model.events
+    start_ns, end_ns, pixel_ns = (int(asked[name]) for name in ("start_ns", "end_ns", "pixel_ns"))
+    at = np.flatnonzero((segments.kind == WORK) & (segments.end > segments.start))
+    start, end = np.clip(segments.start[at], start_ns, end_ns), np.clip(segments.end[at], start_ns, end_ns)
+    event = segments.event[at]
+    wide = end - start >= pixel_ns
+    name = pa.array(events.name.codes[event])
+    rows = pa.table(
+        {
+            "lane": segments.lane[at],
+            "code": events.category.codes[event],
+            "wide": wide,
+            "key": np.where(wide, start, (start - start_ns) // pixel_ns),
+            "start": start,
+            "end": end,
+            "first": name,
+            "last": name,
+        }
+    ).filter(pa.array(end > start))
+    each = [("start", "min"), ("end", "max"), ("first", "min"), ("last", "max"), ("key", "count")]
+    groups = rows.group_by(["lane", "code", "wide", "key"]).aggregate(each)
+    several = pc.not_equal(groups["first_min"], groups["last_max"])
+    found = pa.table(
+        {
+            "lane": groups["lane"],
+            "start_ns": groups["start_min"],
+            "end_ns": groups["end_max"],
+            "name": text_column(_numpy(groups["first_min"]), events.name.values.tolist(), _flags(several)),
+            "category": text_column(_numpy(groups["code"]), events.category.values.tolist()).cast(
+                pa.string()
+            ),
+            "count": groups["key_count"],
+        }
+    )
+    return found.sort_by([(key, "ascending") for key in ("lane", "start_ns", "end_ns", "category")])
+
+
+def lane_waits(model: Model, asked: Parameters) -> pa.Table:
+    """Waiting of each thread by name, longest first: lane, lane_name, name, duration_ns, share, count."""
+    segments = model.segments
+    at = np.flatnonzero(segments.on_thread & (segments.kind == WAIT))
+    waits = pd.DataFrame({"lane": segments.lane[at], "name": segments.gap_name[at]})
+    rows = _lengths(waits, segments.end[at] - segments.start[at], asked)
+    rows["name"] = [GAP_NAMES[code] for code in rows["name"]]
+    return _listed(model, rows, {"duration_ns": False, "lane": True, "name": True}, asked)
+
+
+def near_critical(model: Model, asked: Parameters) -> pa.Table:
+    """Events with a slack above zero and at most `slack_ns` by name, category and lane, least slack first."""
+    segments = model.segments
+    near = (model.slack > 0) & (model.slack <= int(asked["slack_ns"]))
+    at = np.flatnonzero((segments.kind == WORK) & near)
+    kinds = find_kinds(model.events, segments.event[at])
+    events = pd.DataFrame({"kind": kinds.number, "lane": segments.lane[at]})
+    least = pd.Series(model.slack[at]).groupby([events["kind"], events["lane"]]).min()
+    rows = _lengths(events, segments.end[at] - segments.start[at], asked)
+    rows["slack_ns"] = least.reindex(pd.MultiIndex.from_frame(rows[["kind", "lane"]])).to_numpy()
+    rows["name"], rows["category"] = kinds.name[rows["kind"]], kinds.category[rows["kind"]]
+    order = {"slack_ns": True, "duration_ns": False, "name": True, "category": True, "lane": True}
+    return _listed(model, rows.drop(columns="kind"), order, asked)
+
+
+def events_about(model: Model, asked: Parameters) -> pa.Table:
+    """Where events run whose names begin in one of `BEGINNINGS`: beginning, lane, start_ns, end_ns."""
+    events = model.events
+    fits = [[str(name).startswith(beginning) for beginning in BEGINNINGS] for name in events.name.values]
+    fit = np.array(fits, dtype=bool).reshape(-1, len(BEGINNINGS))
+    named = np.asarray(fit.any(axis=1), dtype=bool)
+    at = np.flatnonzero(events.name.matching(named) & (events.start < int(asked["end_ns"])))
+    at = at[events.end[at] > int(asked["start_ns"])]
+    rows = pd.DataFrame(
+        {
+            "beginning": np.array(BEGINNINGS, dtype=object)[fit.argmax(axis=1)[events.name.codes[at]]],
+            "lane": events.lane[at],
+            "start_ns": events.start[at],
+            "end_ns": events.end[at],
+        }
+    )
+    return pa.Table.from_pandas(rows.sort_values(list(rows.columns)), preserve_index=False)
+
+
+def _lengths(keys: pd.DataFrame, lengths: Ints, asked: Parameters) -> pd.DataFrame:
+    """Sum and number of the lengths for each row of keys, without sums below `least_ns`."""
+    groups = keys.assign(duration_ns=lengths, count=1).groupby(list(keys.columns), as_index=False).sum()
+    return groups[groups["duration_ns"] >= int(asked["least_ns"])]
+
+
+def _listed(model: Model, rows: pd.DataFrame, order: dict[str, bool], asked: Parameters) -> pa.Table:
+    """The first rows in an order (columns, True if ascending), with the lane's name and the share."""
+    length_ns = int(asked["end_ns"]) - int(asked["start_ns"])
+    listed = rows.sort_values(list(order), ascending=list(order.values())).head(int(asked["limit"]))
+    names = model.lanes.frame["name"].to_numpy()[listed["lane"]]
+    listed = listed.assign(lane_name=names, share=listed["duration_ns"] / length_ns)
+    return pa.Table.from_pandas(listed, preserve_index=False)
+
+
+def _numpy(column: pa.ChunkedArray) -> Ints:
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def _flags(column: pa.ChunkedArray) -> Flags:
+    return np.asarray(column.to_numpy(), dtype=bool)

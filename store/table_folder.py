@@ -1,0 +1,102 @@
+"""Tables that lie in a folder instead of in memory."""
+
+import os
+import shutil
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracegraph.store.errors import StoreError
+
+
+class TableFolder(MutableMapping[str, pa.Table]):
+    """Tables of one kind by name: written when they are put in, read when they are asked for.
+
+    Raises:
+        StoreError: a file cannot be written or read.
+    """
+
+    def __init__(self, folder: Path, kind: str, names: tuple[str, ...] = ()) -> None:
+        self._folder, self._kind = folder, kind
+        self._names = dict.fromkeys(names)
+        self._changed: dict[str, pa.Table] = {}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._names:
+            raise KeyError(name)
+        if name in self._changed:
+            return self._changed[name]
+        with readable(self._folder):
+            return pq.read_table(self.file(name))
+
+    def __setitem__(self, name: str, table: pa.Table) -> None:
+        try:
+            pq.write_table(table, self.file(name), compression="zstd")
+        except OSError as error:
+            raise StoreError(
+                f"cannot write {self.file(name)}: {error.strerror or error}",
+                "check the rights and the free space there",
+            ) from error
+        self._names[name] = None
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        self.file(name).unlink()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited one reads the table
+
+    def file(self, name: str) -> Path:
+        """Where a table lies."""
+        return self._folder / f"{self._kind}.{name}.parquet"
+
+    def count(self, name: str) -> int:
+        """Rows of a table, from the head of its file."""
+        if name in self._changed:
+            return len(self._changed[name])
+        with readable(self._folder):
+            return int(pq.read_metadata(self.file(name)).num_rows)
+
+    def labels(self, name: str) -> pa.Table:
+        """The column `labels` of a table, the others not read."""
+        if name in self._changed:
+            return self._changed[name].select(["labels"])
+        with readable(self._folder):
+            return pq.read_table(self.file(name), columns=["labels"])
+
+    def changed(self, name: str, table: pa.Table) -> "TableFolder":
+        """The same tables but one, which stays in memory; no file is touched."""
+        other = TableFolder(self._folder, self._kind, tuple(self._names))
+        other._names[name] = None
+        other._changed = {**self._changed, name: table}
+        return other
+
+    def link(self, folder: Path) -> None:
+        """Give the files a second name in another folder, or copy them where the disk has no links."""
+        for name in self._names:
+            target = folder / self.file(name).name
+            try:
+                os.link(self.file(name), target)
+            except OSError:
+                shutil.copyfile(self.file(name), target)
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Raise StoreError where kept tables cannot be read in the block."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError) as error:
+        raise StoreError(
+            f"the kept tables in {folder} cannot be read: {error}",
+            "remove that run with `tracegraph runs delete` and ingest it again",
+        ) from error
