@@ -52,6 +52,8 @@ def configuration(ports: Ports, database: str) -> str:
         # Everything stored can be loaded again from the workspace: no long transaction log is needed.
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.retention_policy": "keep_none",
+        # A full disk tears the last transaction: nobody was told that it is stored, and all others are whole.
+        "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
         "server.memory.pagecache.size": f"{page_cache_mib()}m",
         # Else a stop waits up to 10 s for idle Bolt threads; committed data are safe without.
         "internal.server.bolt.thread_pool_shutdown_wait_time": "0s",

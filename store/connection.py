@@ -182,6 +182,16 @@ def answers(settings: ConnectionSettings) -> bool:
     return True
 
 
+def why_closed(settings: ConnectionSettings) -> str:
+    """What the server says of a database that it failed to open; nothing where it may still open it."""
+    query = "SHOW DATABASE $name YIELD statusMessage"
+    try:
+        with _driver(settings) as driver, driver.session(database="system") as session:
+            return " ".join(session.run(query, name=settings.database).value())
+    except (exceptions.DriverError, exceptions.Neo4jError, OSError):
+        return ""
+
+
 def _major(agent: str) -> int:
     number = agent.rpartition("/")[2].lstrip("v").split(".", 1)[0]
     return int(number) if number.isdecimal() else 0

@@ -14,7 +14,7 @@ import psutil
 
 from tracegraph.store import generation, install, java, processes
 from tracegraph.store.config import HOST, USERNAME, Ports, configuration
-from tracegraph.store.connection import ConnectionSettings, answers
+from tracegraph.store.connection import ConnectionSettings, answers, why_closed
 from tracegraph.store.errors import StoreError
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
@@ -204,8 +204,14 @@ def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) ->
 def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progress) -> None:
     limit = time.monotonic() + _START_LIMIT_S
     settings = settings_of(workspace, state)
-    while not (_listens(state.bolt) and answers(settings)):
+    while not ((listens := _listens(state.bolt)) and answers(settings)):
         progress("starting Neo4j", 0, 0)
+        if listens and (words := why_closed(settings)):
+            raise StoreError(
+                f"Neo4j cannot open its database: {words}",
+                f"see {workspace.neo4j_home / 'logs' / 'debug.log'}, "
+                f"or remove {workspace.neo4j_home} and ingest again",
+            )
         if running(workspace) is None:
             raise StoreError(
                 f"Neo4j ended while starting: {java.cause_in(_log(workspace.neo4j_home))}",

@@ -53,6 +53,19 @@ def count(workspace: Workspace) -> int:
         return int(database.read("MATCH (n:Survivor) RETURN count(n) AS n")["n"].iloc[0])
 
 
+def transaction_log(workspace: Workspace) -> Path:
+    folder = workspace.neo4j_home / "data" / "transactions" / "neo4j"
+    return max(folder.glob("neostore.transaction.db.*"))
+
+
+def tear(log: Path, start: int) -> None:
+    """Spoil the middle of what follows `start`, as a full disk does."""
+    whole = log.read_bytes()
+    third = (len(whole) - start) // 3
+    assert third > 50
+    log.write_bytes(whole[: start + third] + b"\xff" * third + whole[start + 2 * third :])
+
+
 def test_two_commands_share_one_server_and_the_last_stops_it(own: Workspace) -> None:
     def use(seconds: float) -> int:
         with open_database(own, MANAGED) as database:
@@ -81,11 +94,15 @@ def test_it_comes_back_after_every_kind_of_kill(own: Workspace) -> None:
     # The command dies without a word: its server stays, is found, serves and is stopped by the next one.
     command.kill()
     command.wait()
-    with open_database(own, MANAGED):
+    with open_database(own, MANAGED) as database:
         assert server_pid(own) == pid
-        # The server dies: the next command starts another, and what was committed is there.
+        # The server dies on a full disk: the next command starts another, and what was committed is there.
+        log = transaction_log(own)
+        whole = log.stat().st_size
+        database.write("CREATE (:Torn {text: $text})", {"text": "x" * 1000})
         psutil.Process(pid).kill()
         psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
+    tear(log, whole)
     assert find_server(own) is None
     assert count(own) == 1
     # A server that no state file knows is ended, since it holds the files.
@@ -146,4 +163,11 @@ def test_a_terminated_command_leaves_no_server(own: Workspace) -> None:
             time.sleep(0.1)
         process.terminate()
         assert process.wait(60) == 130
+    assert find_server(own) is None
+
+
+def test_a_database_that_cannot_be_opened_is_named_at_once(own: Workspace) -> None:
+    (own.neo4j_home / "data" / "databases" / "neo4j" / "neostore").write_text("broken")
+    with pytest.raises(StoreError, match=r"cannot open its database: .*Unable to start.*debug\.log"):
+        start_server(own)
     assert find_server(own) is None
