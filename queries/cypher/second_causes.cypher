@@ -64,9 +64,10 @@ CALL (names) {
   MATCH (s:Segment {run: $run, chain: exit.chain})
   // The cause of what begins before the window is not in it.
   WHERE s.start_ns > $start_ns AND s.start_ns < exit.exit_ns
-    AND s.margin_ns IS NOT NULL AND s.kind = 'work' AND s.end_ns > s.start_ns AND s.name IN names
-  WITH s.name AS name, s.category AS category, count(*) AS count,
-    min([s.margin_ns, s.start_ns, s.lane, s.end_ns, elementId(s)]) AS closest
+  WITH s, s.margin_ns AS margin_ns WHERE margin_ns IS NOT NULL
+  WITH s, margin_ns, s.name AS name WHERE name IN names AND s.kind = 'work' AND s.end_ns > s.start_ns
+  WITH name, s.category AS category, count(*) AS count,
+    min([margin_ns, s.start_ns, s.lane, s.end_ns, elementId(s)]) AS closest
   RETURN collect({name: name, category: category, count: count, closest: closest}) AS starts
 }
 UNWIND listed AS row

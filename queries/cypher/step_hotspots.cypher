@@ -42,15 +42,16 @@ WITH c, c.lane IN streams AS on_gpu, t.rank AS rank, t.number AS number, exit.ex
   t.start_ns AS start_ns, t.window_end_ns AS end_ns,
   CASE WHEN c.start_ns > t.start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
     MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= t.start_ns
-    RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
+    WITH open ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC, open.end_ns DESC LIMIT 1
+    RETURN CASE WHEN open.end_ns > t.start_ns THEN open.start_ns END
   }), t.start_ns) END AS from_ns
 // Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
 CALL (c, on_gpu, exit_ns, start_ns, end_ns, from_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns AND s.end_ns > start_ns
-  RETURN s.name AS name, CASE WHEN s.category <> 'gap' AND s.kind = 'work' THEN s.category ELSE 'gap' END AS category,
-    sum(CASE WHEN s.end_ns > end_ns THEN end_ns ELSE s.end_ns END
-      - CASE WHEN s.start_ns < start_ns THEN start_ns ELSE s.start_ns END) AS duration_ns, 0 AS inferred_ns
+  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns
+  // None ends after the exit: what is left at its end is complete there, and waits are left at their start.
+  RETURN s.name AS name, s.category AS category, 0 AS inferred_ns,
+    sum(s.end_ns - CASE WHEN s.start_ns < start_ns THEN start_ns ELSE s.start_ns END) AS duration_ns
 UNION ALL
   MATCH (s:Segment {run: $run, chain: c.chain})
   // On a thread only the first of a chain has a lag or another cause than the order of the program.
@@ -73,8 +74,7 @@ UNION ALL
     END AS lag_ns
   UNWIND [
     {name: lag, category: 'gap', start_ns: lag_ns, end_ns: s.start_ns, is_new: 1},
-    {name: s.name, category: CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END, start_ns: s.start_ns,
-     end_ns: s.end_ns, is_new: 0}
+    {name: s.name, category: s.category, start_ns: s.start_ns, end_ns: s.end_ns, is_new: 0}
   ] AS stretch
   WITH stretch, inferred AND stretch.start_ns > start_ns AS inferred,
     CASE WHEN stretch.end_ns > end_ns THEN end_ns ELSE stretch.end_ns END
