@@ -77,6 +77,15 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     }
 
 
+def _time_on_path(model: Model) -> Ints:
+    """Time of each event on the critical path of the run."""
+    segments = model.segments
+    chosen = model.on_path & (segments.kind == WORK)
+    spent = np.zeros(len(model.events), dtype=np.int64)
+    np.add.at(spent, segments.event[chosen], (segments.end - segments.start)[chosen])
+    return spent
+
+
 def event_nodes(
     trace: TraceFile, model: Model, ids: Ints, segments: SegmentNodes, common: Columns
 ) -> pa.Table:
@@ -95,6 +104,7 @@ def event_nodes(
         pa.array([*named, *(f"{label};Segment" for label in named)]),
     )
     position = pa.array(own, mask=own < 0)
+    path_ns = _time_on_path(model)
     columns = {
         **common,
         "id": ids,
@@ -103,6 +113,7 @@ def event_nodes(
         "source_index": events.source_index,
         "name": table["name"].combine_chunks(),
         "category": category,
+        "path_ns": pa.array(path_ns, mask=path_ns == 0),
         "start_ns": events.start,
         "end_ns": events.end,
         "duration_ns": events.end - events.start,

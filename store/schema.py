@@ -149,6 +149,7 @@ EVENT = NodeLabel(
         _SOURCE_INDEX,
         _NAME,
         _CATEGORY,
+        _time("path_ns", "time on the critical path of the whole run; absent off it"),
         _START,
         _END,
         _time("duration_ns", "duration as the file states it"),
@@ -259,7 +260,7 @@ INDEXES = (
     Index("Run", ("name",), unique=True),
     Index("Event", ("run", "source_index")),
     Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
-    Index("Segment", ("run", "chain")),
+    Index("Segment", ("run", "chain", "start_ns")),
     Index("Chain", ("run", "chain")),
     Index("Trace", ("run",)),
     Index("Lane", ("run",)),

@@ -16,15 +16,18 @@
 // Chains are pruned first; `chain >= 0` lets the index on (run, chain) find those of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
-MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
-WHERE s.start_ns < s.end_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
-WITH s.lane AS lane, s.name AS name, s.category AS category,
-  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
-  CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
-// Long stretches keep their own start as key, short ones share their pixel's.
-WITH lane, category, end_ns - start_ns >= $pixel_ns AS wide,
-  CASE WHEN end_ns - start_ns >= $pixel_ns THEN start_ns ELSE (start_ns - $start_ns) / $pixel_ns END AS key,
-  min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(name) AS first, max(name) AS last,
-  count(*) AS count
-RETURN lane, start_ns, end_ns, CASE WHEN first = last THEN first END AS name, category, count
+MATCH (s:Segment {run: $run, chain: c.chain})
+// The kind is stored far from the category, which tells nearly all gaps.
+WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND (s.category <> 'gap' OR s.kind = 'work')
+WITH c.lane AS lane, s.name AS name, s.category AS category, s.end_ns AS end_ns,
+  CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns
+WHERE start_ns <> end_ns
+// Long stretches keep their own start as key, below 0 to tell it from that of a pixel, which short ones share.
+WITH lane, category, CASE
+    WHEN end_ns - start_ns < $pixel_ns OR $end_ns - start_ns < $pixel_ns THEN (start_ns - $start_ns) / $pixel_ns
+    ELSE $start_ns - start_ns - 1
+  END AS key,
+  min(start_ns) AS start_ns, max(end_ns) AS end_ns, min(name) AS first, max(name) AS last, count(*) AS count
+RETURN lane, start_ns, CASE WHEN end_ns > $end_ns THEN $end_ns ELSE end_ns END AS end_ns,
+  CASE WHEN first = last THEN first END AS name, category, count
 ORDER BY lane, start_ns, end_ns, category

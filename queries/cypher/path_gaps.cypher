@@ -22,9 +22,20 @@ WITH DISTINCT link
 MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
-MATCH (s:Segment {run: $run, chain: exit.chain})
-// A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-WHERE s.start_ns < exit.exit_ns + CASE s.end_ns WHEN s.start_ns THEN 1 ELSE 0 END AND s.end_ns > $start_ns
+MATCH (c:Chain {run: $run, chain: exit.chain})
+// The segments of a chain follow each other: of those that begin by the window's start only the last is in it.
+WITH c, exit.exit_ns AS exit_ns, CASE WHEN c.start_ns > $start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
+    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= $start_ns
+    RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
+  }), $start_ns) END AS from_ns
+MATCH (l:Lane {run: $run, lane: c.lane})
+WITH c, exit_ns, from_ns, l.kind = 'stream' AS on_gpu
+MATCH (s:Segment {run: $run, chain: c.chain})
+// On a thread only the first of a chain starts after a lag. What is no event has no place in the file.
+WHERE s.start_ns >= from_ns AND s.start_ns <= exit_ns
+  AND (on_gpu OR s.start_ns = c.start_ns OR s.source_index IS NULL)
+  // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
+  AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
 // Two gaps may belong to a segment: itself, when no event runs, and the lag between its cause and its start.
 // A wait before it in its own chain is a segment of the path already, so only what follows that one counts.

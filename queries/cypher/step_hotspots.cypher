@@ -9,22 +9,27 @@
 // @column inferred_ns INTEGER how much of it starts by an inferred dependency, ns
 // Order: rank, number, duration, longest first, then the names.
 // Empty when: the trace has no ProfilerStep.
-// Cost: walks all steps at once and reads each segment on their paths once.
+// Cost: walks all steps at once and reads a segment once for each step whose path it is on.
 
 // The sinks: as in step_window, the work that ends at the end of a step's window.
 MATCH (l:Lane {run: $run})
 WITH collect(CASE WHEN l.matters THEN l.lane END) AS lanes,
   collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams
 MATCH (t:Step {run: $run})
-WITH lanes, streams, collect(t) AS steps, collect(t.window_end_ns) AS ends
-// `chain >= 0` lets the index on (run, chain) find the segments of the run.
-MATCH (s:Segment {run: $run})
-WHERE s.chain >= 0 AND s.end_ns IN ends AND s.start_ns < s.end_ns AND s.lane IN lanes
-UNWIND [t IN steps WHERE t.window_end_ns = s.end_ns AND t.rank = s.rank] AS t
-WITH streams, t, s ORDER BY CASE s.kind WHEN 'work' THEN 0 WHEN 'wait' THEN 1 ELSE 2 END, s.lane, s.chain
+WITH lanes, streams, collect({step: t, rank: t.rank, end_ns: t.window_end_ns}) AS steps
+// `chain >= 0` lets the index on (run, chain) find the chains of the run.
+MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
+UNWIND [t IN steps WHERE t.end_ns > c.start_ns AND t.end_ns <= c.end_ns AND t.rank = c.rank] AS end
+CALL (c, end) {  // the segments of a chain follow each other: the last that begins before may end there
+  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns < end.end_ns
+  RETURN s ORDER BY s.run DESC, s.chain DESC, s.start_ns DESC, s.end_ns DESC LIMIT 1
+}
+WITH streams, end, s WHERE s.end_ns = end.end_ns
+WITH streams, end.step AS t, s
+ORDER BY CASE s.kind WHEN 'work' THEN 0 WHEN 'wait' THEN 1 ELSE 2 END, s.lane, s.chain
 WITH streams, t, head(collect(s.chain)) AS chain
 
-// The walk, as in critical_path, for every step; then the parts that the steps take of a chain together.
+// The walk, as in critical_path, for every step.
 MATCH (sink:Chain {run: $run, chain: chain})
 MATCH (sink)((effect WHERE effect.start_ns > t.start_ns)<-[:LEADS_TO]-()){0,}(link)
 WITH DISTINCT streams, t, chain, link
@@ -32,51 +37,53 @@ OPTIONAL MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > t.star
 WITH streams, t, chain,
   collect(CASE WHEN hop IS NOT NULL THEN {chain: cause.chain, exit_ns: hop.at_ns} END) AS exits
 UNWIND exits + [{chain: chain, exit_ns: t.window_end_ns}] AS exit
-WITH streams, t, exit ORDER BY t.start_ns, t.number
-WHERE exit.exit_ns > t.start_ns
-WITH streams, exit.chain AS chain, collect({rank: t.rank, number: t.number, start_ns: t.start_ns,
-  exit_ns: exit.exit_ns, end_ns: t.window_end_ns}) AS parts
-WITH streams, chain, parts, [part IN parts | part.start_ns] AS starts,
-  // for each part, the first that is still open when it starts
-  [i IN range(0, size(parts) - 1) | head([j IN range(0, i) WHERE parts[j].exit_ns > parts[i].start_ns])]
-    AS firsts,
-  // powers of two for a binary search: a chain may hold all steps of a long run
-  [bit IN range(0, 20) WHERE 2 ^ (20 - bit) <= size(parts) | toInteger(2 ^ (20 - bit))] AS jumps
-MATCH (c:Chain {run: $run, chain: chain})
-WITH chain, parts, starts, firsts, jumps, c.start_ns AS first_ns, c.lane IN streams AS on_gpu
-MATCH (s:Segment {run: $run, chain: chain})
-WITH parts, starts, firsts, on_gpu, on_gpu OR s.start_ns = first_ns AS may_lag, s,
-  reduce(n = 0, jump IN jumps | CASE WHEN starts[n + jump - 1] <= s.start_ns THEN n + jump ELSE n END) AS begun
-UNWIND parts[CASE begun WHEN 0 THEN 0 ELSE firsts[begun - 1] END
-  ..CASE WHEN starts[begun] < s.end_ns THEN size(parts) ELSE begun END] AS part
-// A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-WITH part, s, on_gpu, may_lag
-WHERE s.start_ns < part.exit_ns + CASE s.end_ns WHEN s.start_ns THEN 1 ELSE 0 END AND s.end_ns > part.start_ns
+MATCH (c:Chain {run: $run, chain: exit.chain})
+WITH c, c.lane IN streams AS on_gpu, t.rank AS rank, t.number AS number, exit.exit_ns AS exit_ns,
+  t.start_ns AS start_ns, t.window_end_ns AS end_ns,
+  CASE WHEN c.start_ns > t.start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
+    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= t.start_ns
+    WITH open ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC, open.end_ns DESC LIMIT 1
+    RETURN CASE WHEN open.end_ns > t.start_ns THEN open.start_ns END
+  }), t.start_ns) END AS from_ns
 // Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
-// On a thread only the first of a chain has a lag or another cause than the order of the program.
-WITH part, s, on_gpu, CASE WHEN may_lag THEN coalesce([
-  (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(before:Segment) WHERE d.binding |
-  {inferred: d.evidence = 'inferred',
-   start_ns: CASE WHEN before.chain = s.chain THEN before.end_ns ELSE s.start_ns - d.gap_ns END,
-   name: coalesce(d.gap_name, CASE
-    WHEN d:INVOCATION THEN 'launch latency'
-    WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
-    WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
-    WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
-    WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
-    WHEN d:CROSS_THREAD THEN 'waiting for another thread'
-    ELSE 'unknown'
-   END)}][0], {start_ns: part.start_ns, name: 'unknown'}) END AS lag
-UNWIND CASE WHEN lag.start_ns < s.start_ns THEN [lag, null] ELSE [null] END AS gap
-WITH part.rank AS rank, part.number AS number, part.start_ns AS from_ns, part.end_ns AS to_ns, on_gpu,
-  lag.inferred AS inferred, coalesce(gap.name, s.name) AS name,
-  CASE WHEN gap IS NULL AND s.kind = 'work' THEN s.category ELSE 'gap' END AS category,
-  coalesce(gap.start_ns, s.start_ns) AS start_ns,
-  CASE WHEN gap IS NULL THEN s.end_ns ELSE s.start_ns END AS end_ns
-WITH rank, number, name, category, on_gpu, inferred AND start_ns > from_ns AS inferred,
-  CASE WHEN end_ns > to_ns THEN to_ns ELSE end_ns END
-    - CASE WHEN start_ns < from_ns THEN from_ns ELSE start_ns END AS length_ns
-WHERE length_ns > 0
-RETURN rank, number, name, category, on_gpu, sum(length_ns) AS duration_ns,
-  sum(CASE WHEN inferred THEN length_ns ELSE 0 END) AS inferred_ns
+CALL (c, on_gpu, exit_ns, start_ns, end_ns, from_ns) {
+  MATCH (s:Segment {run: $run, chain: c.chain})
+  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns
+  // None ends after the exit: what is left at its end is complete there, and waits are left at their start.
+  RETURN s.name AS name, s.category AS category, 0 AS inferred_ns,
+    sum(s.end_ns - CASE WHEN s.start_ns < start_ns THEN start_ns ELSE s.start_ns END) AS duration_ns
+UNION ALL
+  MATCH (s:Segment {run: $run, chain: c.chain})
+  // On a thread only the first of a chain has a lag or another cause than the order of the program.
+  WHERE s.start_ns > start_ns AND s.start_ns <= CASE WHEN on_gpu THEN exit_ns ELSE c.start_ns END
+    // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
+    AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
+  OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
+  WITH s, d.evidence = 'inferred' AS inferred, coalesce(d.gap_name, CASE
+      WHEN d:INVOCATION THEN 'launch latency'
+      WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+      WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
+      WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
+      WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
+      WHEN d:CROSS_THREAD THEN 'waiting for another thread'
+      ELSE 'unknown'
+    END) AS lag, CASE
+      WHEN d IS NULL THEN start_ns
+      WHEN before.chain = s.chain THEN before.end_ns
+      ELSE s.start_ns - d.gap_ns
+    END AS lag_ns
+  UNWIND [
+    {name: lag, category: 'gap', start_ns: lag_ns, end_ns: s.start_ns, is_new: 1},
+    {name: s.name, category: s.category, start_ns: s.start_ns, end_ns: s.end_ns, is_new: 0}
+  ] AS stretch
+  WITH stretch, inferred AND stretch.start_ns > start_ns AS inferred,
+    CASE WHEN stretch.end_ns > end_ns THEN end_ns ELSE stretch.end_ns END
+      - CASE WHEN stretch.start_ns < start_ns THEN start_ns ELSE stretch.start_ns END AS length_ns
+  WHERE length_ns > 0
+  RETURN stretch.name AS name, stretch.category AS category, sum(length_ns * stretch.is_new) AS duration_ns,
+    sum(CASE WHEN inferred THEN length_ns ELSE 0 END) AS inferred_ns
+}
+WITH rank, number, name, category, on_gpu, sum(duration_ns) AS duration_ns, sum(inferred_ns) AS inferred_ns
+WHERE duration_ns > 0
+RETURN rank, number, name, category, on_gpu, duration_ns, inferred_ns
 ORDER BY rank, number, duration_ns DESC, name, category, on_gpu
