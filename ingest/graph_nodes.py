@@ -68,7 +68,6 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     """Properties that only segments have, one entry a segment."""
     segments = model.segments
     return {
-        "work_ns": pa.array(segments.work),
         "kind": text_column(segments.kind, KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),

@@ -7,7 +7,7 @@ the clock of the file's `ts`, all shares are 0..1.
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
 
@@ -175,8 +175,7 @@ SEGMENT = NodeLabel(
         LANE,
         _START,
         _END,
-        _time("work_ns", "own work; 0 while waiting"),
-        _text("kind", "`work`, `wait` or `gap`"),
+        _text("kind", "`work`, `wait` (no own work, whatever its length) or `gap`"),
         _time("slack_ns", "by how much it may end later without lengthening the window"),
         _time("margin_ns", "how much later its binding cause comes than the second-best one"),
         _number("chain", "id of its chain, unique within the run"),

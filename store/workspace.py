@@ -166,10 +166,13 @@ def open_workspace(path: Path | None) -> Workspace:
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{marker} is damaged", "choose another folder with --workspace") from error
     if version != SCHEMA_VERSION:
-        age = "newer" if version > SCHEMA_VERSION else "older"
+        newer = version > SCHEMA_VERSION
         raise StoreError(
-            f"the workspace {root} has schema version {version}, {age} than version {SCHEMA_VERSION} here",
-            "update tracegraph, or choose another folder with --workspace",
+            f"the workspace {root} has schema version {version}, "
+            f"{'newer' if newer else 'older'} than version {SCHEMA_VERSION} here",
+            "update tracegraph, or choose another folder with --workspace"
+            if newer
+            else "choose another folder with --workspace and ingest the traces again",
         )
     return Workspace(root)
 
