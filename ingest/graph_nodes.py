@@ -68,21 +68,13 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     """Properties that only segments have, one entry a segment."""
     segments = model.segments
     return {
+        "work_ns": pa.array(segments.work),
         "kind": text_column(segments.kind, KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
         "on_critical_path": pa.array(model.on_path),
     }
-
-
-def _time_on_path(model: Model) -> Ints:
-    """Time of each event on the critical path of the run."""
-    segments = model.segments
-    chosen = model.on_path & (segments.kind == WORK)
-    spent = np.zeros(len(model.events), dtype=np.int64)
-    np.add.at(spent, segments.event[chosen], (segments.end - segments.start)[chosen])
-    return spent
 
 
 def event_nodes(
@@ -103,7 +95,6 @@ def event_nodes(
         pa.array([*named, *(f"{label};Segment" for label in named)]),
     )
     position = pa.array(own, mask=own < 0)
-    path_ns = _time_on_path(model)
     columns = {
         **common,
         "id": ids,
@@ -112,7 +103,6 @@ def event_nodes(
         "source_index": events.source_index,
         "name": table["name"].combine_chunks(),
         "category": category,
-        "path_ns": pa.array(path_ns, mask=path_ns == 0),
         "start_ns": events.start,
         "end_ns": events.end,
         "duration_ns": events.end - events.start,

@@ -7,7 +7,7 @@ the clock of the file's `ts`, all shares are 0..1.
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
 
@@ -143,15 +143,15 @@ EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it.",
     (
-        RUN_KEY,
-        RANK,
-        LANE,
+        # Queries read the first of every row: the store finds a property by going through those before it.
         _SOURCE_INDEX,
         _NAME,
         _CATEGORY,
-        _time("path_ns", "time on the critical path of the whole run; absent off it"),
         _START,
         _END,
+        RUN_KEY,
+        RANK,
+        LANE,
         _time("duration_ns", "duration as the file states it"),
         _time("self_ns", "time in which no child event is open"),
         _number("step", "number of the ProfilerStep it runs in; GPU work: in which it was launched"),
@@ -170,19 +170,20 @@ SEGMENT = NodeLabel(
     "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "
     "carries this label itself.",
     (
+        _SOURCE_INDEX,
+        _NAME,
+        _CATEGORY,
+        _START,
+        _END,
         RUN_KEY,
         RANK,
         LANE,
-        _START,
-        _END,
-        _text("kind", "`work`, `wait` (no own work, whatever its length) or `gap`"),
+        _time("work_ns", "own work; 0 while waiting"),
+        _text("kind", "`work`, `wait` or `gap`"),
         _time("slack_ns", "by how much it may end later without lengthening the window"),
         _time("margin_ns", "how much later its binding cause comes than the second-best one"),
         _number("chain", "id of its chain, unique within the run"),
         Property("on_critical_path", "BOOLEAN", "whether it is on the path of the whole window"),
-        _NAME,
-        _CATEGORY,
-        _SOURCE_INDEX,
     ),
 )
 CHAIN = NodeLabel(
@@ -234,7 +235,7 @@ DEPENDENCIES = {
 
 RELATIONSHIPS = (
     *(
-        RelationshipType(name, "Segment", "Segment", text, (*_EDGE, _GAP_NAME, _BINDING))
+        RelationshipType(name, "Segment", "Segment", text, (_BINDING, *_EDGE, _GAP_NAME))
         for name, text in DEPENDENCIES.items()
     ),
     RelationshipType("LAUNCHED", "Event", "Event", "The call launched this GPU activity."),
@@ -259,7 +260,7 @@ INDEXES = (
     Index("Run", ("name",), unique=True),
     Index("Event", ("run", "source_index")),
     Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
-    Index("Segment", ("run", "chain", "start_ns")),
+    Index("Segment", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
     Index("Trace", ("run",)),
     Index("Lane", ("run",)),

@@ -29,16 +29,9 @@ WITH DISTINCT link
 MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
-MATCH (c:Chain {run: $run, chain: exit.chain})
-// The segments of a chain follow each other: of those that begin by the window's start only the last is in it.
-WITH c, exit.exit_ns AS exit_ns, CASE WHEN c.start_ns > $start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
-    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= $start_ns
-    RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
-  }), $start_ns) END AS from_ns
-MATCH (s:Segment {run: $run, chain: c.chain})
+MATCH (s:Segment {run: $run, chain: exit.chain})
 // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-WHERE s.start_ns >= from_ns AND s.start_ns <= exit_ns AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
-  AND s.end_ns > $start_ns
+WHERE s.start_ns < exit.exit_ns + CASE s.end_ns WHEN s.start_ns THEN 1 ELSE 0 END AND s.end_ns > $start_ns
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(:Segment)
 RETURN s.rank AS rank, s.lane AS lane, s.name AS name,
   CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END AS category,

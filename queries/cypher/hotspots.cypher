@@ -12,43 +12,26 @@
 // @column count INTEGER distinct events on the path
 // Order: duration, longest first, then name and category.
 // Empty when: the path holds gaps only.
-// Cost: reads all events for the path of the whole run, else the segments on the path once.
+// Cost: reads the segments on the path once.
 
-// The time on the path of the whole run is stored with its events; another path is walked.
-WITH EXISTS { MATCH (:Run {name: $run, window_start_ns: $start_ns, window_end_ns: $end_ns}) }
-  AND coalesce(head(COLLECT {
-    MATCH (sink:Segment {run: $run, chain: $chain}) WHERE sink.start_ns < $end_ns
-    RETURN sink.end_ns = $end_ns AND sink.on_critical_path
-    ORDER BY sink.run DESC, sink.chain DESC, sink.start_ns DESC, sink.end_ns DESC LIMIT 1
-  }), false) AS is_stored
-CALL (is_stored) {
-  MATCH (e:Event {run: $run}) WHERE is_stored AND e.path_ns > 0
-  RETURN e.name AS name, e.category AS category, sum(e.path_ns) AS duration_ns, count(*) AS count
-UNION ALL
-  // The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
-  // up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
-  MATCH (sink:Chain {run: $run, chain: $chain})
-  MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
-  WITH DISTINCT link
-  MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
-  WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
-  UNWIND exits AS exit
-  MATCH (c:Chain {run: $run, chain: exit.chain})
-  // The segments of a chain follow each other: of those that begin by the window's start only the last is in it.
-  WITH c, exit.exit_ns AS exit_ns, CASE WHEN c.start_ns > $start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
-      MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= $start_ns
-      RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
-    }), $start_ns) END AS from_ns
-  WHERE NOT is_stored
-  MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns AND s.end_ns > $start_ns
-    AND s.kind = 'work' AND s.end_ns > s.start_ns
-  WITH s.rank AS rank, s.name AS name, s.category AS category, s.source_index AS event,
-    CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END
-      - CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS length_ns
-  WITH rank, name, category, sum(length_ns) AS duration_ns, count(DISTINCT event) AS count
-  RETURN name, category, sum(duration_ns) AS duration_ns, sum(count) AS count
-}
+// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
+// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
+MATCH (sink:Chain {run: $run, chain: $chain})
+MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
+WITH DISTINCT link
+MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
+WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
+UNWIND exits AS exit
+MATCH (c:Chain {run: $run, chain: exit.chain})
+WITH exit, c.rank AS rank
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
+  // Work that takes time: what is no event has no place in the file.
+  AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
+// None ends after the window: work is left at the end of a segment.
+WITH rank, s.name AS name, s.category AS category, count(DISTINCT s.source_index) AS count,
+  sum(s.end_ns - CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END) AS duration_ns
+WITH name, category, sum(duration_ns) AS duration_ns, sum(count) AS count
 WITH name, category, duration_ns, count ORDER BY duration_ns DESC, name, category LIMIT $limit
 WITH collect({name: name, category: category, duration_ns: duration_ns, count: count}) AS listed
 WITH listed, reduce(total = 0, row IN listed | total + row.duration_ns) AS total

@@ -27,14 +27,8 @@ WITH DISTINCT link
 MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
-MATCH (c:Chain {run: $run, chain: exit.chain})
-// The segments of a chain follow each other: of those that begin by the window's start only the last is in it.
-WITH c, exit.exit_ns AS exit_ns, CASE WHEN c.start_ns > $start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
-    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= $start_ns
-    RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
-  }), $start_ns) END AS from_ns
-MATCH (s:Segment {run: $run, chain: c.chain})
-WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns AND s.end_ns > $start_ns
+MATCH (s:Segment {run: $run, chain: exit.chain})
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   AND s.margin_ns <= $margin_ns
 WITH s ORDER BY s.margin_ns, s.start_ns, s.end_ns LIMIT $limit
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment)

@@ -23,16 +23,11 @@ MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
 WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
 UNWIND exits AS exit
 MATCH (c:Chain {run: $run, chain: exit.chain})
-// The segments of a chain follow each other: of those that begin by the window's start only the last is in it.
-WITH c, exit.exit_ns AS exit_ns, CASE WHEN c.start_ns > $start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
-    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= $start_ns
-    RETURN open.start_ns ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC LIMIT 1
-  }), $start_ns) END AS from_ns
 MATCH (l:Lane {run: $run, lane: c.lane})
-WITH c, exit_ns, from_ns, l.kind = 'stream' AS on_gpu
+WITH c, exit.exit_ns AS exit_ns, l.kind = 'stream' AS on_gpu
 MATCH (s:Segment {run: $run, chain: c.chain})
 // On a thread only the first of a chain starts after a lag. What is no event has no place in the file.
-WHERE s.start_ns >= from_ns AND s.start_ns <= exit_ns
+WHERE s.start_ns <= exit_ns AND s.end_ns > $start_ns
   AND (on_gpu OR s.start_ns = c.start_ns OR s.source_index IS NULL)
   // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
   AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END

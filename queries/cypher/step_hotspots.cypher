@@ -21,7 +21,7 @@ WITH lanes, streams, collect({step: t, rank: t.rank, end_ns: t.window_end_ns}) A
 MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
 UNWIND [t IN steps WHERE t.end_ns > c.start_ns AND t.end_ns <= c.end_ns AND t.rank = c.rank] AS end
 CALL (c, end) {  // the segments of a chain follow each other: the last that begins before may end there
-  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns < end.end_ns
+  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns < end.end_ns AND s.end_ns IS NOT NULL
   RETURN s ORDER BY s.run DESC, s.chain DESC, s.start_ns DESC, s.end_ns DESC LIMIT 1
 }
 WITH streams, end, s WHERE s.end_ns = end.end_ns
@@ -41,14 +41,14 @@ MATCH (c:Chain {run: $run, chain: exit.chain})
 WITH c, c.lane IN streams AS on_gpu, t.rank AS rank, t.number AS number, exit.exit_ns AS exit_ns,
   t.start_ns AS start_ns, t.window_end_ns AS end_ns,
   CASE WHEN c.start_ns > t.start_ns THEN c.start_ns ELSE coalesce(head(COLLECT {
-    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= t.start_ns
+    MATCH (open:Segment {run: $run, chain: c.chain}) WHERE open.start_ns <= t.start_ns AND open.end_ns IS NOT NULL
     WITH open ORDER BY open.run DESC, open.chain DESC, open.start_ns DESC, open.end_ns DESC LIMIT 1
     RETURN CASE WHEN open.end_ns > t.start_ns THEN open.start_ns END
   }), t.start_ns) END AS from_ns
 // Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
 CALL (c, on_gpu, exit_ns, start_ns, end_ns, from_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns
+  WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns AND s.end_ns > start_ns
   // None ends after the exit: what is left at its end is complete there, and waits are left at their start.
   RETURN s.name AS name, s.category AS category, 0 AS inferred_ns,
     sum(s.end_ns - CASE WHEN s.start_ns < start_ns THEN start_ns ELSE s.start_ns END) AS duration_ns
@@ -56,6 +56,7 @@ UNION ALL
   MATCH (s:Segment {run: $run, chain: c.chain})
   // On a thread only the first of a chain has a lag or another cause than the order of the program.
   WHERE s.start_ns > start_ns AND s.start_ns <= CASE WHEN on_gpu THEN exit_ns ELSE c.start_ns END
+    AND s.end_ns IS NOT NULL
     // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
     AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
   OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)

@@ -30,9 +30,8 @@ REAL = (
 )
 SEGMENTS = """
 MATCH (s:Segment {run: $run}) WHERE s.chain >= 0
-RETURN id(s) AS id, s.lane AS lane, s.start_ns AS start_ns, s.end_ns AS end_ns, s.kind AS kind,
-  CASE s.kind WHEN 'wait' THEN 0 ELSE s.end_ns - s.start_ns END AS work_ns, s.chain AS chain
-ORDER BY lane, start_ns, end_ns, chain, s.source_index
+RETURN id(s) AS id, s.lane AS lane, s.start_ns AS start_ns, s.end_ns AS end_ns, s.work_ns AS work_ns,
+  s.kind AS kind, s.chain AS chain ORDER BY lane, start_ns, end_ns, chain, s.source_index
 """
 EDGES = """
 MATCH (a:Segment {run: $run})-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]->(b) WHERE a.chain >= 0
