@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -66,7 +66,7 @@ def collect_findings(
     def answer(stage: str, query: str) -> pd.DataFrame:
         return stages.run(stage, lambda: answers.of(query, asked[query]))
 
-    rows = answer("walking the critical path", "critical_path")
+    rows = stages.run("walking the critical path", lambda: answers.path(asked["critical_path"]))
     hotspots = stages.run("ranking hotspots", lambda: largest_events(rows, top))
     gaps = stages.run("ranking gaps", lambda: largest_gaps(rows))
     drawn = answer("reading the lanes", "lane_timeline")
@@ -80,7 +80,7 @@ def collect_findings(
         start_ns=start_ns,
         end_ns=end_ns,
         step=step,
-        path=rows.fillna({"mechanism": "", "evidence": ""}),
+        path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
         hotspots=hotspots,
         gaps=gaps,
         lanes=inventory.lanes(database, run),
@@ -95,6 +95,12 @@ def collect_findings(
         second_causes=answers.of("second_causes", asked["second_causes"]),
         topics=_topics(answers.of("events_about", asked["events_about"])),
     )
+
+
+def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return categories with an empty text where there is none."""
+    missing = {""} - set(texts.cat.categories)
+    return texts.cat.add_categories(sorted(missing)).fillna("")
 
 
 def _compare_steps(database: Database, run: str, hotspots: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -61,8 +61,8 @@ class RunDetails:
 class Findings:
     """Everything a report shows about one window of one run; times are integer ns, shares 0..1.
 
-    `path`: PATH_COLUMNS, lane_name and margin_ns (how much later the cause comes than the second-best, null
-    without one), one row a stretch, in time order; `source_index` is null for a gap row.
+    `path`: PATH_COLUMNS, texts as categories, lane_name and margin_ns (how much later the cause comes than
+    the second-best, null without one), one row a stretch, in time order; a gap row has no `source_index`.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
@@ -153,8 +153,10 @@ class Findings:
     @property
     def near_ties(self) -> int:
         """Hand-overs of the path that are near-ties; the lag before a row belongs to its hand-over."""
-        same = self.path[["lane", "mechanism", "margin_ns"]]
-        of_one = (same == same.shift()).fillna(False).all(axis=1) & self.is_gap.shift(fill_value=False)
+        of_one = self.is_gap.shift(fill_value=False)
+        for name in ("lane", "mechanism", "margin_ns"):
+            same = self.path[name].eq(self.path[name].shift())
+            of_one &= same.fillna(False).astype(bool)
         return int((self.is_near_tie & ~of_one).sum())
 
     @property
@@ -199,9 +201,9 @@ class Findings:
 
     def _grouped(self, column: str, only: "pd.Series[bool] | None" = None) -> dict[str, int]:
         rows = pd.DataFrame({"key": self.path[column], "length": self.durations})
-        sums = (rows if only is None else rows[only]).groupby("key", sort=True)["length"].sum()
-        ordered = sums.sort_values(ascending=False, kind="stable")
-        return {str(key): int(value) for key, value in ordered.items()}
+        sums = (rows if only is None else rows[only]).groupby("key", observed=True)["length"].sum()
+        lengths = {str(key): int(value) for key, value in sums.items()}
+        return dict(sorted(lengths.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def gpu_busy_share(self) -> float | None:

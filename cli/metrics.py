@@ -162,7 +162,7 @@ def top_kernel(findings: Findings) -> Measured | None:
     kernels = findings.path["category"].eq("kernel")
     if not kernels.any():
         return None
-    totals = findings.durations[kernels].groupby(findings.path["name"][kernels]).sum()
+    totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
     name = str(totals.idxmax())
     return _measured(findings, int(totals.max()), f"in {label(name, _NAME_CELLS)}")
 

@@ -21,10 +21,12 @@ def _largest(chosen: pd.DataFrame, counted: pd.DataFrame, rows: pd.DataFrame, mo
     """Return the sums of the chosen rows, with the number of those counted."""
     kind = ["name", "category"]
     lengths = chosen[kind].assign(duration_ns=chosen["end_ns"] - chosen["start_ns"], count=0)
-    sums = lengths.groupby(kind, sort=False).sum()
-    sums["count"] = counted.groupby(kind, sort=False).size()
-    listed = sums.reset_index().sort_values(["duration_ns", *kind], ascending=[False, True, True])
-    listed = listed.head(most).reset_index(drop=True)
+    sums = lengths.groupby(kind, sort=False, observed=True).sum()
+    sums["count"] = counted.groupby(kind, sort=False, observed=True).size()
+    # Categories would be sorted by their codes.
+    named = sums.reset_index().astype(dict.fromkeys(kind, object))
+    ordered = named.sort_values(["duration_ns", *kind], ascending=[False, True, True])
+    listed = ordered.head(most).reset_index(drop=True)
     window_ns = int(rows["end_ns"].iloc[-1] - rows["start_ns"].iloc[0]) if len(rows) else 1
     shares = {"proportion": max(1, int(listed["duration_ns"].sum())), "prop_in_total": max(1, window_ns)}
     for name, whole in shares.items():

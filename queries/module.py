@@ -112,13 +112,15 @@ class CypherModule:
 
 
 def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """The columns of a result in their order and types, see `CypherModule.run`."""
+    """The columns of a result in their order and types, see `CypherModule.run`; texts may stay categories."""
     return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in columns})
 
 
 def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
     if column.type == "LIST":
         return values.astype(object)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values
     if column.type == "STRING":
         texts = values.astype(object)
         return texts.where(texts.notna(), None)

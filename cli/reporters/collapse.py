@@ -97,10 +97,12 @@ def _choose(lengths: npt.NDArray[np.int64], most: int) -> Mask:
 
 def _parts(stretches: pd.DataFrame) -> dict[int, tuple[Part, ...]]:
     """Return the largest parts of each piece."""
-    groups = stretches.groupby(["piece", "name", "category"], as_index=False, sort=True)[
-        ["rows", "duration_ns"]
-    ].sum()
-    largest = groups.sort_values(["piece", "duration_ns"], ascending=[True, False], kind="stable")
+    kind = ["piece", "name", "category"]
+    groups = stretches.groupby(kind, observed=True)[["rows", "duration_ns"]].sum().reset_index()
+    # Categories would be sorted by their codes.
+    named = groups.astype({"name": object, "category": object})
+    order = {"piece": True, "duration_ns": False, "name": True, "category": True}
+    largest = named.sort_values(list(order), ascending=list(order.values()))
     parts: dict[int, tuple[Part, ...]] = {}
     for piece, *part in largest.groupby("piece", sort=True).head(_PARTS).itertuples(index=False, name=None):
         parts[piece] = (*parts.get(piece, ()), Part(*part))

@@ -24,9 +24,9 @@ MATCH (s:Segment {run: $run, chain: exit.chain})
 WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-// None ends after the window: work is left at the end of a segment.
 WITH rank, s.category AS category, count(DISTINCT s.source_index) AS count,
-  sum(s.end_ns - CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END) AS duration_ns
+  sum(CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END
+    - CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END) AS duration_ns
 WITH category, sum(duration_ns) AS duration_ns, sum(count) AS count
 WITH collect({category: category, duration_ns: duration_ns, count: count}) AS events
 // The path tiles the window: what no event explains is gap.
