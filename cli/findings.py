@@ -154,9 +154,8 @@ class Findings:
     def near_ties(self) -> int:
         """Hand-overs of the path that are near-ties; the lag before a row belongs to its hand-over."""
         of_one = self.is_gap.shift(fill_value=False)
-        for name in ("lane", "mechanism", "margin_ns"):
-            same = self.path[name].eq(self.path[name].shift())
-            of_one &= same.fillna(False).astype(bool)
+        for values in (self.path["lane"], self.path["mechanism"], self.path["margin_ns"].astype("Int64")):
+            of_one &= values.eq(values.shift()).fillna(False).astype(bool)
         return int((self.is_near_tie & ~of_one).sum())
 
     @property

@@ -64,15 +64,11 @@ def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
     piece_of_run = (kept | _after(kept)).cumsum() - 1
     stretches = stretches.assign(piece=piece_of_run[run_of_stretch], kept=kept[run_of_stretch])
     parts = _parts(stretches[stretches["kept"]])
-    pieces = stretches.groupby("piece", sort=True).agg(
-        kept=("kept", "first"),
-        lane=("lane", "first"),
-        lanes=("lane", "nunique"),
-        dependency=("dependency", "first"),
-        mechanism=("mechanism", "first"),
-        rows=("rows", "sum"),
-        duration_ns=("duration_ns", "sum"),
+    sums = stretches.groupby("piece").agg(
+        lanes=("lane", "nunique"), rows=("rows", "sum"), duration_ns=("duration_ns", "sum")
     )
+    first = stretches.drop_duplicates("piece").set_index("piece")
+    pieces = first[["kept", "lane", "dependency", "mechanism"]].join(sums)
     records = cast("list[dict[str, Any]]", pieces.to_dict("records"))
     return [Piece(**row, parts=parts.get(place, ())) for place, row in enumerate(records)]
 
@@ -111,15 +107,9 @@ def _parts(stretches: pd.DataFrame) -> dict[int, tuple[Part, ...]]:
 
 def _merge(rows: pd.DataFrame, starts: Mask) -> pd.DataFrame:
     """Return each group of rows as one; a group begins where `starts` is true."""
-    return rows.groupby(starts.cumsum(), sort=False).agg(
-        lane=("lane", "first"),
-        name=("name", "first"),
-        category=("category", "first"),
-        dependency=("dependency", "first"),
-        mechanism=("mechanism", "first"),
-        rows=("rows", "sum"),
-        duration_ns=("duration_ns", "sum"),
-    )
+    first = np.flatnonzero(starts)
+    sums = {name: np.add.reduceat(rows[name].to_numpy(), first) for name in ("rows", "duration_ns")}
+    return rows.iloc[first].assign(**sums)
 
 
 def _changes(values: pd.DataFrame) -> Mask:

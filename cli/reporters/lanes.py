@@ -101,23 +101,16 @@ def _merged(timeline: pd.DataFrame, start_ns: int, length_ns: int) -> pd.DataFra
 
 def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFrame:
     """Return the path with neighbours inside one pixel as one row, drawn as the longest of them."""
-    length = path["end_ns"] - path["start_ns"]
+    starts, length = path["start_ns"].to_numpy(), (path["end_ns"] - path["start_ns"]).to_numpy()
     wide = length >= pixel_ns
-    pixel = (path["start_ns"] - start_ns) // pixel_ns
-    group = (wide | wide.shift(fill_value=True) | pixel.ne(pixel.shift())).cumsum()
-    longest = path.assign(group=group, length=length).sort_values(
-        ["group", "length"], ascending=[True, False]
+    pixel = (starts - start_ns) // pixel_ns
+    begins = wide | np.append(True, wide[:-1] | (pixel[1:] != pixel[:-1]))[: len(path)]
+    first = np.flatnonzero(begins)
+    longest = np.lexsort((-length, begins.cumsum()))[first]
+    count = np.diff(np.append(first, len(path)))
+    return path.iloc[longest][["lane", "name", "category", "dependency"]].assign(
+        start_ns=starts[first], end_ns=path["end_ns"].to_numpy()[first + count - 1], count=count
     )
-    rows = longest.groupby("group", sort=True).agg(
-        lane=("lane", "first"),
-        name=("name", "first"),
-        category=("category", "first"),
-        dependency=("dependency", "first"),
-        start_ns=("start_ns", "min"),
-        end_ns=("end_ns", "max"),
-        count=("lane", "size"),
-    )
-    return rows.reset_index(drop=True)
 
 
 def _names(frames: Sequence[pd.DataFrame]) -> list[str]:

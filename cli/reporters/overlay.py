@@ -82,7 +82,8 @@ def _hops(path: pd.DataFrame) -> pd.DataFrame:
     """
     run = path["lane"].ne(path["lane"].shift()).cumsum()
     # Nullable integers: a float would round nanoseconds since 1970.
-    times = path.astype({"start_ns": "Int64", "end_ns": "Int64"})
+    texts = path[["dependency", "mechanism"]].astype(object)
+    times = path[["lane", "start_ns", "end_ns"]].astype("Int64").join(texts)
     first, last = times.groupby(run, sort=False).first(), times.groupby(run, sort=False).last()
     events = times[path["source_index"].notna()]
     entered = events.groupby(run, sort=False).first().reindex(first.index)
