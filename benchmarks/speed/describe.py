@@ -24,11 +24,11 @@ _SLOW_S = 1.0
 
 def describe(results: Sequence[tuple[Trace, Measured]], repeat: int, machine: str) -> str:
     """All tables: the ratios, then the stages and the slow queries of each trace."""
-    medians = f"medians of {repeat}" if repeat > 1 else "one run each"
+    medians = f"medians of {repeat}, 10M events one run" if repeat > 1 else "one run each"
     parts = [f"{machine}; {medians}.", *_ratios(results)]
     for trace, stages in results:
         parts += [f"### {trace.name}", "", _graph_line(stages), "", _stage_table(stages), ""]
-        parts += [_query_table(stages["queries"]), ""]
+        parts += [_query_table(stages["queries"]), ""] if "queries" in stages else []
     return "\n".join(parts).rstrip()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import psutil
 
-from benchmarks.speed.inputs import Trace
+from benchmarks.speed.inputs import SIZES, Trace
 from tracegraph.store import java
 from tracegraph.store.server import running
 from tracegraph.store.workspace import Workspace
@@ -22,7 +22,8 @@ ALONE = ("decode", "read", "model", "what_if", "tables", "import_only")
 """Stages that leave nothing behind."""
 ON_SERVER = ("report", "queries", "bolt")
 """Stages on a stored run whose server is up."""
-_MOST_BOLT_EVENTS = 200_000
+_BRIEF = ("decode", "tables", "import_only", "report")
+_MOST_BOLT_EVENTS, _MOST_EVENTS = 200_000, 2_000_000
 _PAUSE_S = 0.1
 Facts = dict[str, float]
 
@@ -77,9 +78,9 @@ def _keep_looking(watch: Watch, done: threading.Event) -> None:
 
 
 def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
-    """Medians of all stages of one trace, by stage; the workspaces are removed."""
-    found = {}
-    for stage in ALONE:
+    """Medians of the stages of one trace, by stage; the workspaces are removed."""
+    found, stages = {}, _stages(SIZES[trace.size])
+    for stage in (name for name in ALONE if name in stages):
         runs = [run_stage(stage, trace.path, _fresh(place / "alone")) for _ in range(repeat)]
         found[stage] = _medians(runs)
         click.echo(f"{trace.name}: {stage} {found[stage]['cpu_s']:.2f} s of CPU", err=True)
@@ -91,13 +92,20 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
         kept["whole_way"].append(whole | {"disk": disk})
         _tracegraph(workspace, "start")
         try:
-            for stage in ON_SERVER if found["tables"]["events"] < _MOST_BOLT_EVENTS else ON_SERVER[:-1]:
+            for stage in (name for name in ON_SERVER if name in stages):
                 kept[stage].append(run_stage(stage, trace.path, workspace))
         finally:
             _tracegraph(workspace, "stop")
         click.echo(f"{trace.name}: whole way {whole['wall_s']:.1f} s", err=True)
     shutil.rmtree(place / "whole")
     return found | {stage: _medians(runs) for stage, runs in kept.items() if runs}
+
+
+def _stages(events: int) -> tuple[str, ...]:
+    """The stages that are worth their time beside the whole way."""
+    if events > _MOST_EVENTS:
+        return _BRIEF
+    return (*ALONE, *ON_SERVER) if events < _MOST_BOLT_EVENTS else (*ALONE, *ON_SERVER[:-1])
 
 
 def _fresh(place: Path) -> Path:
