@@ -143,7 +143,7 @@ EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it.",
     (
-        # Queries read the first of every row: the store finds a property by going through those before it.
+        # What queries read of every row comes first: the store goes through all properties before one.
         _SOURCE_INDEX,
         _NAME,
         _CATEGORY,
