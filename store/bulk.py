@@ -18,8 +18,8 @@ _PART = re.compile(rf"\((\d)/{_PARTS}\) ")
 _PERCENT = re.compile(r" (\d{1,3})% ")
 
 
-def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) -> None:
-    """Make the workspace's server home anew with `tables` as the whole content of its database.
+def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Progress) -> None:
+    """Make the workspace's server home anew with `runs` as the whole content of its database.
 
     The caller holds `workspace.server_lock` and no server runs. The home gets its name when it is complete,
     so a kill leaves the workspace as it was.
@@ -35,7 +35,7 @@ def build_home(workspace: Workspace, tables: GraphTables, progress: Progress) ->
     try:
         progress("preparing Neo4j", 0, 0)
         server.prepare_home(workspace, home)
-        _import(home, generation.NAMES[0], [tables], progress)
+        _import(home, generation.NAMES[0], runs, progress)
         shutil.rmtree(workspace.neo4j_home, ignore_errors=True)
         home.rename(workspace.neo4j_home)
     except OSError as error:

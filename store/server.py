@@ -22,7 +22,11 @@ from tracegraph.store.workspace import Workspace
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _REPLACED_GRACE_S = 1.0
 _POLL_S = 0.05
-_PORT_TAKEN = "Address already in use"
+_PORT_TAKEN = "already in use"
+
+
+class UnopenableError(StoreError):
+    """The server runs, but what it stored before is damaged."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
     while not ((listens := _listens(state.bolt)) and answers(settings)):
         progress("starting Neo4j", 0, 0)
         if listens and (words := why_closed(settings)):
-            raise StoreError(
+            raise UnopenableError(
                 f"Neo4j cannot open its database: {words}",
                 f"see {workspace.neo4j_home / 'logs' / 'debug.log'}, "
                 f"or remove {workspace.neo4j_home} and ingest again",

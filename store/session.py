@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from tracegraph.store import server
+from tracegraph.store import restore, server
 from tracegraph.store.condition import explained
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import StoreError
@@ -40,7 +40,7 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
             # Taken before the start: whoever wants to stop the server takes the server lock first.
             use.enter_context(lock(workspace.use_lock, shared=True))
             with explained(workspace):
-                state = server.start(workspace, progress)
+                state = restore.start(workspace, progress)
         try:
             with explained(workspace, state):
                 yield server.settings_of(workspace, state)
@@ -64,7 +64,7 @@ def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:
 def start_server(workspace: Workspace, progress: Progress = silent) -> ServerState:
     """Start the managed server, or take the running one, and keep it when commands end."""
     with lock(workspace.server_lock):
-        return server.start(workspace, progress, keep=True)
+        return restore.start(workspace, progress, keep=True)
 
 
 def stop_server(workspace: Workspace) -> bool:

@@ -106,7 +106,7 @@ def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progres
     with lock(workspace.server_lock):
         if workspace.has_database() or server.running(workspace) is not None:
             return False
-        build_home(workspace, as_loading(tables), progress)
+        build_home(workspace, [as_loading(tables)], progress)
     return True
 
 

@@ -157,7 +157,7 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
         return printed[0]
 
     with patch.object(java, "run_admin", timed), _made(trace, workspace) as graph:
-        bulk.build_home(workspace, graph, silent)
+        bulk.build_home(workspace, [graph], silent)
     shutil.rmtree(workspace.root)
     return costs[0]
 

@@ -23,6 +23,7 @@ from tracegraph.store.connection import ConnectionSettings, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.estimate import LOADS
 from tracegraph.store.load import delete_run
+from tracegraph.store.schema import INDEXES
 from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -123,6 +124,19 @@ def test_stale_files_of_dead_commands_do_no_harm(own: Workspace) -> None:
     )
     for path in (own.use_lock, own.server_lock, own.ingest_lock):
         path.write_text("4711")
+    check_runs(own, "first", "second")
+
+
+def test_a_database_that_cannot_be_opened_is_made_anew_from_the_kept_runs(own: Workspace) -> None:
+    stop_server(own)
+    home, broken = own.neo4j_home, own.root / "neo4j.broken"
+    (home / "data" / "databases" / "neo4j" / "neostore").write_text("broken")
+    check_runs(own, "first", "second")
+    with open_database(own, MANAGED) as database:
+        assert len(database.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE'")) >= len(INDEXES)
+    # A kill between the two steps of the exchange: the old home is taken back, and restored again.
+    shutil.rmtree(home)
+    assert (broken / "data" / "databases" / "neo4j" / "neostore").read_text() == "broken"
     check_runs(own, "first", "second")
 
 
