@@ -1,7 +1,8 @@
 """The answers that ingest keeps beside a run are those that its stored graph gives."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries import catalog
 from tracegraph.queries.path import hotspots, path_gaps
 from tracegraph.store.connection import Database
-from tracegraph.store.load import load_run
+from tracegraph.store.load import delete_run, load_run
 from tracegraph.store.progress import silent
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -31,16 +32,20 @@ REAL = [
 ]
 
 
-def stored(database: Database, folder: Path, trace: Path) -> tuple[GraphTables, Workspace]:
+@contextmanager
+def stored(database: Database, folder: Path, trace: Path) -> Iterator[tuple[GraphTables, Workspace]]:
+    """The run in both places; it leaves the database, which all tests share, as it was."""
     tables, manifest = ingest_run([trace], f"answers-{trace.name}", silent)
-    load_run(database, tables)
     workspace = open_workspace(folder)
     workspace.save_run(tables, manifest)
-    return tables, workspace
+    load_run(database, tables)
+    try:
+        yield tables, workspace
+    finally:
+        delete_run(database, tables.run)
 
 
-def check(database: Database, folder: Path, trace: Path) -> None:
-    tables, workspace = stored(database, folder, trace)
+def check(database: Database, tables: GraphTables, workspace: Workspace) -> None:
     kept = Answers(database, tables.run, workspace)
     for query, table in tables.answers.items():
         parameters = json.loads(table.schema.metadata[b"parameters"])
@@ -57,26 +62,28 @@ def check(database: Database, folder: Path, trace: Path) -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_own_traces(database: Database, tmp_path: Path, name: str) -> None:
-    check(database, tmp_path, TRACES / name)
+    with stored(database, tmp_path, TRACES / name) as run:
+        check(database, *run)
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_traces(
     database: Database, tmp_path: Path, shared_trace: Callable[[str], Path], name: str
 ) -> None:
-    check(database, tmp_path, shared_trace(name))
+    with stored(database, tmp_path, shared_trace(name)) as run:
+        check(database, *run)
 
 
 def test_only_the_very_same_question_is_answered_from_the_tables(database: Database, tmp_path: Path) -> None:
-    tables, workspace = stored(database, tmp_path, TRACES / OWN[0])
-    parameters = json.loads(tables.answers["lane_waits"].schema.metadata[b"parameters"])
-    manifest = workspace.manifest(tables.run)
-    assert manifest is not None
+    with stored(database, tmp_path, TRACES / OWN[0]) as (tables, workspace):
+        parameters = json.loads(tables.answers["lane_waits"].schema.metadata[b"parameters"])
+        manifest = workspace.manifest(tables.run)
+        assert manifest is not None
 
-    def kept(created: str, asked: dict[str, object]) -> bool:
-        return workspace.answer(tables.run, created, "lane_waits", asked) is not None
+        def kept(created: str, asked: dict[str, object]) -> bool:
+            return workspace.answer(tables.run, created, "lane_waits", asked) is not None
 
-    assert kept(str(manifest["created"]), parameters)
-    assert not kept(str(manifest["created"]), {**parameters, "limit": 1})
-    assert not kept("earlier", parameters)
-    assert workspace.answer(tables.run, str(manifest["created"]), "hotspots", {}) is None
+        assert kept(str(manifest["created"]), parameters)
+        assert not kept(str(manifest["created"]), {**parameters, "limit": 1})
+        assert not kept("earlier", parameters)
+        assert workspace.answer(tables.run, str(manifest["created"]), "hotspots", {}) is None

@@ -48,15 +48,12 @@ def cypher(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def _store(database: Database) -> tuple[list[object], ...]:
-    """How many nodes and properties there are by labels, the runs whole, all indexes and all labels."""
-    sizes = (
-        "MATCH (n) RETURN labels(n) AS labels, count(*) AS nodes, sum(size(keys(n))) AS properties "
-        "ORDER BY labels"
+    """All nodes with labels and properties, all indexes and all labels."""
+    nodes = (
+        "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties ORDER BY id"
     )
-    runs = "MATCH (r:Run) RETURN elementId(r) AS id, properties(r) AS properties ORDER BY id"
     return (
-        database.read(sizes).to_dict("records"),
-        database.read(runs).to_dict("records"),
+        database.read(nodes).to_dict("records"),
         database.read("SHOW INDEXES YIELD name RETURN name ORDER BY name")["name"].tolist(),
         database.read("CALL db.labels() YIELD label RETURN label ORDER BY label")["label"].tolist(),
     )
