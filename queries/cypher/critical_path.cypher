@@ -31,7 +31,8 @@ WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_n
 UNWIND exits AS exit
 MATCH (s:Segment {run: $run, chain: exit.chain})
 // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-WHERE s.start_ns < exit.exit_ns + CASE s.end_ns WHEN s.start_ns THEN 1 ELSE 0 END AND s.end_ns > $start_ns
+WHERE s.start_ns <= exit.exit_ns AND s.end_ns > $start_ns
+  AND CASE s.start_ns WHEN exit.exit_ns THEN s.end_ns = exit.exit_ns ELSE true END
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(:Segment)
 RETURN s.rank AS rank, s.lane AS lane, s.name AS name,
   CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END AS category,
