@@ -12,11 +12,11 @@ from tracegraph.store.workspace import Workspace
 
 
 class Answers:
-    """Asks about one run that is ready."""
+    """Asks about one run that is ready; `details`: all that is stored about it."""
 
     def __init__(self, database: Database, run: str, workspace: Workspace) -> None:
         self._database, self._run, self._workspace = database, run, workspace
-        self._created = str(inventory.run_details(database, run)["created"].iloc[0])
+        self.details = inventory.run_details(database, run).iloc[0]
 
     def of(self, query: str, parameters: Mapping[str, object]) -> pd.DataFrame:
         """Return the rows of a query, in its types; `parameters` are all but the run."""
@@ -37,7 +37,7 @@ class Answers:
         return catalog.find(query).run(self._database, {"run": self._run, **parameters})
 
     def _kept(self, query: str, parameters: Mapping[str, object]) -> pa.Table | None:
-        kept = self._workspace.answer(self._run, self._created, query, parameters)
+        kept = self._workspace.answer(self._run, str(self.details["created"]), query, parameters)
         columns = {column.name for column in catalog.find(query).columns}
         # An earlier version may have kept fewer columns.
         return kept if kept is not None and columns <= set(kept.column_names) else None

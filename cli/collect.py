@@ -71,12 +71,13 @@ def collect_findings(
     gaps = stages.run("ranking gaps", lambda: largest_gaps(rows))
     drawn = answer("reading the lanes", "lane_timeline")
     waits = answer("looking for what threads wait for", "lane_waits")
+    all_steps = inventory.steps(database, run)
     step_paths, recurring = pd.DataFrame(), pd.DataFrame()
     if step is None:
-        step_paths, recurring = _compare_steps(database, run, answer("comparing steps", "step_hotspots"))
+        step_paths, recurring = _compare_steps(all_steps, answer("comparing steps", "step_hotspots"))
     near_critical = answer("looking for what is critical next", "near_critical")
     return Findings(
-        details=_details(database, run, {**timings_s, **stages.timings_s}),
+        details=_details(database, run, answers.details, {**timings_s, **stages.timings_s}),
         start_ns=start_ns,
         end_ns=end_ns,
         step=step,
@@ -87,7 +88,7 @@ def collect_findings(
         timeline=drawn,
         waits=waits,
         gpu=timeline.gpu_busy(database, run, start_ns, end_ns),
-        steps=inventory.steps(database, run),
+        steps=all_steps,
         step_paths=step_paths,
         recurring=recurring,
         near_slack_ns=near_slack_ns(window),
@@ -103,9 +104,9 @@ def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
     return texts.cat.add_categories(sorted(missing)).fillna("")
 
 
-def _compare_steps(database: Database, run: str, hotspots: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _compare_steps(all_steps: pd.DataFrame, hotspots: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return every step's path and what recurs on them."""
-    paths = steps.describe_steps(inventory.steps(database, run), hotspots)
+    paths = steps.describe_steps(all_steps, hotspots)
     return paths, steps.find_recurring(hotspots).head(_RECURRING_ROWS)
 
 
@@ -113,8 +114,9 @@ def _topics(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {topic: found[found["beginning"].isin(beginnings)] for topic, beginnings in TOPICS.items()}
 
 
-def _details(database: Database, run: str, timings_s: Mapping[str, float]) -> RunDetails:
-    stored = inventory.run_details(database, run).iloc[0]
+def _details(
+    database: Database, run: str, stored: "pd.Series[Any]", timings_s: Mapping[str, float]
+) -> RunDetails:
     files = inventory.traces(database, run)
     return RunDetails(
         name=run,

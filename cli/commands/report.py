@@ -116,8 +116,10 @@ def _run(
 
 def _check_policy(database: Database, run: str, asked: str | None) -> None:
     """InputError where a stored run has another policy between threads than the one asked for."""
+    if asked is None:
+        return
     stored = run_details(database, run)["cross_thread"].iloc[0]
-    if asked not in (None, stored):
+    if asked != stored:
         raise InputError(
             f"run {run!r} has the policy {stored}, not {asked}, which is chosen at ingest",
             f"give its trace: tracegraph report TRACE --cross-thread {asked}",
