@@ -17,12 +17,13 @@ from tracegraph.ingest.trace import TraceFile
 from tracegraph.store import schema
 from tracegraph.store.tables import GraphTables, new_graph
 
+_RUN_ID = np.zeros(1, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class RunFacts:
     """What the Run node says beyond the model."""
 
-    name: str
     created: str
     tool_version: str
     integrity: list[dict[str, object]]
@@ -55,15 +56,16 @@ def _merge_with_events(model: Model) -> Flags:
     return merged
 
 
-def build_graph(trace: TraceFile, model: Model, facts: RunFacts, folder: Path | None = None) -> GraphTables:
-    """Node and relationship tables of a run with one rank; ids in the order of `schema.NODES`.
+def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None = None) -> GraphTables:
+    """Node and relationship tables of a run with one rank, but for the node that `add_run` makes.
 
-    With a folder each table goes there as soon as it is made: a million events need half as much memory.
+    Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
+    million events need half as much memory.
     """
-    graph = GraphTables(facts.name, {}, {}) if folder is None else new_graph(facts.name, folder)
+    graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
     graph.answers.update(find_answers(model, trace.rank))
     ids = _Ids()
-    run_id, trace_id = ids.take(1), ids.take(1)
+    run_id, trace_id = ids.take(len(_RUN_ID)), ids.take(1)
     lane_ids = ids.take(len(model.lanes.frame))
     step_ids = ids.take(len(model.steps.number))
     event_ids = ids.take(len(model.events))
@@ -74,7 +76,7 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts, folder: Path | 
     segments = SegmentNodes(merged, segment_node)
     chain_first = np.flatnonzero(np.append(True, model.binding.chain[1:] != model.binding.chain[:-1]))
     chain_ids = ids.take(len(chain_first))
-    common = {"run": facts.name, "rank": trace.rank}
+    common = {"run": name, "rank": trace.rank}
     graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
@@ -87,17 +89,16 @@ def build_graph(trace: TraceFile, model: Model, facts: RunFacts, folder: Path | 
     graph.relationships["OF_RUN"] = pa.table({"start": trace_id, "end": run_id})
     of_trace = {"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}
     graph.relationships["OF_TRACE"] = pa.table(of_trace)
-    graph.nodes["Run"] = _run_node(graph, model, facts, run_id)
     return graph
 
 
-def _run_node(graph: GraphTables, model: Model, facts: RunFacts, ids: Ints) -> pa.Table:
-    """The node of a run whose other nodes are in `graph`; the counts hold it, too."""
+def add_run(graph: GraphTables, model: Model, facts: RunFacts) -> None:
+    """Add the node of a run whose other nodes are in `graph`; the counts hold it, too."""
     by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {
-        "id": ids,
+        "id": _RUN_ID,
         "labels": label_column("Run", 1),
-        "name": facts.name,
+        "name": graph.run,
         "state": "ready",
         "created": facts.created,
         "ranks": 1,
@@ -114,4 +115,4 @@ def _run_node(graph: GraphTables, model: Model, facts: RunFacts, ids: Ints) -> p
         "relationships": json.dumps(graph.count_relationships()),
         "integrity": json.dumps(facts.integrity),
     }
-    return make_table(columns, schema.RUN.properties, 1)
+    graph.nodes["Run"] = make_table(columns, schema.RUN.properties, 1)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tracegraph.ingest.alternatives import find_alternatives
 from tracegraph.ingest.diagnosis import diagnose
 from tracegraph.ingest.events import read_events
-from tracegraph.ingest.graph import RunFacts, build_graph
+from tracegraph.ingest.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
@@ -21,12 +21,13 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_next import find_what_next
 from tracegraph.store.errors import InputError
+from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")
-_STAGES = ("reading the trace", "building the causal graph", "asking what if", "writing tables")
+_STAGES = ("reading the trace", "building the causal graph", "writing tables", "asking what if")
 
 
 class _Stages:
@@ -87,18 +88,20 @@ def ingest_run(
     stages = _Stages(_STAGES, progress)
     trace = stages.run("reading the trace", lambda: read_trace(path, integrity, limits))
     model = stages.run("building the causal graph", lambda: build_checked(trace, integrity, cross_thread))
-    what_if = stages.run("asking what if", lambda: (find_alternatives(model), find_what_next(model)))
+    alternatives = beside(lambda: find_alternatives(model))
+    run = name or run_name(path, trace.sha256, cross_thread)
+    graph = stages.run("writing tables", lambda: build_graph(trace, model, run, folder))
+    what_next, assumed = stages.run("asking what if", lambda: (find_what_next(model), alternatives.result()))
     facts = RunFacts(
-        name=name or run_name(path, trace.sha256, cross_thread),
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=integrity.rows(),
-        alternatives=what_if[0],
-        what_next=what_if[1],
+        alternatives=assumed,
+        what_next=what_next,
     )
-    graph = stages.run("writing tables", lambda: build_graph(trace, model, facts, folder))
+    add_run(graph, model, facts)
     manifest: dict[str, object] = {
-        "run": facts.name,
+        "run": run,
         "created": facts.created,
         "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
         "integrity": facts.integrity,

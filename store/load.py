@@ -81,6 +81,11 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 def ensure_schema(database: Database) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
     begin_schema(database)
+    await_schema(database)
+
+
+def await_schema(database: Database) -> None:
+    """Wait until the indexes that `begin_schema` asked for are online."""
     database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
 
 

@@ -1,7 +1,8 @@
-"""A few jobs at once, results as they come, nothing new started after a failure."""
+"""A few jobs at once: results as they come and nothing new after a failure, or one beside one's own work."""
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -29,3 +30,17 @@ def run_all(
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def beside(work: Callable[[], Result]) -> "Future[Result]":
+    """Begin `work` in a thread of its own, which an interrupted command does not wait for."""
+    future: Future[Result] = Future()
+
+    def fulfil() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # whoever asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=fulfil, daemon=True).start()
+    return future

@@ -78,6 +78,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
             if not _is_prepared(workspace.neo4j_home):
                 progress("preparing Neo4j", 0, 0)
                 prepare_home(workspace, workspace.neo4j_home)
+                set_password(workspace, workspace.neo4j_home)
             return _start_on_free_ports(workspace, serving, progress, keep=keep)
         except OSError as error:
             raise _unstartable(workspace, error) from error
@@ -149,12 +150,16 @@ def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
 
 
 def prepare_home(workspace: Workspace, home: Path) -> None:
-    """Make a fresh server home with the workspace's password; `home` must not have run yet."""
+    """Make a fresh server home, which needs its `set_password` before the first start."""
     (home / "conf").mkdir(parents=True, exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0), generation.NAMES[0]))
     if not workspace.password_file.exists():
         # Hexadecimal: a password that began with a dash would be taken for an option.
         _write_private(workspace.password_file, secrets.token_hex(24))
+
+
+def set_password(workspace: Workspace, home: Path) -> None:
+    """Give a server home that has not run yet the workspace's password."""
     # The tool reads @file, so the password never shows in the list of processes.
     java.run_admin(home, ["dbms", "set-initial-password", f"@{workspace.password_file}"])
 

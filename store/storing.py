@@ -11,10 +11,11 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
 from tracegraph.store.load import (
     as_loading,
+    await_schema,
+    begin_schema,
     contents,
     delete_half_loaded,
     delete_run,
-    ensure_schema,
     load_hidden,
     make_ready,
 )
@@ -115,8 +116,9 @@ def _complete_import(
 ) -> None:
     with generation.own_writes(workspace.neo4j_home, database):
         progress("building indexes", 0, 0)
-        ensure_schema(database)
+        begin_schema(database)
         workspace.save_run(tables, manifest)
+        await_schema(database)
         make_ready(database, tables.run)
 
 

@@ -17,7 +17,7 @@ from isal import isal_zlib
 from tracegraph.cli.main import main as tracegraph
 from tracegraph.ingest.alternatives import find_alternatives
 from tracegraph.ingest.events import read_events
-from tracegraph.ingest.graph import RunFacts, build_graph
+from tracegraph.ingest.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.pipeline import build_checked
@@ -82,8 +82,9 @@ def _model(trace: TraceFile) -> Model:
 
 
 def _graph(trace: TraceFile, model: Model, folder: Path) -> GraphTables:
-    facts = RunFacts("speed", "2000-01-01T00:00:00", "0", [], [], [])
-    return build_graph(trace, model, facts, folder)
+    graph = build_graph(trace, model, "speed", folder)
+    add_run(graph, model, RunFacts("2000-01-01T00:00:00", "0", [], [], []))
+    return graph
 
 
 @contextmanager
