@@ -74,8 +74,11 @@ def main(
         found = find_traces(wanted, traces, oracle, place)
         if not found:
             raise click.ClickException("there is no trace to time")
-        results = [(trace, measure(trace, place, 1 if trace.size == _LARGE else repeat)) for trace in found]
-    block.write(describe(results, repeat, _machine()))
+        results = []
+        for trace in found:
+            results.append((trace, measure(trace, place, 1 if trace.size == _LARGE else repeat)))
+            # After each trace: an hour's figures outlive whatever ends the rest.
+            block.write(describe(results, repeat, _machine()))
 
 
 @contextmanager

@@ -121,10 +121,10 @@ def tables(trace: Path, workspace: Workspace) -> Facts:
     """The causal graph to the tables of the run."""
     columns = read_trace(trace, Integrity(trace.name))
     found = _model(columns)
+    made: list[GraphTables] = []
     with workspace.spool() as folder:
-        facts = _timed(lambda: _graph(columns, found, folder))
-    with _made(trace, workspace) as graph:
-        return facts | _sizes(graph)
+        facts = _timed(lambda: made.append(_graph(columns, found, folder)))
+        return facts | _sizes(made[0])
 
 
 def _sizes(graph: GraphTables) -> Facts:
