@@ -12,7 +12,7 @@ import psutil
 
 from benchmarks.accuracy.markdown import find_block
 from benchmarks.speed.describe import describe
-from benchmarks.speed.inputs import SIZES, find_traces
+from benchmarks.speed.inputs import SIZES, find_traces, runs_of
 from benchmarks.speed.measure import ROOT, measure
 
 SHARED = ROOT.parent / "shared"
@@ -34,7 +34,7 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="Runs of each stage: medians count.",
+    help="Runs of each stage at 1M events, with smaller traces three at most: medians count.",
 )
 @click.option(
     "--traces",
@@ -76,7 +76,7 @@ def main(
             raise click.ClickException("there is no trace to time")
         results = []
         for trace in found:
-            results.append((trace, measure(trace, place, 1 if trace.size == _LARGE else repeat)))
+            results.append((trace, measure(trace, place, runs_of(trace.size, repeat))))
             # After each trace: an hour's figures outlive whatever ends the rest.
             block.write(describe(results, repeat, _machine()))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from benchmarks.accuracy.markdown import table
-from benchmarks.speed.inputs import SIZES, Trace
+from benchmarks.speed.inputs import SIZES, Trace, runs_of
 from benchmarks.speed.measure import ALONE
 
 Facts = dict[str, float]
@@ -24,7 +24,8 @@ _SLOW_S = 1.0
 
 def describe(results: Sequence[tuple[Trace, Measured]], repeat: int, machine: str) -> str:
     """All tables: the ratios, then the stages and the slow queries of each trace."""
-    medians = f"medians of {repeat}, 10M events one run" if repeat > 1 else "one run each"
+    runs = {trace.size: runs_of(trace.size, repeat) for trace, _ in results}
+    medians = "medians of " + ", ".join(f"{count} at {size}" for size, count in runs.items())
     parts = [f"{machine}; {medians}.", *_ratios(results)]
     for trace, stages in results:
         parts += [f"### {trace.name}", "", _graph_line(stages), "", _stage_table(stages), ""]
