@@ -12,9 +12,6 @@ from tracegraph.store.errors import StoreError
 
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-_YOUNG_MIB = 300
-"""Limit of what the server allocates between two collections, which else grows to more than a GiB: the pages
-that it takes on its way cost more time than the collections."""
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
 
 
@@ -42,7 +39,7 @@ def server_command(home: Path) -> list[str]:
     """Command line that runs the server in `home`; `is_server` recognises it."""
     heap = _within(memory_mib() // 4, 512, 4096)
     return [
-        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", f"-XX:MaxNewSize={_YOUNG_MIB}m"),
+        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m"),
         "org.neo4j.server.CommunityEntryPoint",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",

@@ -12,7 +12,7 @@ import psutil
 
 from benchmarks.accuracy.markdown import find_block
 from benchmarks.speed.describe import describe
-from benchmarks.speed.inputs import SIZES, find_traces, runs_of
+from benchmarks.speed.inputs import SIZES, find_traces
 from benchmarks.speed.measure import ROOT, measure
 
 SHARED = ROOT.parent / "shared"
@@ -34,7 +34,14 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="Runs of each stage at 1M events, with smaller traces three at most: medians count.",
+    help="Runs of each stage at 1M events: medians count.",
+)
+@click.option(
+    "--repeat-small",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs of each stage with smaller traces.",
 )
 @click.option(
     "--traces",
@@ -60,6 +67,7 @@ def main(
     sizes: tuple[str, ...],
     large: bool,
     repeat: int,
+    repeat_small: int,
     traces: Path,
     oracle: Path,
     folder: Path | None,
@@ -67,6 +75,7 @@ def main(
 ) -> None:
     """Time every stage from a file to a report, each in a fresh process, and write the tables."""
     block = find_block(document, "speed")
+    runs = {"10k": repeat_small, "100k": repeat_small, "1M": repeat, _LARGE: 1}
     wanted = [size for size in SIZES if size in sizes or (not sizes and size != _LARGE)]
     if large and _LARGE not in wanted:
         wanted.append(_LARGE)
@@ -76,9 +85,9 @@ def main(
             raise click.ClickException("there is no trace to time")
         results = []
         for trace in found:
-            results.append((trace, measure(trace, place, runs_of(trace.size, repeat))))
+            results.append((trace, measure(trace, place, runs[trace.size])))
             # After each trace: an hour's figures outlive whatever ends the rest.
-            block.write(describe(results, repeat, _machine()))
+            block.write(describe(results, runs, _machine()))
 
 
 @contextmanager

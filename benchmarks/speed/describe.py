@@ -1,9 +1,9 @@
 """The measured figures as Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.accuracy.markdown import table
-from benchmarks.speed.inputs import SIZES, Trace, runs_of
+from benchmarks.speed.inputs import SIZES, Trace
 from benchmarks.speed.measure import ALONE
 
 Facts = dict[str, float]
@@ -22,10 +22,10 @@ _NAMES = {
 _SLOW_S = 1.0
 
 
-def describe(results: Sequence[tuple[Trace, Measured]], repeat: int, machine: str) -> str:
+def describe(results: Sequence[tuple[Trace, Measured]], runs: Mapping[str, int], machine: str) -> str:
     """All tables: the ratios, then the stages and the slow queries of each trace."""
-    runs = {trace.size: runs_of(trace.size, repeat) for trace, _ in results}
-    medians = "medians of " + ", ".join(f"{count} at {size}" for size, count in runs.items())
+    sizes = dict.fromkeys(trace.size for trace, _ in results)
+    medians = "medians of " + ", ".join(f"{runs[size]} at {size}" for size in sizes)
     parts = [f"{machine}; {medians}.", *_ratios(results)]
     for trace, stages in results:
         parts += [f"### {trace.name}", "", _graph_line(stages), "", _stage_table(stages), ""]

@@ -8,12 +8,6 @@ from pathlib import Path
 import click
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1M": 1_000_000, "10M": 10_000_000}
-_MOST_RUNS = {"10k": 3, "100k": 3, "10M": 1}
-
-
-def runs_of(size: str, repeat: int) -> int:
-    """How often the stages run on traces of a size, when `repeat` runs are asked for."""
-    return min(repeat, _MOST_RUNS.get(size, repeat))
 
 
 @dataclass(frozen=True)
