@@ -1,5 +1,8 @@
 """Runs in the database: load, replace, delete. A run is visible from the moment its state is `ready`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 
 from tracegraph.store import schema
@@ -27,8 +30,7 @@ def load_hidden(database: Database, tables: GraphTables, progress: Progress = si
     ids = load_nodes(database, as_loading(tables), progress)
     load_relationships(database, tables, ids, progress)
     # Last: the first load of a database is faster into tables without indexes.
-    progress("building indexes", 0, 0)
-    ensure_schema(database)
+    ensure_schema(database, progress)
 
 
 def make_ready(database: Database, name: str) -> None:
@@ -78,20 +80,19 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
         delete_run(database, name, progress)
 
 
-def ensure_schema(database: Database) -> None:
+def ensure_schema(database: Database, progress: Progress = silent) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
-    begin_schema(database)
-    await_schema(database)
+    with building_schema(database, progress):
+        pass
 
 
-def await_schema(database: Database) -> None:
-    """Wait until the indexes that `begin_schema` asked for are online."""
-    database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
-
-
-def begin_schema(database: Database) -> None:
-    """As `ensure_schema`, but return while the server still builds the indexes."""
+@contextmanager
+def building_schema(database: Database, progress: Progress = silent) -> Iterator[None]:
+    """As `ensure_schema`, with the block run while the server builds the indexes."""
+    progress("building indexes", 0, 0)
     for statement in constraints():
         database.write(statement)
     # Indexes of one transaction are built together, in one pass over the nodes.
     database.write_together(indexes())
+    yield
+    database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})

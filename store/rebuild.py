@@ -8,7 +8,7 @@ from tracegraph.store.bulk import import_beside
 from tracegraph.store.connection import Database, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.estimate import Load, Size, cheaper, size_of
-from tracegraph.store.load import await_schema, begin_schema
+from tracegraph.store.load import building_schema
 from tracegraph.store.locks import waiting_lock
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
@@ -105,10 +105,8 @@ def switch(
         try:
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
-                progress("building indexes", 0, 0)
-                begin_schema(database)
-                workspace.save_run(tables, manifest)
-                await_schema(database)
+                with building_schema(database, progress):
+                    workspace.save_run(tables, manifest)
                 generation.commit(home, generation.Generation(name, database.bookmark()))
             generation.discard_unserved(home)
         except BaseException:

@@ -31,8 +31,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     _restore(workspace, progress)
     state = server.start(workspace, progress, keep=keep)
     with connect(server.settings_of(workspace, state)) as database:
-        progress("building indexes", 0, 0)
-        ensure_schema(database)
+        ensure_schema(database, progress)
         generation.commit(home, generation.Generation(bookmark=database.bookmark()))
     return state
 

@@ -11,8 +11,7 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
 from tracegraph.store.load import (
     as_loading,
-    await_schema,
-    begin_schema,
+    building_schema,
     contents,
     delete_half_loaded,
     delete_run,
@@ -115,10 +114,8 @@ def _complete_import(
     workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
 ) -> None:
     with generation.own_writes(workspace.neo4j_home, database):
-        progress("building indexes", 0, 0)
-        begin_schema(database)
-        workspace.save_run(tables, manifest)
-        await_schema(database)
+        with building_schema(database, progress):
+            workspace.save_run(tables, manifest)
         make_ready(database, tables.run)
 
 
