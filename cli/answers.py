@@ -8,14 +8,22 @@ import pyarrow as pa
 from tracegraph.queries import catalog, inventory
 from tracegraph.queries.module import in_types
 from tracegraph.store.connection import Database
+from tracegraph.store.load import await_indexes
+from tracegraph.store.progress import Progress, silent
 from tracegraph.store.workspace import Workspace
 
 
 class Answers:
-    """Asks about one run that is ready; `details`: all that is stored about it."""
+    """Asks about one run that is ready; `details`: all that is stored about it.
 
-    def __init__(self, database: Database, run: str, workspace: Workspace) -> None:
+    What is not kept waits for indexes that the server is still building.
+    """
+
+    def __init__(
+        self, database: Database, run: str, workspace: Workspace, progress: Progress = silent
+    ) -> None:
         self._database, self._run, self._workspace = database, run, workspace
+        self._progress = progress
         self.details = inventory.run_details(database, run).iloc[0]
 
     def of(self, query: str, parameters: Mapping[str, object]) -> pd.DataFrame:
@@ -34,6 +42,7 @@ class Answers:
         return rows.astype(dict.fromkeys(texts, "category"))
 
     def _ask(self, query: str, parameters: Mapping[str, object]) -> pd.DataFrame:
+        await_indexes(self._database, self._progress)
         return catalog.find(query).run(self._database, {"run": self._run, **parameters})
 
     def _kept(self, query: str, parameters: Mapping[str, object]) -> pa.Table | None:

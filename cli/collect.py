@@ -12,8 +12,9 @@ from tracegraph.cli.findings import Findings, RunDetails, Source
 from tracegraph.cli.path_sums import largest_events, largest_gaps
 from tracegraph.ingest.answers.asked import TOPICS, ask, near_slack_ns
 from tracegraph.ingest.segments import Window
-from tracegraph.queries import inventory, steps, timeline, windows
+from tracegraph.queries import inventory, steps, windows
 from tracegraph.store.connection import Database
+from tracegraph.store.load import await_indexes
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
@@ -56,7 +57,9 @@ def collect_findings(
         InputError: the run has no such step.
         StoreError: the server failed, or the run is damaged.
     """
-    answers = Answers(database, run, workspace)
+    answers = Answers(database, run, workspace, progress)
+    if step is not None:
+        await_indexes(database, progress)
     found = answers.of("run_window", {}) if step is None else windows.step_window(database, run, step)
     start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
     window = Window(start_ns, end_ns)
@@ -87,7 +90,7 @@ def collect_findings(
         lanes=inventory.lanes(database, run),
         timeline=drawn,
         waits=waits,
-        gpu=timeline.gpu_busy(database, run, start_ns, end_ns),
+        gpu=answers.of("gpu_busy", asked["gpu_busy"]),
         steps=all_steps,
         step_paths=step_paths,
         recurring=recurring,

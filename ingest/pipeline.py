@@ -14,13 +14,13 @@ from tracegraph.ingest.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.memory import release_dropped_columns
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.policies import EVIDENCE
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_next import find_what_next
 from tracegraph.store.errors import InputError
+from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
@@ -82,7 +82,7 @@ def ingest_run(
             f"{len(paths)} traces were given, but a run holds one rank so far",
             "ingest each rank as a run of its own",
         )
-    release_dropped_columns()
+    reuse_dropped_columns()
     path = paths[0]
     integrity = Integrity(path.name)
     stages = _Stages(_STAGES, progress)

@@ -18,8 +18,17 @@ def indexes() -> list[str]:
     return [_statement(index) for index in INDEXES if not index.unique]
 
 
+def names() -> set[str]:
+    """Names of all indexes and constraints of the schema."""
+    return {_name(index) for index in INDEXES}
+
+
+def _name(index: Index) -> str:
+    return "_".join(("tracegraph", index.label.lower(), *index.properties))
+
+
 def _statement(index: Index) -> str:
-    name = "_".join(("tracegraph", index.label.lower(), *index.properties))
+    name = _name(index)
     properties = ", ".join(f"n.{name}" for name in index.properties)
     if index.unique:
         return (

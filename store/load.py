@@ -1,18 +1,18 @@
 """Runs in the database: load, replace, delete. A run is visible from the moment its state is `ready`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 
+import pandas as pd
 import pyarrow as pa
 
-from tracegraph.store import schema
+from tracegraph.store import ddl, schema
 from tracegraph.store.bolt import load_nodes, load_relationships
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import constraints, indexes
+from tracegraph.store.errors import StoreError
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.tables import GraphTables
 
-_INDEX_LIMIT_S = 600
+_POLL_S = 0.1
 _DELETE_ROWS = 10_000
 
 
@@ -24,7 +24,7 @@ def load_run(database: Database, tables: GraphTables, progress: Progress = silen
 
 def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
     """As `load_run`, but leave the run in state `loading`."""
-    for statement in constraints():
+    for statement in ddl.constraints():
         database.write(statement)
     delete_run(database, tables.run, progress)
     ids = load_nodes(database, as_loading(tables), progress)
@@ -81,18 +81,49 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 
 
 def ensure_schema(database: Database, progress: Progress = silent) -> None:
-    """Create the schema's indexes and constraints where they are missing, and wait until they are online."""
-    with building_schema(database, progress):
-        pass
+    """Create the schema's indexes and constraints where they are missing, and wait until they are online.
+
+    Raises:
+        StoreError: the server could not build one.
+    """
+    begin_schema(database)
+    finish_schema(database, progress)
 
 
-@contextmanager
-def building_schema(database: Database, progress: Progress = silent) -> Iterator[None]:
-    """As `ensure_schema`, with the block run while the server builds the indexes."""
-    progress("building indexes", 0, 0)
-    for statement in constraints():
+def finish_schema(database: Database, progress: Progress = silent) -> None:
+    """Wait until what `begin_schema` began is done.
+
+    Raises:
+        StoreError: the server could not build an index.
+    """
+    await_indexes(database, progress)
+    for name in _indexes_in(database, "FAILED")["name"]:
+        raise StoreError(
+            f"Neo4j could not build the index {name}", "free some space, then ingest the run again"
+        )
+
+
+def begin_schema(database: Database) -> None:
+    """As `ensure_schema`, but do not wait while the server builds the indexes."""
+    # A server never repeats an index that failed, say on a full disk.
+    for name in set(_indexes_in(database, "FAILED")["name"]) & ddl.names():
+        database.write(f"DROP INDEX {name}")
+    for statement in ddl.constraints():
         database.write(statement)
     # Indexes of one transaction are built together, in one pass over the nodes.
-    database.write_together(indexes())
-    yield
-    database.write("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_LIMIT_S})
+    database.write_together(ddl.indexes())
+
+
+def await_indexes(database: Database, progress: Progress = silent) -> None:
+    """Wait until no index is being built: meanwhile a query looks at all nodes of a label to find one."""
+    while len(unfinished := _indexes_in(database, "POPULATING")):
+        progress("building indexes", int(unfinished["percent"].min()), 100)
+        time.sleep(_POLL_S)
+
+
+def _indexes_in(database: Database, state: str) -> pd.DataFrame:
+    return database.read(
+        "SHOW INDEXES YIELD name, state, populationPercent WHERE state = $state "
+        "RETURN name, populationPercent AS percent",
+        {"state": state},
+    )

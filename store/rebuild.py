@@ -8,7 +8,7 @@ from tracegraph.store.bulk import import_beside
 from tracegraph.store.connection import Database, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.estimate import Load, Size, cheaper, size_of
-from tracegraph.store.load import building_schema
+from tracegraph.store.load import begin_schema, finish_schema
 from tracegraph.store.locks import waiting_lock
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
@@ -105,8 +105,9 @@ def switch(
         try:
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
-                with building_schema(database, progress):
-                    workspace.save_run(tables, manifest)
+                begin_schema(database)
+                workspace.save_run(tables, manifest)
+                finish_schema(database, progress)
                 generation.commit(home, generation.Generation(name, database.bookmark()))
             generation.discard_unserved(home)
         except BaseException:

@@ -7,6 +7,7 @@ from tracegraph.store import restore, server
 from tracegraph.store.condition import explained
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import StoreError
+from tracegraph.store.load import await_indexes
 from tracegraph.store.locks import lock, try_lock
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.server import ServerState
@@ -19,12 +20,24 @@ def open_database(
 ) -> Iterator[Database]:
     """Open the server that `settings.uri` names, else the managed one, started when it does not run.
 
-    A managed server that no other command uses is stopped at the end, unless `tracegraph db start` keeps it.
+    Indexes that a managed server is building are waited for. It is stopped at the end when no other command
+    uses it, unless `tracegraph db start` keeps it.
 
     Raises:
         StoreError: the server cannot be reached, installed or started.
         InputError: the address is none.
     """
+    with open_at_once(workspace, settings, progress) as database:
+        if settings.uri is None:
+            await_indexes(database, progress)
+        yield database
+
+
+@contextmanager
+def open_at_once(
+    workspace: Workspace, settings: ConnectionSettings, progress: Progress = silent
+) -> Iterator[Database]:
+    """As `open_database`, but do not wait for indexes."""
     if settings.uri is not None:
         with connect(settings) as database:
             yield database

@@ -11,16 +11,18 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
 from tracegraph.store.load import (
     as_loading,
-    building_schema,
+    begin_schema,
     contents,
     delete_half_loaded,
     delete_run,
+    finish_schema,
     load_hidden,
     make_ready,
 )
 from tracegraph.store.locks import lock, try_lock, waiting_lock
+from tracegraph.store.memory import give_back_memory
 from tracegraph.store.progress import Progress, silent
-from tracegraph.store.session import open_database
+from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
@@ -43,12 +45,16 @@ def store_and_open(
     leaves at worst a hidden run or a database that nobody serves, which the next call removes. `load` forces
     the way into the managed database; None takes the one estimated to be faster.
 
+    The indexes of a new database are still being built when it opens: `await_indexes` before anything is
+    asked that needs them. The end waits for them.
+
     Raises:
         InputError: a run of this name holds other files, or `load` is bulk for an external server.
         StoreError: the workspace or the database cannot be used.
     """
     if settings.uri is not None and load == "bulk":
         raise InputError("--load bulk needs the managed server", "leave --load or --uri out")
+    give_back_memory()  # what the graph was made from
     with ExitStack() as stack:
         with turn_to_write(workspace, progress), explained(workspace):
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
@@ -56,11 +62,12 @@ def store_and_open(
                 database = stack.enter_context(open_database(workspace, settings))
                 _append(workspace, database, tables, manifest, progress)
             elif load != "bolt" and _import_offline(workspace, tables, progress):
-                database = stack.enter_context(open_database(workspace, settings, progress))
-                _complete_import(workspace, database, tables, manifest, progress)
+                database = stack.enter_context(open_at_once(workspace, settings, progress))
+                _complete_import(workspace, database, tables, manifest)
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
         yield database
+        finish_schema(database, progress)
 
 
 def store_run(
@@ -111,11 +118,11 @@ def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progres
 
 
 def _complete_import(
-    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
+    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest
 ) -> None:
     with generation.own_writes(workspace.neo4j_home, database):
-        with building_schema(database, progress):
-            workspace.save_run(tables, manifest)
+        begin_schema(database)
+        workspace.save_run(tables, manifest)
         make_ready(database, tables.run)
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracegraph.store.errors import StoreError
+from tracegraph.store.memory import give_back_memory
 
 
 class TableFolder(MutableMapping[str, pa.Table]):
@@ -48,6 +49,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 "check the rights and the free space there",
             ) from error
         self._names[name] = None
+        give_back_memory()
 
     def __delitem__(self, name: str) -> None:
         del self._names[name]

@@ -1,7 +1,7 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -22,6 +22,7 @@ from tracegraph.queries.inventory import ready_run, run_details
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.estimate import Load
+from tracegraph.store.load import await_indexes
 from tracegraph.store.progress import Progress
 from tracegraph.store.session import open_database
 
@@ -70,9 +71,11 @@ def report(
     With TRACE: ingest it first. Without: report on a stored run.
     """
     written = None
-    with context.progress() as progress:
-        opened = _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
-        with opened as (database, run, timings):
+    with ExitStack() as opened:
+        with context.progress() as progress:
+            database, run, timings = opened.enter_context(
+                _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
+            )
             findings = collect_findings(
                 database,
                 run,
@@ -82,13 +85,16 @@ def report(
                 progress=progress,
                 workspace=context.workspace,
             )
-        recommendations = recommend(findings)
-        if output is not None:
-            written = write_folder(findings, recommendations, output, progress)
-    console = open_console()
-    print_report(console, findings, recommendations)
-    if written is not None and output is not None:
-        _say_written(console, output, written)
+            recommendations = recommend(findings)
+            if output is not None:
+                written = write_folder(findings, recommendations, output, progress)
+        console = open_console()
+        print_report(console, findings, recommendations)
+        if written is not None and output is not None:
+            _say_written(console, output, written)
+        # What is shown needs no index, so it need not wait for those of a new database.
+        with context.progress() as progress:
+            await_indexes(database, progress)
 
 
 @contextmanager

@@ -43,5 +43,6 @@ def ask(window: Window, chain: int) -> dict[str, Parameters]:
             "limit": ROWS,
         },
         "events_about": {**between, "beginnings": "\n".join(BEGINNINGS)},
+        "gpu_busy": between,
         "step_hotspots": {},
     }

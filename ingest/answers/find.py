@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.answers.asked import ask
-from tracegraph.ingest.answers.lanes import events_about, lane_timeline, lane_waits, near_critical
+from tracegraph.ingest.answers.lanes import events_about, gpu_busy, lane_timeline, lane_waits, near_critical
 from tracegraph.ingest.answers.second import second_causes
 from tracegraph.ingest.answers.steps import step_hotspots
 from tracegraph.ingest.graph_columns import text_column
@@ -27,8 +27,9 @@ def find_answers(model: Model, rank: int) -> Iterator[tuple[str, pa.Table]]:
     yield "run_window", answer_to({}, _run_window(model, chain))
     for name, answer in _ANSWERS.items():
         yield name, answer_to(asked[name], answer(model, asked[name]))
-    for name, walked in (("critical_path", _critical_path), ("step_hotspots", step_hotspots)):
-        yield name, answer_to(asked[name], walked(model, rank))
+    ranks = {"gpu_busy": gpu_busy, "critical_path": _critical_path, "step_hotspots": step_hotspots}
+    for name, ranked in ranks.items():
+        yield name, answer_to(asked[name], ranked(model, rank))
 
 
 def _run_window(model: Model, chain: int) -> pa.Table:

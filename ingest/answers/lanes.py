@@ -7,11 +7,19 @@ import pyarrow.compute as pc
 
 from tracegraph.ingest.answers.asked import BEGINNINGS, Parameters
 from tracegraph.ingest.dependencies.edges import GAP_NAMES
-from tracegraph.ingest.events import Flags, Ints
+from tracegraph.ingest.events import NONE, Flags, Ints
 from tracegraph.ingest.graph_columns import text_column
 from tracegraph.ingest.hotspots import find_kinds
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.segments import WAIT, WORK
+
+_GPU_BUSY = pa.schema(
+    [
+        *((name, pa.int64()) for name in ("rank", "device", "busy_ns")),
+        ("busy_share", pa.float64()),
+        ("count", pa.int64()),
+    ]
+)
 
 
 def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
@@ -79,6 +87,26 @@ def near_critical(model: Model, asked: Parameters) -> pa.Table:
     rows["name"], rows["category"] = kinds.name[rows["kind"]], kinds.category[rows["kind"]]
     order = {"slack_ns": True, "duration_ns": False, "name": True, "category": True, "lane": True}
     return _listed(model, rows.drop(columns="kind"), order, asked)
+
+
+def gpu_busy(model: Model, rank: int) -> pa.Table:
+    """Busy time of each GPU, overlapping streams counted once: rank, device, busy_ns, busy_share, count."""
+    segments, lanes = model.segments, model.lanes
+    length_ns = model.window.end - model.window.start
+    at = np.flatnonzero((segments.kind == WORK) & (segments.end > model.window.start))
+    at = at[(segments.start[at] < model.window.end) & ~lanes.is_thread[segments.lane[at]]]
+    at = at[np.argsort(segments.start[at], kind="stable")]
+    known = lanes.frame["device"].astype("Int64").fillna(NONE).to_numpy(dtype=np.int64)
+    device = known[segments.lane[at]]
+    rows = []
+    for number in np.unique(device):
+        start, end = segments.start[at[device == number]], segments.end[at[device == number]]
+        ended = np.append(start[0], np.maximum.accumulate(end)[:-1])
+        busy_ns = int(np.maximum(end - np.maximum(start, ended), 0).sum())
+        row = {"rank": rank, "device": None if number == NONE else int(number), "busy_ns": busy_ns}
+        rows.append({**row, "busy_share": busy_ns / length_ns, "count": len(start)})
+    rows.sort(key=lambda row: (row["device"] is None, row["device"]))
+    return pa.Table.from_pylist(rows, schema=_GPU_BUSY)
 
 
 def events_about(model: Model, asked: Parameters) -> pa.Table:
