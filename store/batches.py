@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_BATCH_ROWS = 20_000
+_BATCH_ROWS = 4_000  # what a transaction holds should fit into the server's heap for new objects
 
 
 @dataclass(frozen=True)

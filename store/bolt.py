@@ -65,7 +65,7 @@ def node_query(labels: str, properties: Mapping[str, str]) -> str:
     _check(set(labels.split(";")), _LABELS, "label")
     return (
         f"UNWIND range(0, $last) AS i CREATE (n:{labels.replace(';', ':')} {_map(properties)}) "
-        # One row of pairs: the driver takes as long for 20,000 rows as the server for the nodes.
+        # One row of pairs: the driver takes as long for thousands of rows as the server for the nodes.
         "RETURN collect([i, id(n)]) AS ids"
     )
 
