@@ -27,11 +27,9 @@ def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
 
     What is shorter than a pixel shares a row with all such of its lane, pixel and category.
     """
-    segments, events = model.segments, model.events
-    start_ns, end_ns, pixel_ns = (int(asked[name]) for name in ("start_ns", "end_ns", "pixel_ns"))
+    segments, events, pixel_ns = model.segments, model.events, int(asked["pixel_ns"])
     at = np.flatnonzero((segments.kind == WORK) & (segments.end > segments.start))
-    start, end = np.clip(segments.start[at], start_ns, end_ns), np.clip(segments.end[at], start_ns, end_ns)
-    event = segments.event[at]
+    start, end, event = segments.start[at], segments.end[at], segments.event[at]
     wide = end - start >= pixel_ns
     name = pa.array(events.name.codes[event])
     rows = pa.table(
@@ -39,13 +37,13 @@ def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
             "lane": segments.lane[at],
             "code": events.category.codes[event],
             "wide": wide,
-            "key": np.where(wide, start, (start - start_ns) // pixel_ns),
+            "key": np.where(wide, start, (start - model.window.start) // pixel_ns),
             "start": start,
             "end": end,
             "first": name,
             "last": name,
         }
-    ).filter(pa.array(end > start))
+    )
     each = [("start", "min"), ("end", "max"), ("first", "min"), ("last", "max"), ("key", "count")]
     groups = rows.group_by(["lane", "code", "wide", "key"]).aggregate(each)
     several = pc.not_equal(groups["first_min"], groups["last_max"])
