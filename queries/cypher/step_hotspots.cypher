@@ -51,7 +51,7 @@ CALL (c, on_gpu, exit_ns, start_ns, end_ns, from_ns) {
   WHERE s.start_ns >= from_ns AND s.start_ns < exit_ns AND s.end_ns > start_ns
   // None ends after the exit: what is left at its end is complete there, and waits are left at their start.
   RETURN s.name AS name, s.category AS category, 0 AS inferred_ns,
-    sum(s.end_ns - CASE WHEN s.start_ns < start_ns THEN start_ns ELSE s.start_ns END) AS duration_ns
+    sum(s.end_ns - s.start_ns - CASE WHEN s.start_ns < start_ns THEN start_ns - s.start_ns ELSE 0 END) AS duration_ns
 UNION ALL
   MATCH (s:Segment {run: $run, chain: c.chain})
   // On a thread only the first of a chain has a lag or another cause than the order of the program.
