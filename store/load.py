@@ -96,6 +96,7 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
     Raises:
         StoreError: the server could not build an index.
     """
+    progress("building indexes", 0, 100)
     await_indexes(database, progress)
     for name in _indexes_in(database, "FAILED")["name"]:
         raise StoreError(

@@ -92,7 +92,7 @@ def _stage_table(stages: Measured) -> str:
 def _query_table(facts: Facts) -> str:
     names = [name.removesuffix(" wall_s") for name in facts if name.endswith(" wall_s")]
     slow = sorted((n for n in names if facts[f"{n} wall_s"] >= _SLOW_S), key=lambda n: -facts[f"{n} wall_s"])
-    quick = f"{len(names) - len(slow)} of {len(names)} queries took less than {_SLOW_S:.0f} s at their first call."
+    quick = f"{len(names) - len(slow)} of {len(names)} queries took less than {_SLOW_S:.0f} s at first."
     if not slow:
         return quick
     seconds = ("wall_s", "again_s")

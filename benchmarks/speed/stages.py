@@ -206,7 +206,7 @@ def _command(workspace: Workspace, *arguments: str) -> None:
 
 
 def queries(_: Path, workspace: Workspace) -> Facts:
-    """Every listed query that needs no more than a run and a window: its rows, and the seconds of two calls."""
+    """Every listed query that needs no more than a run and a window: its rows, the seconds of two calls."""
     costs: Facts = {}
     with open_database(workspace, ConnectionSettings()) as database:
         for name, query in catalog.queries().items():

@@ -1,7 +1,8 @@
 """The answers that ingest keeps beside a run are those that its stored graph gives."""
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pandas as pd
 import pytest
 
 from tracegraph.cli.answers import Answers
+from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.path_sums import largest_events, largest_gaps
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.queries import catalog
+from tracegraph.queries import catalog, inventory
 from tracegraph.queries.path import hotspots, path_gaps
 from tracegraph.store.connection import Database
 from tracegraph.store.load import delete_run, load_run
@@ -87,3 +89,30 @@ def test_only_the_very_same_question_is_answered_from_the_tables(database: Datab
         assert not kept(str(manifest["created"]), {**parameters, "limit": 1})
         assert not kept("earlier", parameters)
         assert workspace.answer(tables.run, str(manifest["created"]), "hotspots", {}) is None
+
+
+def test_a_report_needs_indexes_only_for_what_is_not_kept(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    read = Database.read
+
+    def recorded(self: Database, query: str, parameters: Mapping[str, object] | None = None) -> pd.DataFrame:
+        sent.append(query)
+        return read(self, query, parameters)
+
+    def ask(run: str, step: int | None, workspace: Workspace) -> list[bool]:
+        """Whether each statement waits for indexes, in the order sent, without those that need none."""
+        sent.clear()
+        collect_findings(database, run, step=step, top=10, timings_s={}, progress=silent, workspace=workspace)
+        return [
+            "SHOW INDEXES" in text for text in sent if re.search("SHOW INDEXES|:Segment|:Event|:Chain", text)
+        ]
+
+    with stored(database, tmp_path, TRACES / OWN[0]) as (tables, workspace):
+        number = int(inventory.steps(database, tables.run)["number"].iloc[0])
+        monkeypatch.setattr(Database, "read", recorded)
+        assert ask(tables.run, None, workspace) == []
+        waits = ask(tables.run, number, workspace)
+        assert waits[0]
+        assert not all(waits)

@@ -68,6 +68,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 def check_whole(workspace: Workspace, clean: GraphTables, expected: set[str] | None = None) -> None:
     """Every visible run is as its kept tables say, and those are as a clean ingest makes them."""
     with open_database(workspace, MANAGED) as database:
+        assert set(database.read("SHOW INDEXES YIELD state RETURN state")["state"]) == {"ONLINE"}
         visible = set(database.read("MATCH (r:Run {state: 'ready'}) RETURN r.name AS name")["name"])
         assert visible in ([expected] if expected else [{"first"}, {"first", "second"}])
         for name in visible:

@@ -9,11 +9,14 @@ from hostile import hostile_graph
 
 from tracegraph.store.bolt import relationship_query
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
+from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.load import (
     as_loading,
+    await_indexes,
     delete_half_loaded,
     delete_run,
+    ensure_schema,
+    finish_schema,
     load_hidden,
     load_run,
     make_ready,
@@ -65,6 +68,24 @@ def test_bulk_load_equals_the_tables(tmp_path: Path) -> None:
             with pytest.raises(InputError, match="'second' holds another file"):
                 store_run(workspace, MANAGED, other, manifest("second", "ff"))
             workspace.delete_run("second")
+
+
+def test_an_index_that_failed_is_built_anew(database: Database) -> None:
+    ensure_schema(database)
+    name, states = "tracegraph_event_run", "SHOW INDEXES YIELD name, state RETURN name, state"
+    database.write(f"DROP INDEX {name}")
+    # A value too long for an index makes it fail, like a disk that is full meanwhile.
+    database.write("CREATE (:Event {run: $run})", {"run": "x" * 40_000})
+    database.write(f"CREATE INDEX {name} FOR (n:Event) ON (n.run)")
+    await_indexes(database)
+    with pytest.raises(StoreError, match=f"could not build the index {name}"):
+        finish_schema(database)
+    database.write("MATCH (n:Event) WHERE size(n.run) = 40000 DELETE n")
+    assert "FAILED" in database.read(states)["state"].tolist()
+    ensure_schema(database)
+    found = database.read(states)
+    assert set(found["state"]) == {"ONLINE"}
+    assert name in found["name"].tolist()
 
 
 def test_a_run_is_replaced_whole(loaded: GraphTables, database: Database) -> None:
