@@ -86,7 +86,7 @@ def ensure_schema(database: Database, progress: Progress = silent) -> None:
     Raises:
         StoreError: the server could not build one.
     """
-    begin_schema(database)
+    begin_schema(database, progress)
     finish_schema(database, progress)
 
 
@@ -96,7 +96,6 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
     Raises:
         StoreError: the server could not build an index.
     """
-    progress("building indexes", 0, 100)
     await_indexes(database, progress)
     for name in _indexes_in(database, "FAILED")["name"]:
         raise StoreError(
@@ -104,8 +103,9 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
         )
 
 
-def begin_schema(database: Database) -> None:
+def begin_schema(database: Database, progress: Progress = silent) -> None:
     """As `ensure_schema`, but do not wait while the server builds the indexes."""
+    progress("building indexes", 0, 100)
     # A server never repeats an index that failed, say on a full disk.
     for name in set(_indexes_in(database, "FAILED")["name"]) & ddl.names():
         database.write(f"DROP INDEX {name}")

@@ -105,7 +105,7 @@ def switch(
         try:
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
-                begin_schema(database)
+                begin_schema(database, progress)
                 workspace.save_run(tables, manifest)
                 finish_schema(database, progress)
                 generation.commit(home, generation.Generation(name, database.bookmark()))

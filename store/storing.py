@@ -63,7 +63,7 @@ def store_and_open(
                 _append(workspace, database, tables, manifest, progress)
             elif load != "bolt" and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(open_at_once(workspace, settings, progress))
-                _complete_import(workspace, database, tables, manifest)
+                _complete_import(workspace, database, tables, manifest, progress)
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
         yield database
@@ -118,10 +118,10 @@ def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progres
 
 
 def _complete_import(
-    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest
+    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
 ) -> None:
     with generation.own_writes(workspace.neo4j_home, database):
-        begin_schema(database)
+        begin_schema(database, progress)
         workspace.save_run(tables, manifest)
         make_ready(database, tables.run)
 
