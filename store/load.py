@@ -97,7 +97,7 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
         StoreError: the server could not build an index.
     """
     await_indexes(database, progress)
-    for name in _indexes_in(database, "FAILED")["name"]:
+    for name in _failed(database):
         raise StoreError(
             f"Neo4j could not build the index {name}", "free some space, then ingest the run again"
         )
@@ -107,7 +107,7 @@ def begin_schema(database: Database, progress: Progress = silent) -> None:
     """As `ensure_schema`, but do not wait while the server builds the indexes."""
     progress("building indexes", 0, 100)
     # A server never repeats an index that failed, say on a full disk.
-    for name in set(_indexes_in(database, "FAILED")["name"]) & ddl.names():
+    for name in _failed(database):
         database.write(f"DROP INDEX {name}")
     for statement in ddl.constraints():
         database.write(statement)
@@ -120,6 +120,11 @@ def await_indexes(database: Database, progress: Progress = silent) -> None:
     while len(unfinished := _indexes_in(database, "POPULATING")):
         progress("building indexes", int(unfinished["percent"].min()), 100)
         time.sleep(_POLL_S)
+
+
+def _failed(database: Database) -> set[str]:
+    """Names of the schema's own indexes that the server could not build."""
+    return set(_indexes_in(database, "FAILED")["name"]) & ddl.names()
 
 
 def _indexes_in(database: Database, state: str) -> pd.DataFrame:
