@@ -49,6 +49,11 @@ def current(home: Path) -> Generation:
     return known
 
 
+def is_recorded(home: Path) -> bool:
+    """Whether a home has a record: a new one has none until its database is complete."""
+    return (home / _RECORD).exists()
+
+
 def commit(home: Path, generation: Generation) -> None:
     """Make `generation` the record of a home in one step that is on disk when this returns.
 

@@ -24,15 +24,17 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     if broken.exists() and not home.exists():
         broken.rename(home)  # a kill cut the restoring off
     try:
-        return server.start(workspace, progress, keep=keep)
+        state = server.start(workspace, progress, keep=keep)
     except UnopenableError:
         if not workspace.manifests() or generation.current(home).changed:
             raise
-    _restore(workspace, progress)
-    state = server.start(workspace, progress, keep=keep)
-    with connect(server.settings_of(workspace, state)) as database:
-        ensure_schema(database, progress)
-        generation.commit(home, generation.Generation(bookmark=database.bookmark()))
+        _restore(workspace, progress)
+        state = server.start(workspace, progress, keep=keep)
+    if workspace.manifests() and not generation.is_recorded(home):
+        # Here, or after a restoring that a kill cut off.
+        with connect(server.settings_of(workspace, state)) as database:
+            ensure_schema(database, progress)
+            generation.commit(home, generation.Generation(bookmark=database.bookmark()))
     return state
 
 
