@@ -79,7 +79,8 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
         # Its threads also wait for each other: with some more than cores a million events took a tenth less.
         threads = (os.cpu_count() or 1) + 2
         command = ["database", "import", "full", name, f"--threads={threads}", *arguments]
-        java.run_admin(home, command, java.import_heap_mib(), _ImportProgress(progress))
+        flags = java.import_flags(sum(file.stat().st_size for file in files.iterdir()))
+        java.run_admin(home, command, flags, _ImportProgress(progress))
     finally:
         shutil.rmtree(files, ignore_errors=True)
 
