@@ -1,6 +1,7 @@
 """Answers to queries about a run: those that the workspace keeps, else the database's."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +17,7 @@ from tracegraph.store.workspace import Workspace
 class Answers:
     """Asks about one run that is ready; `details`: all that is stored about it.
 
-    What is not kept waits for indexes that the server is still building.
+    What is not kept is asked from `indexed`.
     """
 
     def __init__(
@@ -25,6 +26,12 @@ class Answers:
         self._database, self._run, self._workspace = database, run, workspace
         self._progress = progress
         self.details = inventory.run_details(database, run).iloc[0]
+
+    @cached_property
+    def indexed(self) -> Database:
+        """The database, once the server has built the indexes that it may still be building."""
+        await_indexes(self._database, self._progress)
+        return self._database
 
     def of(self, query: str, parameters: Mapping[str, object]) -> pd.DataFrame:
         """Return the rows of a query, in its types; `parameters` are all but the run."""
@@ -42,8 +49,7 @@ class Answers:
         return rows.astype(dict.fromkeys(texts, "category"))
 
     def _ask(self, query: str, parameters: Mapping[str, object]) -> pd.DataFrame:
-        await_indexes(self._database, self._progress)
-        return catalog.find(query).run(self._database, {"run": self._run, **parameters})
+        return catalog.find(query).run(self.indexed, {"run": self._run, **parameters})
 
     def _kept(self, query: str, parameters: Mapping[str, object]) -> pa.Table | None:
         kept = self._workspace.answer(self._run, str(self.details["created"]), query, parameters)

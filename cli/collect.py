@@ -14,7 +14,6 @@ from tracegraph.ingest.answers.asked import TOPICS, ask, near_slack_ns
 from tracegraph.ingest.segments import Window
 from tracegraph.queries import inventory, steps, windows
 from tracegraph.store.connection import Database
-from tracegraph.store.load import await_indexes
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
@@ -58,9 +57,7 @@ def collect_findings(
         StoreError: the server failed, or the run is damaged.
     """
     answers = Answers(database, run, workspace, progress)
-    if step is not None:
-        await_indexes(database, progress)
-    found = answers.of("run_window", {}) if step is None else windows.step_window(database, run, step)
+    found = answers.of("run_window", {}) if step is None else windows.step_window(answers.indexed, run, step)
     start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
     window = Window(start_ns, end_ns)
     asked = ask(window, chain)

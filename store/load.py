@@ -97,9 +97,10 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
         StoreError: the server could not build an index.
     """
     await_indexes(database, progress)
-    for name in _failed(database):
+    if failed := _failed(database):
         raise StoreError(
-            f"Neo4j could not build the index {name}", "free some space, then ingest the run again"
+            f"Neo4j could not build the index {', '.join(sorted(failed))}",
+            "free some space, then ingest the run again",
         )
 
 

@@ -30,7 +30,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
             raise
         _restore(workspace, progress)
         state = server.start(workspace, progress, keep=keep)
-    if workspace.manifests() and not generation.is_recorded(home):
+    if not generation.is_recorded(home) and workspace.manifests():
         # Here, or after a restoring that a kill cut off.
         with connect(server.settings_of(workspace, state)) as database:
             ensure_schema(database, progress)

@@ -62,12 +62,10 @@ def store_and_open(
                 database = stack.enter_context(open_database(workspace, settings))
                 _append(workspace, database, tables, manifest, progress)
             elif load != "bolt" and _import_offline(workspace, tables, progress):
-                database = stack.enter_context(open_at_once(workspace, settings, progress))
-                _complete_import(workspace, database, tables, manifest, progress)
+                database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
         yield database
-        finish_schema(database, progress)
 
 
 def store_run(
@@ -117,13 +115,18 @@ def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progres
     return True
 
 
-def _complete_import(
-    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
-) -> None:
-    with generation.own_writes(workspace.neo4j_home, database):
-        begin_schema(database, progress)
-        workspace.save_run(tables, manifest)
-        make_ready(database, tables.run)
+@contextmanager
+def _open_import(
+    workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress
+) -> Iterator[Database]:
+    """Open an imported database with the run visible, and wait for its indexes at the end."""
+    with open_at_once(workspace, _MANAGED, progress) as database:
+        with generation.own_writes(workspace.neo4j_home, database):
+            begin_schema(database, progress)
+            workspace.save_run(tables, manifest)
+            make_ready(database, tables.run)
+        yield database
+        finish_schema(database, progress)
 
 
 @contextmanager

@@ -27,9 +27,9 @@ def find_answers(model: Model, rank: int) -> Iterator[tuple[str, pa.Table]]:
     yield "run_window", answer_to({}, _run_window(model, chain))
     for name, answer in _ANSWERS.items():
         yield name, answer_to(asked[name], answer(model, asked[name]))
-    ranks = {"gpu_busy": gpu_busy, "critical_path": _critical_path, "step_hotspots": step_hotspots}
-    for name, ranked in ranks.items():
-        yield name, answer_to(asked[name], ranked(model, rank))
+    ranked = {"gpu_busy": gpu_busy, "critical_path": _critical_path, "step_hotspots": step_hotspots}
+    for name, find in ranked.items():
+        yield name, answer_to(asked[name], find(model, rank))
 
 
 def _run_window(model: Model, chain: int) -> pa.Table:
