@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from tracegraph.ingest.calls import usual_work
 from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
-from tracegraph.ingest.dependencies.invocation import invocation
+from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.sequential import stream_order
 from tracegraph.ingest.dependencies.stream_resume import stream_resume
 from tracegraph.ingest.dependencies.stream_waits import stream_edges
@@ -17,7 +18,7 @@ from tracegraph.ingest.dependencies.synchronization import (
 )
 from tracegraph.ingest.events import Events, Lanes
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.launches import Launches, match_launches, measure_lags, order_streams
+from tracegraph.ingest.launches import Launches, done_before, match_launches, measure_lags, order_streams
 from tracegraph.ingest.rows import join_rows
 from tracegraph.ingest.segments import Window, find_window
 from tracegraph.ingest.steps import Steps, find_steps
@@ -54,11 +55,13 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         events = events.shift_gpu(offset)
         host_waits = find_host_waits(events, launches, streams, rows)
     lags = measure_lags(events, launches, streams, len(lanes.frame))
-    host, held = host_edges(events, host_waits, launches)
+    done = done_before(events, streams)
+    left = left_at(events, launches, lags, usual_work(events, launches, lags, done), done)
+    host, held = host_edges(events, host_waits, launches, left)
     ranks, absent = collective_waits(events, stack)
     on_gpu = join_rows(
         [
-            invocation(events, launches, lags),
+            invocation(events, launches, lags, left),
             stream_order(events, streams, lags),
             stream_edges(events, launches, streams, rows, lags),
         ]

@@ -132,6 +132,14 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
     )
 
 
+def done_before(events: Events, streams: Streams) -> Ints:
+    """For each activity the latest end of those that started before it on its stream; `NONE` without any."""
+    done = np.full(len(events), NONE, dtype=np.int64)
+    for work in streams.by_lane.values():
+        done[work] = _done_before(events, work)
+    return done
+
+
 def _done_before(events: Events, work: Ints) -> Ints:
     """Latest end among the activities before each one of a stream, `NONE` for the first."""
     return np.concatenate([[NONE], np.maximum.accumulate(events.end[work])[:-1]])

@@ -8,6 +8,7 @@ import pandas as pd
 
 from tracegraph.ingest.dependencies.edges import (
     CODE,
+    MECHANISMS,
     Edges,
     Waits,
     make_edges,
@@ -15,10 +16,11 @@ from tracegraph.ingest.dependencies.edges import (
     on_thread,
 )
 from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
-from tracegraph.ingest.launches import Launches, Streams, nearest_on_thread
+from tracegraph.ingest.launches import LONGEST_LAUNCH_NS, Launches, Streams, nearest_on_thread
 from tracegraph.ingest.rows import join_rows, select_rows
 
 _ALL_STREAMS = -1
+_LOW, _ENOUGH_RETURNS = 0.05, 12
 _FREES = ("cudaFree", "hipFree")
 """Calls that wait for their device without saying so: memory may be in use until all its work has ended."""
 
@@ -210,33 +212,47 @@ def _blocking_copies(collect: _Collector, launches: Launches) -> None:
     collect.add("blocking copy", call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)
 
 
-def host_edges(events: Events, waits: HostWaits, launches: Launches) -> tuple[Edges, Waits]:
+def host_edges(events: Events, waits: HostWaits, launches: Launches, left: Ints) -> tuple[Edges, Waits]:
     """Edges from awaited work into the call that waits, and the stretches in which it waits.
 
-    The call is cut where the last of its awaited work ends: before, it waits; after, it works. Work that
-    ended before the call, or after its return, does not hold it: the former gets an edge to the call's start.
+    The call is cut where the last of its awaited work ends: before, it waits; after, it works. A call that
+    waits for its own work first launches it: until `left`, see `invocation.left_at`, it works. What
+    every return takes at least after that end is waiting, too: for the news. Work that ended before the call,
+    or after its return, does not hold it: the former gets an edge to the call's start.
     """
     waits = select_rows(waits, events.end[waits.work] <= events.end[waits.call])
     awaited = np.maximum(events.end[waits.work], events.start[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
+    done, held = released, released > events.start[waits.call]
+    released = done + np.where(held, _wake_up(events.end[waits.call] - done, waits.mechanism, held), 0)
     blocking = ("stream synchronize", "device synchronize", "event synchronize")
     parts = [
         make_edges(
             mechanism,
             on_gpu(events, waits.work[chosen], at_end=True),
             on_thread(events.lane[waits.call[chosen]], released[chosen]),
-            events.end[waits.work[chosen]],
+            events.end[waits.work[chosen]] + (released - done)[chosen],
             recorded=waits.recorded[chosen],
             confidence=waits.confidence[chosen],
         )
         for mechanism in (*blocking, "blocking copy", "implicit synchronize")
         for chosen in [waits.mechanism == CODE[mechanism]]
     ]
-    held = released > events.start[waits.call]
     own = launches.call[waits.work] == waits.call
-    begin = np.where(
-        own, np.maximum(events.start[waits.call], events.start[waits.work]), events.start[waits.call]
-    )
+    begin = np.where(own, left[waits.work], events.start[waits.call])
     lane = events.lane[waits.call]
     stretches = Waits(lane, begin, released, waits.call, waits.mechanism, waits.recorded)
     return join_rows(parts), select_rows(stretches, held)
+
+
+def _wake_up(after: Ints, mechanism: Ints, held: Flags) -> Ints:
+    """How long the news of an end takes at least, by rule: two thirds of a low quantile of `after`, the rest
+    being the call's own return; 0 where few were seen."""
+    if held.sum() < _ENOUGH_RETURNS:
+        return np.zeros(len(after), dtype=np.int64)
+    usual = np.full(len(MECHANISMS), np.quantile(after[held], _LOW), dtype=np.int64)
+    for code in np.unique(mechanism[held]).tolist():
+        mine = after[held & (mechanism == code)]
+        if len(mine) >= _ENOUGH_RETURNS:
+            usual[code] = np.quantile(mine, _LOW)
+    return np.minimum(usual[mechanism] * 2 // 3, LONGEST_LAUNCH_NS)
