@@ -8,6 +8,7 @@ from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
+from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
 from tracegraph.ingest.dependencies.stream_resume import stream_resume
 from tracegraph.ingest.dependencies.stream_waits import stream_edges
@@ -56,7 +57,9 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         host_waits = find_host_waits(events, launches, streams, rows)
     lags = measure_lags(events, launches, streams, len(lanes.frame))
     done = done_before(events, streams)
-    left = left_at(events, launches, lags, usual_work(events, launches, lags, done), done)
+    usual = usual_work(events, launches, lags, done)
+    left = left_at(events, launches, lags, usual, done)
+    full, crowded = queue_full(events, launches, streams, usual)
     host, held = host_edges(events, host_waits, launches, left)
     ranks, absent = collective_waits(events, stack)
     on_gpu = join_rows(
@@ -73,7 +76,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         launches=launches,
         steps=find_steps(events, launches),
         window=find_window(events, lanes),
-        edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, ranks]),
-        waits=join_rows([held, absent]),
+        edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, ranks]),
+        waits=join_rows([held, crowded, absent]),
         clock_offset_ns=offset,
     )

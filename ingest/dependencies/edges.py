@@ -31,6 +31,8 @@ MECHANISMS = (
     Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("implicit synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("queue full", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("silent synchronize", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("collective", "SYNCHRONIZATION", "waiting for another rank"),
     Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
     Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
