@@ -10,6 +10,7 @@ from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
+from tracegraph.ingest.dependencies.silent_sync import silent_waits
 from tracegraph.ingest.dependencies.stream_resume import stream_resume
 from tracegraph.ingest.dependencies.stream_waits import stream_edges
 from tracegraph.ingest.dependencies.synchronization import (
@@ -61,6 +62,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     left = left_at(events, launches, lags, usual, done)
     full, crowded = queue_full(events, launches, streams, usual)
     host, held = host_edges(events, host_waits, launches, left)
+    quiet, unheard = silent_waits(events, stack, streams)
     ranks, absent = collective_waits(events, stack)
     on_gpu = join_rows(
         [
@@ -76,7 +78,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         launches=launches,
         steps=find_steps(events, launches),
         window=find_window(events, lanes),
-        edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, ranks]),
-        waits=join_rows([held, crowded, absent]),
+        edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, quiet, ranks]),
+        waits=join_rows([held, crowded, unheard, absent]),
         clock_offset_ns=offset,
     )
