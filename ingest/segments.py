@@ -148,11 +148,23 @@ def _mark_waits(
         gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism]
 
 
+def _completion(events: Events, edges: Edges) -> Ints:
+    """When each event is complete: at its end, or where an effect of GPU work starts before that.
+
+    The rules make an edge between rows that overlap only where their order is known.
+    """
+    completion = events.end.copy()
+    from_gpu = edges.cause_event >= 0
+    np.minimum.at(completion, edges.cause_event[from_gpu], edges.effect_time[from_gpu])
+    return completion
+
+
 def _with_streams(
     events: Events, edges: Edges, window: Window, threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 ) -> Segments:
-    """Add one segment for each GPU activity, and the zero-length roots, and sort."""
+    """Add one segment for each GPU activity until it is complete, and the zero-length roots, and sort."""
     inside = (events.start >= window.start) & (events.end <= window.end)
+    end = _completion(events, edges)
     gpu = np.flatnonzero(events.is_gpu & inside)
     reached = np.zeros(len(events), dtype=bool)
     caused = np.where(edges.cause_event >= 0, inside[edges.cause_event], edges.cause_time > window.start)
@@ -167,7 +179,7 @@ def _with_streams(
         for mine, root, work in zip(
             threads,
             (roots, at_start, at_start, nothing - 1, nothing + GAP, nothing),
-            (events.lane[gpu], events.start[gpu], events.end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
+            (events.lane[gpu], events.start[gpu], end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
             strict=True,
         )
     ]

@@ -14,6 +14,7 @@ from tracegraph.ingest.launches import (
     Streams,
     nearest_on_thread,
 )
+from tracegraph.ingest.overlaps import only_slightly
 
 _INFERRED_CONFIDENCE = 0.98
 
@@ -119,12 +120,12 @@ def _distinct(recorded: tuple[Ints, Ints], inferred: tuple[Ints, Ints]) -> _Held
 
 
 def _possible(events: Events, waits: _HeldWork) -> _HeldWork:
-    """Without pairs in which the held work started before the awaited one ended."""
-    keep = events.end[waits.cause] <= events.start[waits.effect]
+    """Without pairs in which the held work started before the awaited one ended, noise aside."""
+    keep = only_slightly(events, waits.cause, waits.effect)
     return _HeldWork(waits.cause[keep], waits.effect[keep], waits.recorded[keep])
 
 
 def _usual_lag(events: Events, waits: _HeldWork, lags: Lags) -> int:
-    gaps = events.start[waits.effect] - events.end[waits.cause]
+    gaps = np.maximum(events.start[waits.effect] - events.end[waits.cause], 0)
     limit = min(LONGEST_STREAM_GAP_NS, int(lags.stream_order.max(initial=0)))
     return min(limit, int(np.quantile(gaps, 0.05, method="lower"))) if len(gaps) else 0

@@ -20,7 +20,7 @@ def found(*rows: tiny.Row) -> dict[str, Finding]:
     ("rows", "code", "count", "share"),
     [
         ([CALL, tiny.kernel("k", 20, 50, 1), tiny.kernel("o", 50, 60, 9)], "gpu_without_launch", 1, 0.25),
-        ([CALL, tiny.kernel("a", 20, 40, 1), tiny.kernel("b", 35, 55, 1)], "stream_overlap", 1, 0.125),
+        ([CALL, tiny.kernel("a", 20, 40, 1), tiny.kernel("b", 34, 54, 1)], "stream_overlap", 1, 0.15),
         ([CALL, tiny.event("rest", 10, 50)], "gpu_work_missing", 1, None),
         (
             [CALL, tiny.kernel("k", 20, 50, 1), tiny.call("cudaLaunchKernel", 60, 70, 2)],

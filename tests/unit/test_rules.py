@@ -6,6 +6,7 @@ import tiny
 from tiny import Model, call, event, kernel, step, sync
 
 from tracegraph.ingest.dependencies.edges import CODE
+from tracegraph.ingest.invariants import check_model
 from tracegraph.ingest.launches import measure_lags, order_streams
 
 
@@ -50,6 +51,24 @@ def test_work_of_a_stream_is_ordered_unless_it_overlaps() -> None:
         ("a@2", "stream order", "b@10"),
         ("b@10", "stream order", "c@15"),
     } == {("a@2", "stream order", "b@10")}
+
+
+def test_noise_of_the_times_does_not_break_the_order_of_a_stream() -> None:
+    works = [kernel("a", 5, 40, 1), kernel("b", 39.7, 60, 2), kernel("c", 61, 80, 3)]
+    model = tiny.model(*(call("l", i, i + 1, i + 1) for i in range(3)), *works)
+    assert {("a@5", "stream order", "b@39.7"), ("b@39.7", "stream order", "c@61")} < tiny.dependencies(
+        model, "SEQUENTIAL", binding=True
+    )
+    check_model(model)
+    a = int(np.flatnonzero(model.events.name[model.segments.event] == "a")[0])
+    assert model.segments.completion[a] == 39_700
+
+
+def test_where_most_overlaps_are_deep_none_is_noise() -> None:
+    deep = [kernel("d", 100 + 20 * i, 130 + 20 * i, 3 + i) for i in range(4)]
+    works = [kernel("a", 5, 40, 1), kernel("b", 39.7, 60, 2), *deep]
+    model = tiny.model(*(call("l", i / 2, (i + 1) / 2, i + 1) for i in range(6)), *works)
+    assert ("a@5", "stream order", "b@39.7") not in tiny.dependencies(model, "SEQUENTIAL")
 
 
 def test_the_later_of_launch_and_stream_binds() -> None:
@@ -122,6 +141,21 @@ def test_a_stream_waits_for_the_work_before_the_recorded_event() -> None:
     )
     assert tiny.dependencies(model, "SYNCHRONIZATION", binding=True) == {
         ("copy@2", "stream wait event", "compute@50")
+    }
+
+
+def test_a_recorded_wait_holds_although_the_rows_overlap_by_noise() -> None:
+    rows = [
+        call("cudaMemcpyAsync", 0, 1, 1),
+        kernel("copy", 2, 50, 1, stream=24),
+        call("cudaEventRecord", 1, 2, 2),
+        call("cudaStreamWaitEvent", 3, 4, 3),
+        sync("Stream Wait Event", 3, 4, 3, stream=7, wait_on_stream=24, wait_on_record=2),
+        call("cudaLaunchKernel", 5, 6, 4),
+        kernel("compute", 49.6, 80, 4, stream=7),
+    ]
+    assert tiny.dependencies(tiny.model(*rows), "SYNCHRONIZATION", binding=True) == {
+        ("copy@2", "stream wait event", "compute@49.6")
     }
 
 
