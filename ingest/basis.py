@@ -64,13 +64,8 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     host, held = host_edges(events, host_waits, launches, left)
     quiet, unheard = silent_waits(events, stack, streams)
     ranks, absent = collective_waits(events, stack)
-    on_gpu = join_rows(
-        [
-            invocation(events, launches, lags, left),
-            stream_order(events, streams, lags),
-            stream_edges(events, launches, streams, rows, lags),
-        ]
-    )
+    queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
+    on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])
     return Basis(
         events=events,
         lanes=lanes,

@@ -7,7 +7,8 @@ from tracegraph.ingest.events import NONE, Events, Flags, Ints
 
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
-_REACH_NS = 20_000
+REACH_NS = 20_000
+"""How long after the end of work on another stream a stream goes on because of it."""
 _SURE, _LEAST = 0.8, 0.5
 
 
@@ -30,9 +31,9 @@ def stream_resume(events: Events, known: Edges) -> Edges:
         last = np.searchsorted(events.end[ended], events.start[effect], "right") - 1
         cause = ended[np.maximum(last, 0)]
         count = last - np.searchsorted(events.end[ended], since, "right") + 1
-        confidence = _SURE * (1 - np.minimum(1, count * _REACH_NS / (events.start[effect] - since)))
+        confidence = _SURE * (1 - np.minimum(1, count * REACH_NS / (events.start[effect] - since)))
         found = (last >= 0) & (events.lane[cause] != events.lane[effect]) & (confidence >= _LEAST)
-        found &= events.start[effect] - events.end[cause] <= _REACH_NS
+        found &= events.start[effect] - events.end[cause] <= REACH_NS
         causes.append(cause[found])
         effects.append(effect[found])
         confidences.append(confidence[found])
@@ -49,9 +50,15 @@ def stream_resume(events: Events, known: Edges) -> Edges:
 
 def _unexplained(events: Events, known: Edges) -> tuple[Ints, Ints]:
     """GPU work that starts long after the last of its known causes arrived, and when that was."""
-    arrival = np.full(len(events), NONE, dtype=np.int64)
-    of_work = known.effect_event >= 0
-    np.maximum.at(arrival, known.effect_event[of_work], known.arrival[of_work])
+    arrival = latest_arrival(events, known)
     explained: Flags = arrival > NONE
     late = np.flatnonzero(explained & (events.start - np.where(explained, arrival, 0) > LONG_LAG_NS))
     return late, arrival[late]
+
+
+def latest_arrival(events: Events, known: Edges) -> Ints:
+    """When each GPU activity could have started by the last of its known causes, `NONE` without any; ns."""
+    arrival = np.full(len(events), NONE, dtype=np.int64)
+    of_work = known.effect_event >= 0
+    np.maximum.at(arrival, known.effect_event[of_work], known.arrival[of_work])
+    return arrival
