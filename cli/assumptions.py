@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracegraph.cli.findings import GAP, UNKNOWN, Findings
+from tracegraph.cli.findings import GAP, Findings
+from tracegraph.queries.unclear import UNKNOWN
 
 _HOTSPOTS = 3
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.step_summary import StepSummary, summarise_steps
+from tracegraph.queries.unclear import UNKNOWN, unclear_parts
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
@@ -16,12 +17,10 @@ PATH_COLUMNS = (
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
-GAP, UNKNOWN = "gap", "unknown"
+GAP = "gap"
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
-_STEP_PREFIX = "ProfilerStep#"
-_ANNOTATION = "user_annotation"
 
 
 @dataclass(frozen=True)
@@ -127,13 +126,27 @@ class Findings:
     @property
     def untraced_share(self) -> float:
         """Share of the length that is self time of an annotation or a step: Python that was not recorded."""
-        annotation = self.path["category"].eq(_ANNOTATION) | self.path["name"].str.startswith(_STEP_PREFIX)
-        return self.share(int(self.durations[annotation & ~self.is_gap].sum()))
+        return self._unclear["untraced_share"]
+
+    @property
+    def untraced_cpu_share(self) -> float:
+        """Share of the length in gaps in which no event is open on the thread, and no rule says it waits."""
+        return self._unclear["untraced_cpu_share"]
+
+    @property
+    def unclear_share(self) -> float:
+        """Share of the length that nobody knows anything about: the sum of its three kinds."""
+        return self._unclear["unclear_share"]
 
     @property
     def unknown_share(self) -> float:
         """Share of the length in gaps that no rule explains."""
-        return self.share(self.by_gap_ns.get(UNKNOWN, 0))
+        return self._unclear["unknown_share"]
+
+    @cached_property
+    def _unclear(self) -> dict[str, float]:
+        parts = unclear_parts(self.path["name"], self.path["category"], self.is_gap)
+        return {name: self.share(int(self.durations[rows].sum())) for name, rows in parts.items()}
 
     @property
     def inferred_share(self) -> float:

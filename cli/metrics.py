@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import UNKNOWN, Findings
+from tracegraph.cli.findings import Findings
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
 from tracegraph.ingest.answers.asked import COMMUNICATION, DATA_LOADING
+from tracegraph.queries.unclear import UNKNOWN
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
@@ -139,11 +140,9 @@ def cpu_bound(findings: Findings) -> Measured | None:
 
 def untraced(findings: Findings) -> Measured | None:
     """Share of the path in self time of annotations and in CPU time with no event open."""
-    gaps = findings.share(findings.by_gap_ns.get("untraced CPU time", 0))
-    share = findings.untraced_share + gaps
-    parts = (
-        f"{format_share(findings.untraced_share)} inside annotations, {format_share(gaps)} with no event open"
-    )
+    inside, outside = findings.untraced_share, findings.untraced_cpu_share
+    share = inside + outside
+    parts = f"{format_share(inside)} inside annotations, {format_share(outside)} with no event open"
     return Measured(share, f"{format_share(share)} of the path: {parts}")
 
 

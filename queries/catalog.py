@@ -45,6 +45,7 @@ _FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
     events.call_tree,
     events.launches,
     events.event_causes,
+    events.event_history,
     events.hotspot_neighbourhood,
 )
 

@@ -38,6 +38,17 @@ def launches(
 
 
 def event_causes(
+    database: Database, run: str, source_index: int, rank: int = 0, *, limit: int = 20
+) -> pd.DataFrame:
+    """Every candidate cause of an event's first `limit` starts: when it arrived, and why it won or lost.
+
+    A start is that of the event, and of each of its segments that something on another lane may have led to,
+    as where a call goes on after a wait.
+    """
+    return load("event_causes").run(database, run=run, source_index=source_index, rank=rank, limit=limit)
+
+
+def event_history(
     database: Database, run: str, source_index: int, rank: int = 0, *, depth: int = 5, limit: int = 20
 ) -> pd.DataFrame:
     """Binding causes of an event's first `limit` segments, `depth` hops back, as an edge list for drawing.
@@ -45,7 +56,7 @@ def event_causes(
     cause and effect are node ids valid within this result, each with lane, name, category and times; then
     dependency, mechanism, evidence, confidence, lag_ns, gap_ns and binding.
     """
-    return load("event_causes").run(
+    return load("event_history").run(
         database, run=run, source_index=source_index, rank=rank, depth=depth, limit=limit
     )
 
@@ -55,7 +66,7 @@ def hotspot_neighbourhood(
 ) -> pd.DataFrame:
     """All causes and effects of the `limit` longest stretches of `name` on the critical path.
 
-    An edge list of the columns of `event_causes`.
+    An edge list of the columns of `event_history`.
     """
     return load("hotspot_neighbourhood").run(
         database, run=run, start_ns=start_ns, end_ns=end_ns, chain=chain, name=name, limit=limit

@@ -5,6 +5,7 @@ import pandas as pd
 
 from tracegraph.queries.inventory import steps
 from tracegraph.queries.module import Column, load
+from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.connection import Database
 
 STEP_COLUMNS = (
@@ -23,6 +24,8 @@ STEP_COLUMNS = (
     Column("hotspot_share", "FLOAT", True, "its share of the path, 0..1"),
     Column("outlier", "BOOLEAN", False, "whether |length - median| > 3 * 1.4826 * MAD, with a MAD above 0"),
     Column("typical", "BOOLEAN", False, "whether it is the step whose length is nearest to the median"),
+    Column("untraced_cpu_share", "FLOAT", True, "share of the path with no event open on its thread, 0..1"),
+    Column("unclear_share", "FLOAT", True, "share of the path that is unknown or untraced in any way, 0..1"),
 )
 """Columns of `step_paths`."""
 STEP_SUMMARY = "The critical path of every profiler step in one row: length, composition, outliers."
@@ -70,13 +73,11 @@ def describe_steps(listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame
     rows = listed.assign(end_ns=listed["window_end_ns"])[["rank", "number", "start_ns", "end_ns"]]
     rows["length_ns"] = rows["end_ns"] - rows["start_ns"]
     gap = hotspots["category"].eq("gap")
-    untraced = hotspots["category"].eq("user_annotation") | hotspots["name"].str.startswith(_STEP_PREFIX)
     parts = {
         "gpu_share": hotspots["on_gpu"] & ~gap,
         "cpu_share": ~hotspots["on_gpu"] & ~gap,
         "gap_share": gap,
-        "unknown_share": gap & hotspots["name"].eq("unknown"),
-        "untraced_share": untraced & ~gap,
+        **unclear_parts(hotspots["name"], hotspots["category"], gap),
     }
     spent = pd.DataFrame({name: hotspots["duration_ns"].where(mask, 0) for name, mask in parts.items()})
     spent["inferred_share"] = hotspots["inferred_ns"]

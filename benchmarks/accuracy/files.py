@@ -13,6 +13,7 @@ from tracegraph.cli.findings import NEAR_TIE_NS
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.path_rows import path_rows
+from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.errors import InputError
 
 MUCH_UNKNOWN = 0.08
@@ -28,6 +29,7 @@ class Measured:
     length_ns: int
     gaps: "pd.Series[float]"
     untraced: float
+    unclear: float
     inferred: float
     near_ties: float
     errors: int
@@ -67,14 +69,15 @@ def _measure(name: str, model: Model, integrity: Integrity) -> Measured:
     length = model.window.end - model.window.start
     share = (rows["end_ns"] - rows["start_ns"]) / length
     is_gap = rows["category"] == "gap"
-    annotation = (rows["category"] == "user_annotation") | rows["name"].str.startswith("ProfilerStep#")
+    unclear = unclear_parts(rows["name"], rows["category"], is_gap)
     gaps = share[is_gap].groupby(rows["name"][is_gap]).sum().sort_values(ascending=False)
     levels = [finding.level for finding in integrity]
     return Measured(
         name=name,
         length_ns=length,
         gaps=gaps,
-        untraced=float(share[annotation & ~is_gap].sum()),
+        untraced=float(share[unclear["untraced_share"]].sum()),
+        unclear=float(share[unclear["unclear_share"]].sum()),
         inferred=float(share[rows["evidence"] == "inferred"].sum()),
         near_ties=float(share[(rows["margin_ns"] <= NEAR_TIE_NS).fillna(False)].sum()),
         errors=levels.count("error"),
@@ -87,7 +90,7 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
     """Markdown: the table of all files, those that cannot be read, and the facts where much is unknown."""
     read = [item for item in measured if isinstance(item, Measured)]
     refused = [[item.name, item.reason] for item in measured if isinstance(item, Refused)]
-    columns = ["file", "length", "events", "unknown", "untraced", "unknown + untraced", "other gaps"]
+    columns = ["file", "length", "events", "unknown", "untraced", "unclear", "other gaps"]
     parts = [table([*columns, "inferred", "near-ties", "errors, warnings"], map(_row, read))]
     if refused:
         parts.append("Not read:\n\n" + table(["file", "why"], refused))
@@ -98,7 +101,7 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
 def _row(item: Measured) -> list[str]:
     named = item.gaps.drop("unknown", errors="ignore")
     others = [f"{name} {share:.3f}" for name, share in named.items() if share >= _SHOWN]
-    shares = [1 - item.gaps.sum(), item.unknown, item.untraced, item.unknown + item.untraced]
+    shares = [1 - item.gaps.sum(), item.unknown, item.untraced, item.unclear]
     return [
         item.name,
         f"{item.length_ns / 1e6:,.1f} ms",

@@ -102,7 +102,7 @@ def event(
     """
     with _database(context, output) as database:
         run = inventory.ready_run(database, name)
-        edges = events.event_causes(database, run, source_index, rank, depth=depth)
+        edges = events.event_history(database, run, source_index, rank, depth=depth)
         lanes = inventory.lanes(database, run)
         origin_ns = int(inventory.run_details(database, run)["window_start_ns"].iloc[0])
         known = not events.call_tree(database, run, source_index, rank, depth=0).empty

@@ -28,7 +28,7 @@ class Entities:
 
 
 def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_ns: int) -> str:
-    """Return the DOT text of an edge list (`event_causes`, `hotspot_neighbourhood`), causes above effects.
+    """Return the DOT text of an edge list (`event_history`, `hotspot_neighbourhood`), causes above effects.
 
     Solid arrows explain the effect's start, dashed ones do not. Times count from `origin_ns`.
     """

@@ -95,12 +95,12 @@
   function overview() {
     const element = section("Window and critical path");
     const tiles = add(element, "div", "tiles");
-    const named = Math.max(0, 1 - path.explained_share - path.unknown_share);
+    const named = Math.max(0, 1 - path.explained_share - path.unknown_share - path.untraced_cpu_share);
     const figures = [
       [duration(path.length_ns), `critical path, ${count(path.stretches, "stretch", "stretches")}`],
       [share(path.explained_share), "explained by events"],
-      [share(path.unknown_share + path.untraced_share), "unknown or untraced"],
-      [share(named), "in named gaps"],
+      [share(path.unclear_share), "unclear: unknown or untraced"],
+      [share(named), "in gaps with a reason"],
       [share(path.inferred_share), "starts by inferred dependencies"],
       [share(path.near_tie_share), `hangs on ${count(path.near_ties, "near-tie")}: a second cause within ${duration(data.near_tie_ns)}`],
     ];
@@ -114,7 +114,8 @@
       ? ["note good", "The path tiles the window: every nanosecond is in exactly one stretch."]
       : ["note error", `The path does NOT tile the window: ${duration(data.untiled_ns)} left out or twice.`];
     add(element, "p", ...tiling);
-    add(element, "p", "note", `Unknown or untraced: ${share(path.unknown_share)} in gaps without an explanation, ` +
+    add(element, "p", "note", `Unclear: ${share(path.unknown_share)} in gaps without an explanation, ` +
+      `${share(path.untraced_cpu_share)} untraced CPU time (no event is open on the thread), ` +
       `${share(path.untraced_share)} untraced Python (self time of annotations, counted as explained).`);
     add(element, "p", "note", `Window: ${summary.window_ns[0]} to ${summary.window_ns[1]} ns on the clock of the file.`);
   }

@@ -28,7 +28,7 @@ function drawSteps(tools, parent, steps, summary) {
     const spot = step.hotspot === null ? "" : `; mostly ${step.hotspot} (${share(step.hotspot_share)})`;
     const what = step.outlier ? ", an outlier" : step.typical ? ", the typical step" : "";
     const parts = step.gpu_share === null ? "" : `: ${share(step.gpu_share)} GPU, ${share(step.cpu_share)} CPU, ` +
-      `${share(step.gap_share)} gaps, ${share(step.unknown_share + step.untraced_share)} unknown or untraced, ` +
+      `${share(step.gap_share)} gaps, ${share(step.unclear_share)} unknown or untraced, ` +
       `${share(step.inferred_share)} inferred`;
     return `Step ${step.number}, ${duration(Number(step.length_ns))}${what}${parts}${spot}`;
   }

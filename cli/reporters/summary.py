@@ -19,6 +19,8 @@ def summarise(findings: Findings) -> dict[str, object]:
             "explained_share": findings.explained_share,
             "unknown_share": findings.unknown_share,
             "untraced_share": findings.untraced_share,
+            "untraced_cpu_share": findings.untraced_cpu_share,
+            "unclear_share": findings.unclear_share,
             "inferred_share": findings.inferred_share,
             "near_tie_share": findings.near_tie_share,
             "near_ties": findings.near_ties,

@@ -81,7 +81,8 @@ def _window(findings: Findings) -> RenderableType:
 
 
 def _path(findings: Findings) -> RenderableType:
-    named = max(0.0, 1 - findings.explained_share - findings.unknown_share)
+    untraced = findings.untraced_cpu_share
+    named = max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced)
     lines = facts()
     lines.add_row(
         "length",
@@ -91,18 +92,22 @@ def _path(findings: Findings) -> RenderableType:
     lines.add_row("explained", Text(f"{format_share(findings.explained_share)} by events"))
     lines.add_row("unclear", Text(_unclear(findings)))
     lines.add_row(
-        "gaps", Text(f"{format_share(findings.unknown_share)} unknown, {format_share(named)} in named gaps")
+        "gaps",
+        Text(
+            f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} untraced CPU time, "
+            f"{format_share(named)} in gaps with a reason"
+        ),
     )
     lines.add_row("evidence", Text(_evidence(findings)))
     return lines
 
 
 def _unclear(findings: Findings) -> str:
-    both = format_share(findings.unknown_share + findings.untraced_share)
-    unknown, untraced = format_share(findings.unknown_share), format_share(findings.untraced_share)
     return (
-        f"{both} unknown or untraced: {unknown} unknown gaps and {untraced} untraced Python (self time of "
-        "annotations, counted as explained)"
+        f"{format_share(findings.unclear_share)} unknown or untraced: {format_share(findings.unknown_share)} "
+        f"unknown gaps, {format_share(findings.untraced_cpu_share)} untraced CPU time and "
+        f"{format_share(findings.untraced_share)} untraced Python (self time of annotations, counted as "
+        "explained)"
     )
 
 

@@ -67,6 +67,8 @@ def test_windows_overlap_and_cut_segments(database: Database) -> None:
     assert shares["gpu_share"].tolist() == [155 / 250, 0, 0]
     assert shares["inferred_share"].tolist() == [160 / 250, 0, 0]
     assert shares["untraced_share"].tolist() == [0, 0, 0.6]
+    assert shares["untraced_cpu_share"].tolist() == [0, 60 / 110, 0.1]
+    assert shares["unclear_share"].tolist() == [0, 60 / 110, 0.7]
     assert shares["hotspot"].tolist() == ["long", "B", "ProfilerStep#3"]
 
 

@@ -153,7 +153,15 @@ CASES = {
     "launches source_index=4": """
         call_source_index call_name source_index name category start_ns end_ns delay_ns
         2 launch 4 gemm kernel 60 100 20""",
-    "event_causes source_index=3 depth=2 limit=3": f"""
+    "event_causes source_index=3": """
+        effect_start_ns cause_name cause_source_index completion_ns arrival_ns earlier_ns margin_ns verdict
+        50 launch 2 50 50 0 - binding:_the_only_candidate
+        105 gemm 4 100 105 0 3 binding:_the_last_to_arrive
+        105 waiting_for_GPU - 55 55 50 3 a_wait_is_complete_when_it_begins;_arrived_50_ns_earlier""",
+    "event_causes source_index=3 limit=1": """
+        effect_start_ns effect_name cause_name cause_lane_name cause_category dependency mechanism
+        50 sync launch main cuda_runtime SEQUENTIAL program_order""",
+    "event_history source_index=3 depth=2 limit=3": f"""
         {EDGE_COLUMNS}
         A 0 40 launch 40 50 SEQUENTIAL program_order 0 True
         launch 40 50 sync 50 55 SEQUENTIAL program_order 0 True

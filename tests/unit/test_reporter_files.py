@@ -74,6 +74,8 @@ def test_summary() -> None:
         "explained_share": 0.825,
         "unknown_share": 0.0,
         "untraced_share": 0.1,
+        "untraced_cpu_share": 0.1,
+        "unclear_share": 0.2,
         "inferred_share": 0.1,
         "near_tie_share": 0.0,
         "near_ties": 0,

@@ -1,0 +1,28 @@
+"""What nobody knows about a path: the three kinds of its rows, and their sum, in one definition."""
+
+from typing import Any
+
+import pandas as pd
+
+UNKNOWN, UNTRACED_CPU = "unknown", "untraced CPU time"
+"""Gaps that say nothing about what happened: no rule explains it; no event is open on the thread."""
+_STEP_PREFIX = "ProfilerStep#"
+_ANNOTATION = "user_annotation"
+
+
+def unclear_parts(
+    name: "pd.Series[Any]", category: "pd.Series[Any]", is_gap: "pd.Series[bool]"
+) -> dict[str, "pd.Series[bool]"]:
+    """Which rows of a path are unclear, by the name of their share; `unclear_share` is all of them.
+
+    `unknown_share`: gaps that no rule explains. `untraced_share`: self time of annotations and steps, Python
+    that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread.
+    """
+    annotation = category.eq(_ANNOTATION) | name.str.startswith(_STEP_PREFIX)
+    parts = {
+        "unknown_share": is_gap & name.eq(UNKNOWN),
+        "untraced_share": annotation & ~is_gap,
+        "untraced_cpu_share": is_gap & name.eq(UNTRACED_CPU),
+    }
+    total = parts["unknown_share"] | parts["untraced_share"] | parts["untraced_cpu_share"]
+    return {**parts, "unclear_share": total}
