@@ -62,7 +62,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     left = left_at(events, launches, lags, usual, done)
     full, crowded = queue_full(events, launches, streams, usual)
     host, held = host_edges(events, host_waits, launches, left)
-    quiet, unheard = silent_waits(events, stack, streams)
+    quiet, unheard = silent_waits(events, stack, launches, streams)
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
     on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])

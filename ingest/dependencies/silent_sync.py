@@ -1,5 +1,7 @@
 """SYNCHRONIZATION GPU to CPU without a row: a thread is silent until GPU work ends, again and again."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -13,31 +15,36 @@ from tracegraph.ingest.dependencies.edges import (
     on_gpu,
     on_thread,
 )
-from tracegraph.ingest.events import Events, Ints, is_passive
-from tracegraph.ingest.launches import Streams
+from tracegraph.ingest.events import NONE, Events, Ints, is_passive
+from tracegraph.ingest.launches import Launches, Streams
 
 SHORTEST_SILENCE_NS = 100_000
-_REACH_NS = 50_000
+_BEFORE_NS, _AFTER_NS = 100_000, 60_000
+"""How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
+_ALIKE_NS = 40_000
 _LEAST_HITS = 3
-_LEAST, _SURE = 0.6, 0.95
+_CHANCE, _SURE = 0.05, 0.95
 Shares = npt.NDArray[np.float64]
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
 
 
-def silent_waits(events: Events, stack: CallStack, streams: Streams) -> tuple[Edges, Waits]:
+def silent_waits(
+    events: Events, stack: CallStack, launches: Launches, streams: Streams
+) -> tuple[Edges, Waits]:
     """Edges from GPU work into silent stretches of threads that end just after it.
 
     A stretch of at least 100 µs in which a thread runs nothing but an annotation or a python frame may be a
-    wait for a GPU event that no row tells of. Work that was enqueued before it and ended in its last 50 µs
-    may have ended it: the last work of a stream, or any, where the event was recorded in between. One end
-    proves nothing: stretches of one thread in one kind of event count together, and at least three must end
-    so, far more than would by chance. The confidence is the share of them that chance leaves.
+    wait for a GPU event that no row tells of. Work that was enqueued before it and ended up to 100 µs before
+    its end may have ended it (up to 60 µs after, as clocks disagree): the last work of a stream, or any,
+    where the event was recorded in between. One end proves nothing: stretches of one thread, one kind of
+    event and one order of magnitude count together, and at least three must end alike, within 40 µs of the
+    same lag, far more than would by chance (Poisson). The confidence is the share that chance leaves.
     """
     silences = _silences(events, stack)
     found = pd.concat(
         [
             _explained(_last_of_stream(events, streams, silences)),
-            _explained(_any_of_stream(events, streams, silences)),
+            _explained(_any_of_stream(events, launches, streams, silences)),
         ]
     )
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
@@ -45,76 +52,108 @@ def silent_waits(events: Events, stack: CallStack, streams: Streams) -> tuple[Ed
     work = found["work"].to_numpy(np.int64)
     mine = silences.iloc[found["silence"].to_numpy(np.int64)]
     lane, start = mine["lane"].to_numpy(np.int64), mine["start"].to_numpy(np.int64)
+    goes_on = np.minimum(events.end[work], mine["end"].to_numpy(np.int64))
     edges = make_edges(
         "silent synchronize",
         on_gpu(events, work, at_end=True),
-        on_thread(lane, events.end[work]),
-        events.end[work],
+        on_thread(lane, goes_on),
+        goes_on,
         recorded=False,
         confidence=found["confidence"].to_numpy(np.float64),
     )
-    return edges, inferred_waits("silent synchronize", lane, start, events.end[work])
+    return edges, inferred_waits("silent synchronize", lane, start, goes_on)
 
 
 def _silences(events: Events, stack: CallStack) -> pd.DataFrame:
-    """Long stretches without an operator or a call: lane, start, end, kind (thread and innermost event)."""
+    """Long stretches without an operator or a call: lane, start, end, and the number of their kind."""
     passive = np.append(is_passive(events), True)
     chosen = passive[stack.piece_event] & (stack.piece_end - stack.piece_start >= SHORTEST_SILENCE_NS)
     lane, event = stack.piece_lane[chosen], stack.piece_event[chosen]
     name = np.append(events.name.codes, -1)[event]
+    # What ends by chance in a short stretch says nothing of the long ones.
+    magnitude = np.log10(stack.piece_end[chosen] - stack.piece_start[chosen]).astype(np.int64)
     return pd.DataFrame(
         {
             "lane": lane,
             "start": stack.piece_start[chosen],
             "end": stack.piece_end[chosen],
-            "kind": pd.MultiIndex.from_arrays([lane, name]).factorize()[0],
+            "kind": pd.MultiIndex.from_arrays([lane, name, magnitude]).factorize()[0],
         }
     )
 
 
 def _last_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) -> list[pd.DataFrame]:
-    """For each stream the work enqueued last before each silence, where it ended in it."""
+    """For each stream the work enqueued last before each silence, where it ended in it or just after."""
     start, end = silences["start"].to_numpy(np.int64), silences["end"].to_numpy(np.int64)
     parts = []
     for lane in streams.queue:
         work = streams.last_queued(lane, start)
         done = np.where(work >= 0, events.end[work], start)
-        inside = np.flatnonzero((done > start) & (done <= end))
-        chance = np.minimum(1, _REACH_NS / (end - start))[inside]
+        inside = np.flatnonzero((done > start) & (done <= end + _AFTER_NS))
+        chance = (_ALIKE_NS / (end - start))[inside]
         parts.append(_candidates(inside, work[inside], (end - done)[inside], chance, silences))
     return parts
 
 
-def _any_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) -> list[pd.DataFrame]:
-    """For each stream the last work to end in each silence, if it had been enqueued before."""
+def _any_of_stream(
+    events: Events, launches: Launches, streams: Streams, silences: pd.DataFrame
+) -> list[pd.DataFrame]:
+    """For each stream all work that ended around the end of each silence and had been enqueued before it."""
     start, end = silences["start"].to_numpy(np.int64), silences["end"].to_numpy(np.int64)
     parts = []
     for lane, work in streams.by_lane.items():
         ended = work[np.argsort(events.end[work], kind="stable")]
-        queued = np.full(len(events), np.iinfo(np.int64).max)
+        done, queued = events.end[ended], np.full(len(events), np.iinfo(np.int64).max)
         queued[streams.queue[lane]] = streams.queued_at[lane]
-        first, last = (np.searchsorted(events.end[ended], at, "right") for at in (start, end))
-        some = np.flatnonzero((last > first) & (queued[ended[np.maximum(last - 1, 0)]] < start))
+        # What has no launch may have been enqueued before the recording began.
+        queued[work[launches.call[work] < 0]] = NONE
+        first, last = (np.searchsorted(done, at, "right") for at in (start, end + _AFTER_NS))
+        near = np.maximum(first, np.searchsorted(done, end - _BEFORE_NS, "left"))
+        count = np.maximum(last - near, 0)
+        silence = np.repeat(np.arange(len(start)), count)
+        place = np.arange(len(silence)) + np.repeat(near - np.cumsum(count) + count, count)
         # Each end makes the moments just after it look like one that was waited for.
-        chance = np.minimum(1, (last - first) * _REACH_NS / (end - start))[some]
-        nearest = ended[last[some] - 1]
-        parts.append(_candidates(some, nearest, end[some] - events.end[nearest], chance, silences))
+        chance = ((last - first) * _ALIKE_NS / (end - start))[silence]
+        before = queued[ended[place]] < start[silence]
+        silence, place, chance = silence[before], place[before], chance[before]
+        parts.append(_candidates(silence, ended[place], end[silence] - done[place], chance, silences))
     return parts
 
 
 def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Shares, of: pd.DataFrame) -> pd.DataFrame:
-    columns = (silence, work, lag, chance, of["kind"].to_numpy(np.int64)[silence])
+    columns = (silence, work, lag, np.minimum(chance, 1), of["kind"].to_numpy(np.int64)[silence])
     return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 
 
 def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
-    """Candidates within reach on streams whose ends explain enough silences of a kind, with a confidence."""
+    """Candidates whose lag repeats on a stream, in enough silences of a kind, with a confidence."""
     parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
+    kinds = sum(found["kind"].nunique() for found in streams)
     for found in streams:
-        hit = found["lag"] <= _REACH_NS
-        hits = hit.groupby(found["kind"]).transform("sum")
-        expected = found["chance"].groupby(found["kind"]).transform("sum")
-        confidence = _SURE * (1 - expected / hits.clip(lower=1))
-        enough = hit & (hits >= _LEAST_HITS) & (confidence >= _LEAST)
-        parts.append(found.assign(confidence=confidence)[enough])
+        for _, same in found.groupby("kind"):
+            alike = _alike(same)
+            expected = float(same.drop_duplicates("silence")["chance"].sum())
+            if len(alike) >= _LEAST_HITS and kinds * _by_chance(len(alike), expected) <= _CHANCE:
+                parts.append(alike.assign(confidence=_SURE * (1 - expected / len(alike))))
     return pd.concat(parts)
+
+
+def _by_chance(hits: int, expected: float) -> float:
+    """How likely at least so many silences end alike by chance: a Poisson tail for each lag there is."""
+    fewer = sum(math.exp(-expected) * expected**i / math.factorial(i) for i in range(hits))
+    return (1 - fewer) * (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
+
+
+def _alike(same: pd.DataFrame) -> pd.DataFrame:
+    """The candidates in the 40 µs of lags that hold most silences, the nearest to their median of each."""
+    near = same[same["lag"].between(-_AFTER_NS, _BEFORE_NS)].sort_values("lag", kind="stable")
+    lag = near["lag"].to_numpy(np.int64)
+    if not len(lag):
+        return near
+    until = np.searchsorted(lag, lag + _ALIKE_NS, "right")
+    silence = near["silence"].to_numpy(np.int64)
+    held = [len(np.unique(silence[at:end])) for at, end in enumerate(until.tolist())]
+    best = int(np.argmax(held))
+    chosen = near.iloc[best : until[best]]
+    distance = (chosen["lag"] - chosen["lag"].median()).abs()
+    return chosen.iloc[np.argsort(distance.to_numpy(), kind="stable")].drop_duplicates("silence")
