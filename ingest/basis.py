@@ -8,6 +8,7 @@ from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
+from tracegraph.ingest.dependencies.long_calls import unexplained_calls
 from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
 from tracegraph.ingest.dependencies.silent_sync import silent_waits
@@ -66,6 +67,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
     on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])
+    waits = join_rows([held, crowded, unheard, absent])
     return Basis(
         events=events,
         lanes=lanes,
@@ -74,6 +76,6 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         steps=find_steps(events, launches),
         window=find_window(events, lanes),
         edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, quiet, ranks]),
-        waits=join_rows([held, crowded, unheard, absent]),
+        waits=join_rows([waits, unexplained_calls(events, waits)]),
         clock_offset_ns=offset,
     )

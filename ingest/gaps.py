@@ -9,7 +9,7 @@ from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.launches import Launches
 from tracegraph.ingest.rows import join_rows, select_rows
 from tracegraph.ingest.segments import Segments
-from tracegraph.ingest.time_slices import Spans, find_time_slices
+from tracegraph.ingest.time_slices import Spans, covered, find_time_slices
 
 _BUSY = 0.9
 
@@ -35,10 +35,10 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     recorded = Spans(events.device[work], events.start[work], events.end[work])
     graphs, in_graph = _graph_spans(events, launches)
     enough = _BUSY * (gap.end - gap.start)
-    busy = _covered(gap, recorded) >= enough
+    busy = covered(gap, recorded) >= enough
     before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
-    graph = in_graph[event] | in_graph[before] | (_covered(gap, join_rows([recorded, graphs])) >= enough)
-    elsewhere = _covered(gap, find_time_slices(events, launches)) >= enough
+    graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
+    elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
     reasons = ("GPU busy with other work", "unrecorded graph work", "GPU turn of another process")
     codes = [GAP_CODE[reason] for reason in reasons]
     names[late] = np.select([busy, graph, elsewhere], codes, GAP_CODE["unknown"])
@@ -61,25 +61,3 @@ def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:
     begin = np.maximum(idle_since, events.start[np.maximum(call, 0)])
     spans = Spans(events.device[work], np.minimum(begin, events.start[work]), end)
     return select_rows(spans, mine[work]), np.append(mine, False)
-
-
-def _covered(gaps: Spans, spans: Spans) -> Ints:
-    """ns of each gap that spans on its device cover, overlapping ones counted once."""
-    total = np.zeros(len(gaps.device), dtype=np.int64)
-    for device in np.unique(gaps.device).tolist():
-        there = select_rows(spans, spans.device == device)
-        if not len(there.start):
-            continue
-        there = select_rows(there, np.argsort(there.start, kind="stable"))
-        end = np.maximum.accumulate(there.end)
-        # Only what lies beyond all earlier ends adds to the union.
-        start = np.maximum(there.start, np.append(there.start[:1], end[:-1]))
-        length = np.maximum(end - start, 0)
-        done = np.append(0, np.cumsum(length))
-
-        chosen = gaps.device == device
-        for sign, moment in ((1, gaps.end[chosen]), (-1, gaps.start[chosen])):
-            last = np.searchsorted(start, moment, "right") - 1
-            inside = np.clip(moment - start[last], 0, length[last])
-            total[chosen] += sign * np.where(last >= 0, done[last] + inside, 0)
-    return total

@@ -6,7 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.callstack import CallStack
-from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_OF_MECHANISM, Edges, Waits
+from tracegraph.ingest.dependencies.edges import (
+    GAP_CODE,
+    GAP_OF_MECHANISM,
+    UNEXPLAINED,
+    Edges,
+    Waits,
+)
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes, is_passive
 from tracegraph.ingest.keys import Keys
 from tracegraph.store.errors import InputError
@@ -134,7 +140,10 @@ def build_segments(
 def _mark_waits(
     events: Events, waits: Waits, keys: Keys, bounds: Ints, event: Ints, kind: Ints, gap_name: Ints
 ) -> None:
-    """Turn the segments inside each wait into waits: those of its event, else all but operators'."""
+    """Turn the segments inside each wait into waits: those of its event, else all but operators'.
+
+    Unexplained ones become gaps.
+    """
     passive = np.append(is_passive(events), True)
     begin = np.clip(waits.start, keys.start, keys.end)
     until = np.clip(waits.end, keys.start, keys.end)
@@ -144,8 +153,9 @@ def _mark_waits(
     for low, high, owner, mechanism in rows:
         inside = event[low:high]
         chosen = inside == owner if owner >= 0 else passive[inside]
-        kind[low:high][chosen] = WAIT
-        gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism]
+        known = mechanism != UNEXPLAINED
+        kind[low:high][chosen] = WAIT if known else GAP
+        gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism] if known else GAP_CODE["unknown"]
 
 
 def _completion(events: Events, edges: Edges) -> Ints:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tracegraph.ingest.events import Events, Ints
 from tracegraph.ingest.launches import Launches
+from tracegraph.ingest.rows import select_rows
 
 _SHORTEST_NS = 200_000
 _LEAST_PAUSES = 5
@@ -47,3 +48,25 @@ def find_time_slices(events: Events, launches: Launches) -> Spans:
             alike = chosen & (np.abs(pause - median) <= _ALIKE * median)
             found.append((np.full(int(alike.sum()), device), ended[alike], events.start[after[alike]]))
     return Spans(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def covered(gaps: Spans, spans: Spans) -> Ints:
+    """ns of each gap that spans on its device cover, overlapping ones counted once."""
+    total = np.zeros(len(gaps.device), dtype=np.int64)
+    for device in np.unique(gaps.device).tolist():
+        there = select_rows(spans, spans.device == device)
+        if not len(there.start):
+            continue
+        there = select_rows(there, np.argsort(there.start, kind="stable"))
+        end = np.maximum.accumulate(there.end)
+        # Only what lies beyond all earlier ends adds to the union.
+        start = np.maximum(there.start, np.append(there.start[:1], end[:-1]))
+        length = np.maximum(end - start, 0)
+        done = np.append(0, np.cumsum(length))
+
+        chosen = gaps.device == device
+        for sign, moment in ((1, gaps.end[chosen]), (-1, gaps.start[chosen])):
+            last = np.searchsorted(start, moment, "right") - 1
+            inside = np.clip(moment - start[last], 0, length[last])
+            total[chosen] += sign * np.where(last >= 0, done[last] + inside, 0)
+    return total

@@ -80,11 +80,16 @@ class Edges:
         return len(self.arrival)
 
 
+UNEXPLAINED = -1
+"""Stands for the mechanism of a stretch inside a call for which no rule has one."""
+
+
 @dataclass(frozen=True)
 class Waits:
     """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
 
-    `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well: a gap that keeps its
+    length in a replay. `recorded`: as of the edges that end them.
     """
 
     lane: Ints

@@ -20,6 +20,8 @@ from tracegraph.ingest.launches import LONGEST_LAUNCH_NS, Launches, Streams, nea
 from tracegraph.ingest.rows import join_rows, select_rows
 
 _ALL_STREAMS = -1
+LATE_NS = 10_000
+"""By how much awaited work may end after the return of its call only because clocks disagree."""
 _LOW, _ENOUGH_RETURNS = 0.05, 12
 _FREES = ("cudaFree", "hipFree")
 """Calls that wait for their device without saying so: memory may be in use until all its work has ended."""
@@ -178,7 +180,7 @@ def _likely_work(events: Events, launches: Launches, streams: Streams, calls: In
         return np.full(len(calls), -1, dtype=np.int64)
     candidates = np.stack([streams.last_queued(lane, events.start[calls]) for lane in lanes])
     ends: Ints = np.where(candidates >= 0, events.end[np.maximum(candidates, 0)], NONE)
-    ends = np.where(ends <= events.end[calls], ends, NONE)
+    ends = np.where(ends <= events.end[calls] + LATE_NS, ends, NONE)
     latest = ends.argmax(axis=0).astype(np.int64)
     mine = _last_stream(events, launches, calls, lanes)
     column = np.arange(len(calls), dtype=np.int64)
@@ -218,10 +220,10 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches, left: Ints)
     The call is cut where the last of its awaited work ends: before, it waits; after, it works. A call that
     waits for its own work first launches it: until `left`, see `invocation.left_at`, it works. What
     every return takes at least after that end is waiting, too: for the news. Work that ended before the call,
-    or after its return, does not hold it: the former gets an edge to the call's start.
+    or clearly after its return, does not hold it: the former gets an edge to the call's start.
     """
-    waits = select_rows(waits, events.end[waits.work] <= events.end[waits.call])
-    awaited = np.maximum(events.end[waits.work], events.start[waits.call])
+    waits = select_rows(waits, events.end[waits.work] <= events.end[waits.call] + LATE_NS)
+    awaited = np.clip(events.end[waits.work], events.start[waits.call], events.end[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
     done, held = released, released > events.start[waits.call]
     released = done + np.where(held, _wake_up(events.end[waits.call] - done, waits.mechanism, held), 0)
