@@ -50,7 +50,9 @@ def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
 
 def queued_times(events: Events, lost: LostLaunches) -> Ints:
     """A moment of each lost launch that lies between the starts of the calls around it, in ns."""
-    earliest = int(events.start[events.on_thread].min(initial=0)) - 1
+    if not len(lost.work):
+        return lost.work
+    earliest = int(events.start[events.on_thread].min()) - 1
     since = np.where(lost.before >= 0, events.start[lost.before] + 1, earliest)
     limit = np.where(lost.after >= 0, events.start[lost.after] - 1, since)
     return np.minimum(since, limit)
