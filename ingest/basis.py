@@ -9,6 +9,7 @@ from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.long_calls import unexplained_calls
+from tracegraph.ingest.dependencies.lost_calls import lost_calls
 from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
 from tracegraph.ingest.dependencies.silent_sync import silent_waits
@@ -66,7 +67,8 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     quiet, unheard = silent_waits(events, stack, launches, streams)
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
-    on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])
+    lost = lost_calls(events, stack, launches, lags)
+    on_gpu = join_rows([queued, lost, stream_edges(events, launches, streams, rows, queued)])
     waits = join_rows([held, crowded, unheard, absent])
     return Basis(
         events=events,

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.events import NONE, Events, Ints
+from tracegraph.ingest.lost_launches import find_lost_launches, queued_times
 
 LONGEST_LAUNCH_NS = 20_000
 LONGEST_STREAM_GAP_NS = 5_000
@@ -65,8 +66,9 @@ class Streams:
     """GPU activities of each stream, once in the order of start and once in the order of enqueueing.
 
     `by_lane[lane]`: event indices by (start, end); `queue[lane]`: event indices by the start of the launching
-    call, and `queued_at[lane]` that time. Work without a launch was enqueued before it started, and before
-    the work after it on its stream: the earlier of these counts.
+    call, and `queued_at[lane]` that time. Work without a call stands between the calls with the nearest ids;
+    where ids do not tell, it was enqueued before it started, and before the work after it on its stream: the
+    earlier of these counts.
     """
 
     by_lane: dict[int, Ints]
@@ -88,14 +90,18 @@ class Streams:
 def order_streams(events: Events, launches: Launches) -> Streams:
     """Sort the GPU activities of every stream lane."""
     work = np.flatnonzero(events.is_gpu)
+    known = np.where(launches.call >= 0, events.start[launches.call], NONE)
+    lost = find_lost_launches(events, launches.call)
+    known[lost.work] = queued_times(events, lost)
     by_lane, queue, times = {}, {}, {}
     for lane in np.unique(events.lane[work]).tolist():
         members = work[events.lane[work] == lane]
         members = members[np.lexsort((members, events.end[members], events.start[members]))]
-        call = launches.call[members]
-        latest = np.minimum.accumulate(np.where(call >= 0, events.start[call], events.start[members])[::-1])
-        queued_at = np.where(call >= 0, events.start[call], latest[::-1])
-        order = np.lexsort((events.end[members], queued_at))
+        queued_at = known[members]
+        told = queued_at != NONE
+        latest = np.minimum.accumulate(np.where(told, queued_at, events.start[members])[::-1])
+        queued_at = np.where(told, queued_at, latest[::-1])
+        order = np.lexsort((events.end[members], events.correlation[members], queued_at))
         by_lane[lane], queue[lane], times[lane] = members, members[order], queued_at[order]
     return Streams(by_lane, queue, times)
 
