@@ -7,6 +7,7 @@ from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
+from tracegraph.ingest.dependencies.graph_launches import order_graphs
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
@@ -65,6 +66,7 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     quiet, unheard = silent_waits(events, stack, streams)
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
+    queued = order_graphs(events, launches, streams, queued)
     on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])
     return Basis(
         events=events,

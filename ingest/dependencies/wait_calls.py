@@ -184,7 +184,12 @@ def _shares(
         by_place, (support, contradicted, groups.guess[:, None] == lanes, 1), strict=True
     ):
         np.add.at(total, place, values)
-    for_it, against = np.maximum(by_place[0], 0), by_place[1]
+    for_it = np.maximum(by_place[0], 0)
+    # One call waits for one stream: what speaks for another one speaks against it, by half where more may.
+    size = np.zeros(count, dtype=np.int64)
+    size[place] = groups.size
+    rivals = for_it.sum(axis=1, keepdims=True) - for_it
+    against = by_place[1] + rivals / np.minimum(size, 2)[:, None]
     of_place = np.zeros(count, dtype=np.int64)
     of_place[place] = held
     pooled = np.zeros((2, len(lanes), len(lanes)))
