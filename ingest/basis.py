@@ -7,7 +7,7 @@ from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
-from tracegraph.ingest.dependencies.graph_launches import order_graphs
+from tracegraph.ingest.dependencies.graph_launches import graph_latency, order_graphs
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.queue_full import queue_full
 from tracegraph.ingest.dependencies.sequential import stream_order
@@ -67,7 +67,8 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
     queued = order_graphs(events, launches, streams, queued)
-    on_gpu = join_rows([queued, stream_edges(events, launches, streams, rows, queued)])
+    waits = stream_edges(events, launches, streams, rows, queued)
+    on_gpu = graph_latency(events, launches, join_rows([queued, waits]))
     return Basis(
         events=events,
         lanes=lanes,

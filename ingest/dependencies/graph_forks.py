@@ -8,9 +8,10 @@ import numpy.typing as npt
 from tracegraph.ingest.dependencies.graph_works import Graphs
 from tracegraph.ingest.events import NONE, Events, Ints
 from tracegraph.ingest.launches import LONGEST_STREAM_GAP_NS
+from tracegraph.ingest.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.rows import join_rows
 
-_NOISE_NS = 2_000
+_MORE_NS = 2_000
 _PRIOR_CASES = 2
 _ALWAYS_IN_ORDER = 0.7
 _SURE, _LEAST = 0.98, 0.5
@@ -57,9 +58,11 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
     start, end = events.start[work], events.end[work]
     follows = np.append(False, lane[1:] == lane[:-1])
     gap = (start[:, 1:] - end[:, :-1])[:, follows[1:]]
+    # Whether rows of one stream overlap shows whether the times are noisy.
+    noise = NOISE_NS if ((gap < 0) & (gap >= -NOISE_NS)).any() else 0
     gap = gap[gap >= 0]
     usual = min(LONGEST_STREAM_GAP_NS, int(np.median(gap))) if len(gap) else 0
-    node, effect = _candidates(start, end, lane)
+    node, effect = _candidates(start + noise, end, lane)
     own = np.where(follows, np.roll(end, 1, axis=1), NONE)[:, effect]
     # Of several candidates of one node only the last to end can have been what it waited for.
     latest = np.full(start.shape, NONE, dtype=np.int64)
@@ -67,13 +70,14 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
         latest[:, column] = np.maximum(latest[:, column], end[:, other])
     lag = start[:, effect] - end[:, node]
     decisive = (end[:, node] > own) & (end[:, node] == latest[:, effect])
-    at_once = decisive & (lag <= 2 * usual + _NOISE_NS)
+    at_once = decisive & (lag <= 2 * usual + _MORE_NS)
     count = len(work)
     prior = _PRIOR_CASES * _ALWAYS_IN_ORDER * count / (count + 2)
     share = (at_once.sum(axis=0) + prior) / (decisive.sum(axis=0) + _PRIOR_CASES)
     waited = np.where(own > NONE, start[:, effect] - own, start[:, effect] - start.min(axis=1)[:, None])
-    chance = np.minimum(1, (2 * usual + _NOISE_NS) / np.maximum(waited, 1))
+    chance = np.minimum(1, (2 * usual + _MORE_NS) / np.maximum(waited, 1))
     sure = np.where(at_once, share / (share + (1 - share) * chance), share)
+    sure = np.where(only_slightly(events, work[:, node], work[:, effect]), sure, 0)
     row, column = np.nonzero(sure >= _LEAST)
     lags = _low_lags(lag, at_once, usual)
     return Pairs(
@@ -99,5 +103,7 @@ def _candidates(start: Ints, end: Ints, lane: Ints) -> tuple[Ints, Ints]:
 
 def _low_lags(lag: Ints, at_once: npt.NDArray[np.bool_], usual: int) -> Ints:
     """The least lag of each two nodes where it was what held the work, else the graph's usual one."""
-    least = np.where(at_once, lag, LONGEST_STREAM_GAP_NS).min(axis=0, initial=LONGEST_STREAM_GAP_NS)
+    least = np.where(at_once, np.maximum(lag, 0), LONGEST_STREAM_GAP_NS).min(
+        axis=0, initial=LONGEST_STREAM_GAP_NS
+    )
     return np.where(at_once.any(axis=0), least, usual)

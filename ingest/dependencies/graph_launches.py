@@ -18,7 +18,6 @@ from tracegraph.ingest.launches import LONGEST_LAUNCH_NS, Launches, Streams
 from tracegraph.ingest.rows import join_rows, select_rows
 
 _LOW = 0.05
-_ENOUGH_LAUNCHES = 3
 
 
 def order_graphs(events: Events, launches: Launches, streams: Streams, known: Edges) -> Edges:
@@ -84,20 +83,28 @@ def _last_ended(events: Events, graphs: Graphs, without: Ints) -> Pairs:
 
 
 def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
-    """`known` with launches of graphs as such: they take longer to arrive than those of a single kernel."""
-    call = np.full(len(events), -1, dtype=np.int64)
-    call[graphs.work] = graphs.call[graphs.launch]
-    rows = np.flatnonzero((known.mechanism == CODE["launch"]) & (known.effect_event >= 0))
-    rows = rows[call[known.effect_event[rows]] >= 0]
-    mechanism, arrival = known.mechanism.copy(), known.arrival.copy()
-    mechanism[rows] = CODE["graph launch"]
-    after_call = events.start[known.effect_event] >= events.end[call[known.effect_event]]
-    rows = rows[after_call[rows]]
+    """`known` with the launches of graphs named as such."""
+    in_graph = np.zeros(len(events), dtype=bool)
+    in_graph[graphs.work] = True
+    chosen = (known.mechanism == CODE["launch"]) & in_graph[known.effect_event]
+    return replace(known, mechanism=np.where(chosen, CODE["graph launch"], known.mechanism))
+
+
+def graph_latency(events: Events, launches: Launches, known: Edges) -> Edges:
+    """`known` edges with launches of graphs that arrive as late as these usually do: later than a kernel's.
+
+    The usual latency is a low quantile over those for which no other cause arrived after the call ended.
+    """
+    rows = np.flatnonzero(known.mechanism == CODE["graph launch"])
     effect = known.effect_event[rows]
-    latency = events.start[effect] - events.end[call[effect]]
-    others = select_rows(known, known.cause_event >= 0)
-    idle = latest_arrival(events, others)[effect] < events.start[call[effect]]
-    if idle.sum() >= _ENOUGH_LAUNCHES:
-        usual = min(LONGEST_LAUNCH_NS, int(np.quantile(latency[idle], _LOW, method="lower")))
-        arrival[rows] = np.minimum(events.end[call[effect]] + usual, events.start[effect])
-    return replace(known, mechanism=mechanism, arrival=arrival)
+    call = launches.call[effect]
+    latency = events.start[effect] - events.end[call]
+    others = select_rows(known, known.mechanism != CODE["graph launch"])
+    idle = (latency >= 0) & (latest_arrival(events, others)[effect] < events.end[call])
+    if not idle.any():
+        return known
+    usual = min(LONGEST_LAUNCH_NS, int(np.quantile(latency[idle], _LOW, method="lower")))
+    arrival = known.arrival.copy()
+    after = latency >= 0
+    arrival[rows[after]] = np.minimum(events.end[call] + usual, events.start[effect])[after]
+    return replace(known, arrival=arrival)

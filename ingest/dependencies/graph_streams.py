@@ -9,6 +9,7 @@ from tracegraph.ingest.dependencies.graph_works import Graphs
 from tracegraph.ingest.dependencies.stream_resume import REACH_NS, latest_arrival
 from tracegraph.ingest.events import NONE, Events, Flags, Ints
 from tracegraph.ingest.launches import Streams
+from tracegraph.ingest.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.rows import join_rows
 
 _PRIOR_CASES = 2
@@ -68,7 +69,7 @@ def _shares(
     there = (following >= 0) & (done > NONE)
     there &= events.device[following] == events.device[graphs.work[graphs.first[:-1]]]
     start = events.start[following]
-    against = there & (start < done)
+    against = there & (start < done - NOISE_NS)
     decisive = there & ~against & (done > arrival[following])
     at_once = decisive & (start - done <= REACH_NS)
     kinds = int(graphs.kind.max(initial=-1)) + 1
@@ -94,7 +95,7 @@ def _after(
     last, launch = bounds
     keep = np.isin(launch, chosen) & (events.lane[last] != lane)
     cause, effect = last[keep], following[launch[keep]]
-    possible = (effect >= 0) & ~inside[effect] & (events.end[cause] <= events.start[effect])
+    possible = (effect >= 0) & ~inside[effect] & only_slightly(events, cause, effect)
     cause, effect = cause[possible], effect[possible]
     return Pairs(cause, effect, np.zeros(len(cause), dtype=np.int64), confidence[launch[keep]][possible])
 
@@ -112,6 +113,6 @@ def _before(
     keep = np.isin(graphs.launch, chosen) & ~inside[graphs.work] & (events.lane[graphs.work] != lane)
     effect, launch = graphs.work[keep], graphs.launch[keep]
     cause = before[launch]
-    possible = (cause >= 0) & (events.end[cause] <= events.start[effect])
+    possible = (cause >= 0) & only_slightly(events, cause, effect)
     cause, effect = cause[possible], effect[possible]
     return Pairs(cause, effect, np.zeros(len(cause), dtype=np.int64), confidence[launch][possible])
