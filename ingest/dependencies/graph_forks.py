@@ -14,6 +14,7 @@ from tracegraph.ingest.rows import join_rows
 _MORE_NS = 2_000
 _PRIOR_CASES = 2
 _ALWAYS_IN_ORDER = 0.7
+_NOISY, _ODD = 0.5, 0.05
 _SURE, _LEAST = 0.98, 0.5
 
 
@@ -37,9 +38,9 @@ def find_forks(events: Events, graphs: Graphs) -> Pairs:
     """Order between streams inside the launches of each graph.
 
     For each work of a graph, the candidate on another stream is the last one that had ended before the work
-    started in *every* launch, where it is a later one than for the work before. It is the cause where the
-    work starts right after its end, later than all else; where it never comes last it may only have been
-    early by chance, the less so, the more launches there are.
+    started in *every* launch (noise aside), where it is a later one than for the work before. It is the cause
+    where the work starts right after its end, later than all else; where it never comes last it may only have
+    been early by chance, the less so, the more launches there are.
     """
     parts = [no_pairs()]
     size = np.diff(graphs.first)
@@ -58,11 +59,11 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
     start, end = events.start[work], events.end[work]
     follows = np.append(False, lane[1:] == lane[:-1])
     gap = (start[:, 1:] - end[:, :-1])[:, follows[1:]]
-    # Whether rows of one stream overlap shows whether the times are noisy.
-    noise = NOISE_NS if ((gap < 0) & (gap >= -NOISE_NS)).any() else 0
+    # Where rows of one stream overlap slightly, the times are noisy, and so may those of two streams.
+    noisy = bool(((gap < 0) & (gap >= -NOISE_NS)).any())
     gap = gap[gap >= 0]
     usual = min(LONGEST_STREAM_GAP_NS, int(np.median(gap))) if len(gap) else 0
-    node, effect = _candidates(start + noise, end, lane)
+    node, effect = _candidates(start, end, lane, _NOISY if noisy else _ODD)
     own = np.where(follows, np.roll(end, 1, axis=1), NONE)[:, effect]
     # Of several candidates of one node only the last to end can have been what it waited for.
     latest = np.full(start.shape, NONE, dtype=np.int64)
@@ -85,20 +86,27 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
     )
 
 
-def _candidates(start: Ints, end: Ints, lane: Ints) -> tuple[Ints, Ints]:
-    """Columns of causes and effects between each two lanes."""
+def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple[Ints, Ints]:
+    """Columns of causes and effects between each two lanes; a share of the launches may overlap slightly."""
+    odd = int(overlapping * len(start))
     nodes, effects = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for other in np.unique(lane).tolist():
         there = np.flatnonzero(lane == other)
         ended = np.maximum.accumulate(end[:, there], axis=1)
         for mine in np.unique(lane[lane != other]).tolist():
             here = np.flatnonzero(lane == mine)
-            last = [np.searchsorted(e, s, "right") - 1 for e, s in zip(ended, start[:, here], strict=True)]
-            always = np.minimum.reduce(last)
+            slightly = _last_before(ended, start[:, here] + NOISE_NS).min(axis=0)
+            clearly = np.sort(_last_before(ended, start[:, here]), axis=0)[odd]
+            always = np.minimum(slightly, clearly)
             news = always > np.maximum.accumulate(np.append(-1, always[:-1]))
             nodes.append(there[always[news]])
             effects.append(here[news])
     return np.concatenate(nodes), np.concatenate(effects)
+
+
+def _last_before(ended: Ints, start: Ints) -> Ints:
+    """In each row the position of the last of `ended` that is not later than each start, -1 for none."""
+    return np.stack([np.searchsorted(e, s, "right") - 1 for e, s in zip(ended, start, strict=True)])
 
 
 def _low_lags(lag: Ints, at_once: npt.NDArray[np.bool_], usual: int) -> Ints:
