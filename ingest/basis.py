@@ -7,6 +7,7 @@ from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
+from tracegraph.ingest.dependencies.graph_launches import graph_latency, order_graphs
 from tracegraph.ingest.dependencies.invocation import invocation, left_at
 from tracegraph.ingest.dependencies.long_calls import unexplained_calls
 from tracegraph.ingest.dependencies.lost_calls import lost_calls
@@ -68,7 +69,9 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     ranks, absent = collective_waits(events, stack)
     queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
     lost = lost_calls(events, stack, launches, lags)
-    on_gpu = join_rows([queued, lost, stream_edges(events, launches, streams, rows, queued)])
+    queued = order_graphs(events, launches, streams, join_rows([queued, lost]))
+    between = stream_edges(events, launches, streams, rows, queued)
+    on_gpu = graph_latency(events, launches, join_rows([queued, between]))
     waits = join_rows([held, crowded, unheard, absent])
     return Basis(
         events=events,

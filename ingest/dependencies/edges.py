@@ -23,7 +23,9 @@ class Mechanism:
 
 MECHANISMS = (
     Mechanism("launch", "INVOCATION", "launch latency"),
+    Mechanism("graph launch", "INVOCATION", "launch latency"),
     Mechanism("stream order", "SEQUENTIAL", "stream queue"),
+    Mechanism("graph order", "SEQUENTIAL", "stream queue"),
     Mechanism("stream wait event", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("stream resume", "SYNCHRONIZATION", "waiting for GPU"),
     Mechanism("stream synchronize", "SYNCHRONIZATION", "waiting for GPU"),

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tracegraph.ingest.dependencies.stream_resume import REACH_NS
 from tracegraph.ingest.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.launches import Launches, Streams, nearest_on_thread
+from tracegraph.ingest.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.rows import select_rows
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
@@ -155,15 +156,15 @@ def _judge(
     """How likely each group waits for the candidate on each lane; 0 for those that it cannot have awaited."""
     start = events.start[groups.work][:, None]
     end = np.where(cause >= 0, events.end[cause], NONE)
-    possible = (cause >= 0) & (end <= start)
+    effect = np.broadcast_to(groups.work[:, None], cause.shape)
+    possible = (cause >= 0) & (end <= start + NOISE_NS) & only_slightly(events, cause, effect)
     contradicted = (cause >= 0) & ~possible
     latest = np.where(possible, end, NONE).max(axis=1, keepdims=True)
     decisive = possible & (end == latest) & (end > arrival[:, None])
-    at_once = decisive & (start - np.maximum(end, arrival[:, None]) <= REACH_NS)
-    nearly = decisive & ~at_once & (start - np.maximum(end, arrival[:, None]) <= 5 * REACH_NS)
-    share = _shares(
-        events, groups, lanes, np.where(at_once, 1, np.where(nearly, -0.25, 0)), contradicted, known
-    )
+    at_once = decisive & (start - end <= REACH_NS)
+    # As many starts as come a bit later come at once by chance.
+    later = decisive & ~at_once & (start - end <= 5 * REACH_NS)
+    share = _shares(events, groups, lanes, at_once - later / 4, contradicted, known)
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.
     waited = np.maximum(start[:, 0] - arrival, 1)
     chance = np.minimum(1, REACH_NS / waited)[:, None]
@@ -180,20 +181,24 @@ def _shares(
     count = int(place.max()) + 1
     held = np.searchsorted(lanes, groups.held)
     by_place = np.zeros((4, count, len(lanes)))
-    for total, values in zip(
-        by_place, (support, contradicted, groups.guess[:, None] == lanes, 1), strict=True
-    ):
+    guessed = groups.guess[:, None] == lanes
+    for total, values in zip(by_place, (support, contradicted, guessed, 1), strict=True):
         np.add.at(total, place, values)
-    for_it, against = np.maximum(by_place[0], 0), by_place[1]
+    for_it = np.maximum(by_place[0], 0)
+    # One call waits for one stream: what speaks for another one speaks against it, by half for more calls.
+    size = np.zeros(count, dtype=np.int64)
+    size[place] = groups.size
+    rivals = (for_it.sum(axis=1, keepdims=True) - for_it) / np.minimum(size, 2)[:, None]
     of_place = np.zeros(count, dtype=np.int64)
     of_place[place] = held
     pooled = np.zeros((2, len(lanes), len(lanes)))
     np.add.at(pooled[0], of_place, for_it)
-    np.add.at(pooled[1], of_place, against)
+    np.add.at(pooled[1], of_place, by_place[1])
     rows = np.searchsorted(lanes, events.lane[known.effect]), np.searchsorted(lanes, events.lane[known.cause])
     np.add.at(pooled[0], rows, 1)
     guess = _UNLIKELY + (_LIKELY - _UNLIKELY) * by_place[2] / by_place[3]
-    elsewhere = pooled[0][of_place] - for_it, pooled[1][of_place] - against
+    elsewhere = pooled[0][of_place] - for_it, pooled[1][of_place] - by_place[1]
     prior = (elsewhere[0] + guess) / (elsewhere[0] + elsewhere[1] + 1)
-    shares: Floats = (for_it + _PRIOR_CASES * prior) / (for_it + against + _PRIOR_CASES)
+    cases = for_it + by_place[1] + rivals + _PRIOR_CASES
+    shares: Floats = (for_it + _PRIOR_CASES * prior) / cases
     return shares[place]

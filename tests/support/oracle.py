@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 RULES = (
     "launch",
+    "graph launch",
     "stream order",
+    "graph order",
     "stream wait event",
     "stream resume",
     "stream synchronize",

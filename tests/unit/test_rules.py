@@ -16,14 +16,6 @@ def test_a_kernel_is_launched_by_the_call_with_its_correlation_whatever_its_name
     assert tiny.path(model) == ["anyLaunchEx@0", "k@6"]
 
 
-def test_one_graph_launch_has_many_kernels() -> None:
-    model = tiny.model(call("cudaGraphLaunch", 0, 4, 9), kernel("a", 6, 8, 9), kernel("b", 9, 12, 9))
-    assert tiny.dependencies(model, "INVOCATION") == {
-        ("cudaGraphLaunch@0", "launch", "a@6"),
-        ("cudaGraphLaunch@0", "launch", "b@9"),
-    }
-
-
 def test_a_kernel_that_starts_inside_its_call_leaves_the_call_one_usual_latency_before() -> None:
     usual = [
         row
