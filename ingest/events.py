@@ -216,8 +216,9 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
 
 
 def is_passive(events: Events) -> Flags:
-    """Which events may be waiting in their self time: annotations and python frames, which do no work."""
-    return events.category.among("user_annotation", "python_function")
+    """Which events may be waiting in their self time: annotations, steps and python frames do no work."""
+    is_step: Flags = step_numbers(events) != NONE
+    return events.category.among("user_annotation", "python_function") | is_step
 
 
 def is_call_named(events: Events, *parts: str) -> Flags:

@@ -10,6 +10,7 @@ from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.gil import gil_waits
 from tracegraph.ingest.dependencies.resume import resume
 from tracegraph.ingest.dependencies.serialise import serialised
+from tracegraph.ingest.dependencies.silence import find_silence
 from tracegraph.ingest.rows import join_rows, select_rows
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
 
@@ -32,7 +33,8 @@ def _by_evidence(basis: Basis) -> Found:
     """Hand-overs of autograd, then threads that go on just after another one, then the GIL."""
     events, stack = basis.events, basis.stack
     handed = autograd(events, stack, basis.window.end)
-    resumed = resume(events, stack, basis.lanes, (handed[0].effect_lane, handed[0].effect_time))
+    silence = find_silence(events, stack, basis.lanes, basis.launches)
+    resumed = resume(events, stack, silence, (handed[0].effect_lane, handed[0].effect_time))
     edges, waits = join_rows([handed[0], resumed[0]]), join_rows([basis.waits, handed[1], resumed[1]])
     held = gil_waits(events, stack, basis.lanes, waits)
     return join_rows([edges, held[0]]), join_rows([handed[1], resumed[1], held[1]])

@@ -1,5 +1,7 @@
 """Each rule of the causal model on a trace of a few rows: when it fires, and when it must not."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import tiny
@@ -245,12 +247,13 @@ def test_a_thread_that_waits_goes_on_after_the_other_threads_event_and_handed_it
         event("optimizer", 1910, 2500),
     )
     assert tiny.dependencies(model, "CROSS_THREAD", binding=True) == {
-        ("enqueue@100", "hand-over", "all_reduce@210"),
+        ("ProfilerStep#1@200", "hand-over", "all_reduce@210"),
         ("all_reduce@210", "resume", "ProfilerStep#1@1900"),
     }
     assert tiny.path(model) == [
         "ProfilerStep#1@0",
         "enqueue@100",
+        "ProfilerStep#1@200",
         "all_reduce@210",
         "ProfilerStep#1@1900",
         "optimizer@1910",
@@ -326,11 +329,48 @@ def test_a_window_may_end_in_a_wait() -> None:
     assert tiny.path(tiny.model(*rows))[-1] == "(waiting for GPU)@5"
 
 
+def _turns(of_worker: Callable[[float], list[tiny.Row]], count: int = 4) -> list[tiny.Row]:
+    """Passes of 2 ms: the main thread works, is silent while the worker does something, and goes on."""
+    passes = [
+        [event("forward", at, at + 200), *of_worker(at + 230), event("optimizer", at + 1730, at + 1990)]
+        for at in range(0, 2000 * count, 2000)
+    ]
+    return [row for rows in passes for row in rows]
+
+
+def _burst(at: float) -> list[tiny.Row]:
+    return [event("node", at + 20 * i, at + 20 * i + 15, thread=2) for i in range(74)]
+
+
+@pytest.mark.parametrize("category", ["user_annotation", "cpu_op"])
+def test_bursts_that_fill_the_silence_of_a_thread_were_called_by_it(category: str) -> None:
+    whole = event("ProfilerStep#1", 0, 9000, category=category)
+    found = tiny.dependencies(tiny.model(whole, *_turns(_burst)), "CROSS_THREAD", binding=True)
+    assert len(found) == 8
+    assert ("ProfilerStep#1@200", "hand-over", "node@230") in found
+    assert ("node@1690", "resume", "ProfilerStep#1@1705") in found
+
+
 def test_a_busy_third_thread_hides_nobody() -> None:
-    rows = [step(1, 0, 3000), event("enqueue", 100, 200), event("optimizer", 1910, 2500)]
-    noise = [event("tick", 210 + 10 * i, 215 + 10 * i, thread=3) for i in range(169)]
-    model = tiny.model(*rows, event("all_reduce", 210, 1900, thread=2), *noise)
-    assert ("all_reduce@210", "resume", "ProfilerStep#1@1900") in tiny.dependencies(model, "CROSS_THREAD")
+    noise = [event("tick", 10 * i, 10 * i + 5, thread=3) for i in range(800)]
+    model = tiny.model(step(1, 0, 9000), *_turns(_burst), *noise)
+    found = {(cause, effect) for cause, _, effect in tiny.dependencies(model, "CROSS_THREAD")}
+    assert ("node@1690", "ProfilerStep#1@1705") in found
+    assert not any("tick" in cause + effect for cause, effect in found)
+
+
+def test_a_thread_that_only_polls_explains_no_silence() -> None:
+    polls = _turns(
+        lambda at: [call("cudaEventQuery", at + 150 * i, at + 150 * i + 5, 7, thread=2) for i in range(10)]
+    )
+    assert tiny.dependencies(tiny.model(step(1, 0, 9000), *polls), "CROSS_THREAD") == set()
+
+
+def test_a_thread_that_is_silent_itself_explains_no_silence() -> None:
+    woken = _turns(
+        lambda at: [event("notify", at, at + 5, thread=2), event("notify", at + 1480, at + 1490, thread=2)]
+    )
+    assert tiny.dependencies(tiny.model(step(1, 0, 9000), *woken), "CROSS_THREAD") == set()
 
 
 def test_an_event_sync_row_without_its_record_leaves_the_work_to_be_inferred() -> None:
@@ -342,7 +382,7 @@ def test_an_event_sync_row_without_its_record_leaves_the_work_to_be_inferred() -
 
 def test_one_wait_does_not_hand_a_whole_thread_over() -> None:
     ticks = [event("tick", 1000 * i, 1000 * i + 900, thread=2) for i in range(20)]
-    model = tiny.model(event("op", 0, 5000), event("op", 14903, 16000), *ticks)
+    model = tiny.model(event("op", 0, 5050), event("op", 14903, 16000), *ticks)
     assert {d for d in tiny.dependencies(model, "CROSS_THREAD") if d[1] == "hand-over"} == set()
 
 
