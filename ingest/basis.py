@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tracegraph.ingest.callstack import CallStack, nest
-from tracegraph.ingest.clock import gpu_clock_offset
+from tracegraph.ingest.clock import GpuClock, gpu_clock
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation
@@ -38,7 +38,8 @@ class Basis:
     window: Window
     edges: Edges
     waits: Waits
-    clock_offset_ns: int
+    clock: GpuClock
+    """What was added to the GPU rows, told from the window's start."""
 
 
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
@@ -48,10 +49,12 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     streams = order_streams(events, launches)
     rows = find_sync_rows(events)
     host_waits = find_host_waits(events, launches, streams, rows)
-    offset = gpu_clock_offset(events, launches, host_waits, integrity)
-    if offset:
-        # What a call can have waited for depends on the clock.
-        events = events.shift_gpu(offset)
+    clock = gpu_clock(events, launches, host_waits, find_window(events, lanes).start, integrity)
+    if clock != GpuClock():
+        # What work a call launched or can have waited for depends on the clock.
+        events = clock.put_right(events)
+        launches = match_launches(events)
+        streams = order_streams(events, launches)
         host_waits = find_host_waits(events, launches, streams, rows)
     lags = measure_lags(events, launches, streams, len(lanes.frame))
     host, held = host_edges(events, host_waits, launches)
@@ -63,14 +66,15 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
             stream_edges(events, launches, streams, rows, lags),
         ]
     )
+    window = find_window(events, lanes)
     return Basis(
         events=events,
         lanes=lanes,
         stack=stack,
         launches=launches,
         steps=find_steps(events, launches),
-        window=find_window(events, lanes),
+        window=window,
         edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, ranks]),
         waits=join_rows([held, absent]),
-        clock_offset_ns=offset,
+        clock=clock.at(window.start),
     )
