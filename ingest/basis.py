@@ -2,28 +2,15 @@
 
 from dataclasses import dataclass
 
-from tracegraph.ingest.calls import usual_work
+from tracegraph.ingest.aligned import align
 from tracegraph.ingest.callstack import CallStack, nest
-from tracegraph.ingest.clock import gpu_clock_offset
+from tracegraph.ingest.clock import GpuClock
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
-from tracegraph.ingest.dependencies.graph_launches import graph_latency, order_graphs
-from tracegraph.ingest.dependencies.invocation import invocation, left_at
-from tracegraph.ingest.dependencies.long_calls import unexplained_calls
-from tracegraph.ingest.dependencies.lost_calls import lost_calls
-from tracegraph.ingest.dependencies.queue_full import queue_full
-from tracegraph.ingest.dependencies.sequential import stream_order
-from tracegraph.ingest.dependencies.silent_sync import silent_waits
-from tracegraph.ingest.dependencies.stream_resume import stream_resume
-from tracegraph.ingest.dependencies.stream_waits import stream_edges
-from tracegraph.ingest.dependencies.synchronization import (
-    find_host_waits,
-    find_sync_rows,
-    host_edges,
-)
 from tracegraph.ingest.events import Events, Lanes
+from tracegraph.ingest.gpu_rules import gpu_rules
 from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.launches import Launches, done_before, match_launches, measure_lags, order_streams
+from tracegraph.ingest.launches import Launches
 from tracegraph.ingest.rows import join_rows
 from tracegraph.ingest.segments import Window, find_window
 from tracegraph.ingest.steps import Steps, find_steps
@@ -44,43 +31,25 @@ class Basis:
     window: Window
     edges: Edges
     waits: Waits
-    clock_offset_ns: int
+    clock: GpuClock
+    """What was added to the GPU rows, told from the window's start."""
 
 
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
-    launches = match_launches(events)
-    streams = order_streams(events, launches)
-    rows = find_sync_rows(events)
-    host_waits = find_host_waits(events, launches, streams, rows)
-    offset = gpu_clock_offset(events, launches, host_waits, integrity)
-    if offset:
-        # What a call can have waited for depends on the clock.
-        events = events.shift_gpu(offset)
-        host_waits = find_host_waits(events, launches, streams, rows)
-    lags = measure_lags(events, launches, streams, len(lanes.frame))
-    done = done_before(events, streams)
-    usual = usual_work(events, launches, lags, done)
-    left = left_at(events, launches, lags, usual, done)
-    full, crowded = queue_full(events, launches, streams, usual)
-    host, held = host_edges(events, host_waits, launches, left)
-    quiet, unheard = silent_waits(events, stack, launches, streams)
-    ranks, absent = collective_waits(events, stack)
-    queued = join_rows([invocation(events, launches, lags, left), stream_order(events, streams, lags)])
-    lost = lost_calls(events, stack, launches, lags)
-    queued = order_graphs(events, launches, streams, join_rows([queued, lost]))
-    between = stream_edges(events, launches, streams, rows, queued)
-    on_gpu = graph_latency(events, launches, join_rows([queued, between]))
-    waits = join_rows([held, crowded, unheard, absent])
+    gpu = align(events, find_window(events, lanes).start, integrity)
+    events = gpu.events
+    window = find_window(events, lanes)
+    found, ranks = gpu_rules(gpu, stack, len(lanes.frame)), collective_waits(events, stack)
     return Basis(
         events=events,
         lanes=lanes,
         stack=stack,
-        launches=launches,
-        steps=find_steps(events, launches),
-        window=find_window(events, lanes),
-        edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, quiet, ranks]),
-        waits=join_rows([waits, unexplained_calls(events, waits)]),
-        clock_offset_ns=offset,
+        launches=gpu.launches,
+        steps=find_steps(events, gpu.launches),
+        window=window,
+        edges=join_rows([found[0], ranks[0]]),
+        waits=join_rows([found[1], ranks[1]]),
+        clock=gpu.clock.at(window.start),
     )

@@ -51,10 +51,18 @@ class Events:
     def __len__(self) -> int:
         return len(self.start)
 
-    def shift_gpu(self, offset_ns: int) -> "Events":
-        """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's."""
-        moved = np.where(self.on_thread | self.category.among("cuda_sync"), 0, offset_ns)
-        return replace(self, start=self.start + moved, end=self.end + moved)
+    def shift_gpu(self, offset_ns: int, drift_ppb: int = 0, since_ns: int = 0) -> "Events":
+        """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's.
+
+        By `offset_ns` at the time `since_ns`, and by `drift_ppb` ns more each second.
+        """
+        on_gpu = ~(self.on_thread | self.category.among("cuda_sync"))
+
+        def move(times: Ints) -> Ints:
+            more = np.rint((times - since_ns) * (drift_ppb * 1e-9)).astype(np.int64)
+            return np.where(on_gpu, times + offset_ns + more, times)
+
+        return replace(self, start=move(self.start), end=move(self.end))
 
 
 @dataclass(frozen=True)

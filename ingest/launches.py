@@ -119,7 +119,12 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
         idle = (call >= 0) & (_done_before(events, work) < events.start[call])
         from_start.append((events.start[work] - events.start[call])[idle])
         from_end.append((events.start[work] - events.end[call])[idle])
-    launch_from_end = _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS)
+    # Where most work starts before its call returns, what does not was late for another reason.
+    after_calls = np.maximum(np.concatenate(from_end), 0)
+    launch_from_end = min(
+        _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS),
+        int(np.median(after_calls)) if len(after_calls) else 0,
+    )
     gaps = {}
     for lane, work in streams.by_lane.items():
         call, done = launches.call[work], _done_before(events, work)

@@ -44,6 +44,7 @@ class Model(Solution):
     steps: Steps
     slack: Ints
     clock_offset_ns: int
+    clock_drift_ppb: int
     cross_thread: str
     basis: Basis
     found: Found
@@ -82,7 +83,8 @@ def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread
         launches=basis.launches,
         steps=basis.steps,
         slack=replay.slack(),
-        clock_offset_ns=basis.clock_offset_ns,
+        clock_offset_ns=basis.clock.offset_ns,
+        clock_drift_ppb=basis.clock.drift_ppb,
         cross_thread=cross_thread,
         basis=basis,
         found=found,

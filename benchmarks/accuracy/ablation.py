@@ -16,6 +16,7 @@ from benchmarks.accuracy.sets import Oracle, OracleSet
 from tracegraph.ingest import basis as basis_rules
 from tracegraph.ingest import choice
 from tracegraph.ingest.basis import Basis, find_basis
+from tracegraph.ingest.clock import GpuClock
 from tracegraph.ingest.dependencies.edges import CODE, MECHANISMS, Edges, Waits
 from tracegraph.ingest.events import Flags
 from tracegraph.ingest.launches import Lags, measure_lags
@@ -75,8 +76,8 @@ def _no_verdict(*arguments: Any) -> Verdict:
     return replace(verdict, favoured=verdict.favoured & False, open_race=verdict.open_race & False)
 
 
-def _no_offset(*_: Any) -> int:
-    return 0
+def _no_correction(*_: Any) -> GpuClock:
+    return GpuClock()
 
 
 def cases() -> list[Case]:
@@ -98,7 +99,7 @@ def cases() -> list[Case]:
         Case("nothing, the GPU's clock 30 µs early", clock_error_ns=CLOCK_ERROR_NS),
         Case(
             "correction of clocks, the GPU's clock 30 µs early",
-            replaced={(basis_rules, "gpu_clock_offset"): _no_offset},
+            replaced={(basis_rules, "gpu_clock"): _no_correction},
             clock_error_ns=CLOCK_ERROR_NS,
         ),
     ]

@@ -114,9 +114,7 @@ class _Pieces:
         return low, np.maximum(low, high)
 
 
-def _longest_silence(
-    events: Events, pieces: _Pieces, lost: LostLaunches, usual: Ints
-) -> tuple[Ints, Ints]:
+def _longest_silence(events: Events, pieces: _Pieces, lost: LostLaunches, usual: Ints) -> tuple[Ints, Ints]:
     """Lane and moment of each lost call: as many of the longest pieces between two calls as calls are lost.
 
     Lane -1 where there is no piece that began before the work.
@@ -124,9 +122,10 @@ def _longest_silence(
     lane, moment = np.full(len(lost.work), -1, dtype=np.int64), usual.copy()
     if not len(lost.work):
         return lane, moment
-    pair = np.cumsum(
-        np.append(True, (np.diff(lost.before) != 0) | (np.diff(lost.after) != 0))[: len(lost.work)]
-    ) - 1
+    pair = (
+        np.cumsum(np.append(True, (np.diff(lost.before) != 0) | (np.diff(lost.after) != 0))[: len(lost.work)])
+        - 1
+    )
     first = np.flatnonzero(np.append(True, np.diff(pair) > 0))
     count = np.bincount(pair)
     group, chosen = _pieces_between(events, pieces, select_rows(lost, first))
