@@ -18,6 +18,7 @@ from tracegraph.ingest.dependencies.synchronization import (
     find_sync_rows,
     host_edges,
 )
+from tracegraph.ingest.doubt import Doubts, find_doubts
 from tracegraph.ingest.events import Events, Lanes
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.launches import Launches, done_before, match_launches, measure_lags, order_streams
@@ -42,6 +43,7 @@ class Basis:
     edges: Edges
     waits: Waits
     clock_offset_ns: int
+    doubts: Doubts
 
 
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
@@ -76,4 +78,5 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         edges=join_rows([on_gpu, stream_resume(events, on_gpu), host, full, quiet, ranks]),
         waits=join_rows([held, crowded, unheard, absent]),
         clock_offset_ns=offset,
+        doubts=find_doubts(events, lanes, launches),
     )
