@@ -7,6 +7,7 @@ from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import GpuClock
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
+from tracegraph.ingest.doubt import Doubts, find_doubts
 from tracegraph.ingest.events import Events, Lanes
 from tracegraph.ingest.gpu_rules import gpu_rules
 from tracegraph.ingest.integrity import Integrity
@@ -31,6 +32,7 @@ class Basis:
     window: Window
     edges: Edges
     waits: Waits
+    doubts: Doubts
     clock: GpuClock
     """What was added to the GPU rows, told from the window's start."""
 
@@ -51,5 +53,6 @@ def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
         window=window,
         edges=join_rows([found[0], ranks[0]]),
         waits=join_rows([found[1], ranks[1]]),
+        doubts=find_doubts(events, lanes, gpu.launches),
         clock=gpu.clock.at(window.start),
     )

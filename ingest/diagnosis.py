@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Flags, Ints, is_call_named
+from tracegraph.ingest.events import Ints
 from tracegraph.ingest.integrity import Integrity, percent
+from tracegraph.ingest.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.trace import TraceFile
 
@@ -20,19 +21,9 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
     _diagnose_nesting(model, integrity)
     if model.events.is_gpu.any():
         _diagnose_gpu(model, integrity)
-    _diagnose_launches(model, integrity)
+    diagnose_missing(model, integrity)
     _diagnose_steps(trace, model, integrity)
     _diagnose_window(model, integrity)
-
-
-def _place(model: Model, index: int) -> str:
-    events = model.events
-    return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
-
-
-def _length(model: Model, chosen: Flags | Ints) -> float:
-    """Summed duration of events in ns; floats, since a sum over many long events may pass 64 bits."""
-    return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
 
 
 def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
@@ -40,29 +31,20 @@ def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
     if stack.overruns:
         message = (
             "events outlive the one they start in, as annotations do with the frame that opens them; "
-            f"the youngest open one counts; {_place(model, stack.first_overrun)}"
+            f"the youngest open one counts; {place_of(model, stack.first_overrun)}"
         )
         integrity.add("outside_parent", "info", stack.overruns, message)
     frames = np.flatnonzero(events.category.among("python_function"))
     if len(frames):
         last = frames[events.end[frames] == events.end[frames].max()]
-        message = (
-            f"Python frames were open when the recording ended, which cut them; {_place(model, int(last[0]))}"
-        )
+        place = place_of(model, int(last[0]))
+        message = f"Python frames were open when the recording ended, which cut them; {place}"
         integrity.add("frames_cut", "info", len(last) * (len(last) > 1), message)
 
 
 def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
     events = model.events
-    total = max(_length(model, events.is_gpu), 1.0)
-    orphans = np.flatnonzero(events.is_gpu & (model.launches.call < 0))
-    if len(orphans):
-        share = _length(model, orphans) / total
-        message = (
-            f"GPU activities without a launching call; their cause is unknown ({percent(share)} of the GPU's "
-            f"time); {_place(model, int(orphans[0]))}"
-        )
-        integrity.add("gpu_without_launch", "warning", len(orphans), message, share)
+    total = max(length_of(model, events.is_gpu), 1.0)
     if not events.category.among("cuda_sync").any():
         message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", "info", 1, message)
@@ -71,28 +53,9 @@ def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
         share = overlap / total
         message = (
             f"GPU activities overlap the one before on their stream ({percent(share)} of the GPU's time is "
-            f"there twice); {_place(model, int(overlapping[0]))}"
+            f"there twice); {place_of(model, int(overlapping[0]))}"
         )
         integrity.add("stream_overlap", "info", len(overlapping), message, share)
-
-
-def _diagnose_launches(model: Model, integrity: Integrity) -> None:
-    events = model.events
-    launched = np.zeros(len(events), dtype=bool)
-    launched[model.launches.call[model.launches.call >= 0]] = True
-    launches = is_call_named(events, "Launch")
-    idle = np.flatnonzero(launches & ~launched)
-    if not len(idle):
-        return
-    if events.is_gpu.any():
-        message = (
-            f"of {int(launches.sum())} launches have no GPU work in the file; {_place(model, int(idle[0]))}"
-        )
-        integrity.add("launch_without_gpu_work", "info", len(idle), message)
-    else:
-        what = "launches, and no GPU work at all: the GPU's time is not in the file"
-        message = f"{what}; {_place(model, int(idle[0]))}"
-        integrity.add("gpu_work_missing", "error", len(idle), message)
 
 
 def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:

@@ -72,6 +72,24 @@ CODES = {
         "stream's.",
         "Report on each process's own file.",
     ),
+    "device_shared": Code(
+        "error",
+        "Calls of several processes launched the work of one stream: it is several streams in one row. Edges "
+        "from and to its work have a confidence of at most .5.",
+        "Report on each process's own file.",
+    ),
+    "recording_hole": Code(
+        "error",
+        "Nothing was recorded for a while, although ids and launches show that something ran. What leads "
+        "over the hole has a confidence of at most .5.",
+        "Record with larger buffers, or fewer steps.",
+    ),
+    "launches_unjoined": Code(
+        "error",
+        "Neither correlation ids nor flows join GPU work with its calls. Edges from and to GPU work have a "
+        "confidence of at most .5.",
+        "Use the file that the profiler wrote, with its args and flows.",
+    ),
     "top_level_broken": Code(
         "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN
     ),
@@ -116,6 +134,21 @@ CODES = {
         "recording. The "
         "path can enter it only from the work before it on the stream.",
         "Record with the CPU activity, too, and for a whole step.",
+    ),
+    "begins_in_work": Code(
+        "warning",
+        "The first GPU work of a stream was launched before the recording: what it waited for is not known.",
+        "Start the recording after a synchronise, or leave the first step out (`--step`).",
+    ),
+    "begins_mid_step": Code(
+        "warning",
+        "The recording begins in mid-step: the first step is missing, or shorter than it was.",
+        "Leave it out (`--step`), or record from the beginning of a step.",
+    ),
+    "ends_in_work": Code(
+        "warning",
+        "Work of the last launches is not in the file: the last step may be shorter than it was.",
+        "Synchronise before the recording ends, or leave the last step out (`--step`).",
     ),
     "gpu_clock_shifted": Code(
         "warning", "GPU times contradicted the calls; all were moved by the least that mends it.", _KNOW

@@ -7,6 +7,7 @@ from tracegraph.ingest.binding import Binding, bind, find_sink, walk
 from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.choice import Dependencies
 from tracegraph.ingest.dependencies.edges import Edges, Waits
+from tracegraph.ingest.doubt import lower_confidence
 from tracegraph.ingest.events import Events, Flags, Ints, Lanes
 from tracegraph.ingest.gaps import name_gaps
 from tracegraph.ingest.integrity import Integrity
@@ -57,6 +58,7 @@ def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
         basis.events, basis.stack, basis.lanes, basis.window, edges, waits, basis.steps.cuts
     )
     dependencies, binding = bind(segments, edges, basis.window)
+    dependencies = lower_confidence(basis.doubts, basis.events, segments, dependencies)
     sink = find_sink(segments, basis.window, basis.lanes)
     return Solution(
         events=basis.events,
