@@ -25,6 +25,7 @@ from benchmarks.accuracy.options import counted, open_oracle, processes_option, 
 from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
+from benchmarks.accuracy.silences import describe_silences, find_silences
 from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
 
 THROUGH = {
@@ -154,6 +155,16 @@ def files(*, traces: Path, document: Path) -> None:
     paths = _real_files(traces)
     measured = list(counted((measure(traces, path) for path in paths), len(paths)))
     block.write(describe_files(measured))
+
+
+@main.command()
+@written(traces=True)
+def silences(*, traces: Path, document: Path) -> None:
+    """List long calls and silences that count as work or untraced, with what was seen around them."""
+    block = find_block(document, "silences")
+    paths = [path for path in _real_files(traces) if "derived" not in path.relative_to(traces).parts]
+    found = list(counted((find_silences(traces, path) for path in paths), len(paths)))
+    block.write(describe_silences([silence for file in found for silence in file]))
 
 
 def _real_files(folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from benchmarks.accuracy import compare, goals, harder, sets, what_if  # noqa: E
 from benchmarks.accuracy import verdict as verdicts  # noqa: E402
 
 ORACLE = ROOT.parent / "shared" / "oracle"
-BLOCKS = ("harder", "harder-stored", "vary", "scores", "ablation", "calibration", "files")
+BLOCKS = ("harder", "harder-stored", "vary", "scores", "calibration", "ablation", "files", "silences")
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
