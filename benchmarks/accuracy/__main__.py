@@ -1,31 +1,37 @@
 """`python -m benchmarks.accuracy COMMAND`: make a table of docs/accuracy.md and write it there."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import click
 import pandas as pd
 
 from benchmarks.accuracy.ablation import ablate, describe_ablation
-from benchmarks.accuracy.calibration import describe_calibration, judge
+from benchmarks.accuracy.calibration import describe_calibration, halves
+from benchmarks.accuracy.calibration import judge_all as judge_edges
 from benchmarks.accuracy.files import describe_files, kineto_files, measure
+from benchmarks.accuracy.harder import (
+    compare_ways,
+    describe_harder,
+    describe_ways,
+    harder_sets,
+    judge_all,
+    sample_sets,
+)
 from benchmarks.accuracy.markdown import find_block
-from benchmarks.accuracy.paths import one_server, path_in_columns
+from benchmarks.accuracy.options import counted, open_oracle, processes_option, simulated, written
+from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
-from benchmarks.accuracy.sets import RARE_HAND_OVERS, SCENARIOS, VARIANTS, Oracle, find_oracle
+from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
+from benchmarks.accuracy.silences import describe_silences, find_silences
+from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared"
 THROUGH = {
     "cli": "as `tracegraph query critical_path` gives it",
     "columns": "taken from the columns in memory",
 }
-Command = Callable[..., None]
-_Item = TypeVar("_Item")
-_PATH = click.Path(path_type=Path)
 
 
 @click.group()
@@ -33,39 +39,60 @@ def main() -> None:
     """Make the tables of docs/accuracy.md."""
 
 
-def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> range:
-    first, _, last = value.partition("-")
-    if not (first.isdigit() and (last or first).isdigit()):
-        raise click.BadParameter(f"{value!r} is neither a number nor a range such as 0-4", context, option)
-    return range(int(first), int(last or first) + 1)
-
-
-def _seeds(default: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--seeds", default=default, show_default=True, callback=_read_seeds, help="A seed, or a range as 0-4."
-    )
-
-
-_where = click.option(
-    "--oracle",
-    "oracle_folder",
-    type=_PATH,
-    default=SHARED / "oracle",
-    help="Folder of the simulator and score.py; default: shared/oracle beside the project.",
-)
-_events = click.option("--events", type=int, default=20_000, show_default=True, help="Size of a set.")
-_folder = click.option("--folder", type=_PATH, help="Keep the sets in this folder for the next time.")
-_document = click.option(
-    "--document",
-    type=_PATH,
-    default=ROOT / "docs" / "accuracy.md",
-    help="The document whose block is replaced; default: docs/accuracy.md.",
-)
+@main.command()
+@simulated(seeds="0-4", events=10_000)
+@processes_option
+@click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
+@click.option("--sample", type=int, help="Compare so many sets with the database's answer.")
+def harder(
+    *,
+    seeds: range,
+    events: int,
+    processes: int,
+    mixes: Sequence[str],
+    sample: int | None,
+    oracle_folder: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Score path and what-if of simulations that are as hard as real files."""
+    block = find_block(document, "harder" if sample is None else "harder-stored")
+    with open_oracle(oracle_folder, folder) as oracle:
+        sets = harder_sets(oracle, mixes, seeds, events)
+        if sample is None:
+            text = describe_harder(list(counted(judge_all(oracle, sets, processes), len(sets))))
+        else:
+            chosen = sample_sets(sets, sample)
+            with _commands(oracle.place) as commands:
+                pairs = list(counted(compare_ways(oracle, chosen, commands.answer), len(chosen)))
+            text = describe_ways(pairs)
+    block.write(text)
 
 
 @main.command()
-@_seeds("0-4")
-@_events
+@simulated(seeds="0-1", events=10_000)
+@processes_option
+@click.option("--damage", "only", multiple=True, help="Only this damage, a name of `vary.py --list`.")
+def vary(
+    *,
+    seeds: range,
+    events: int,
+    processes: int,
+    only: Sequence[str],
+    oracle_folder: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Score path and what-if of simulations that are damaged as recordings are."""
+    block = find_block(document, "vary")
+    with open_oracle(oracle_folder, folder) as oracle:
+        sets = damaged_sets(oracle, only, seeds, events)
+        text = describe_damaged(list(counted(judge_damaged(oracle, sets, processes), len(sets))))
+    block.write(text)
+
+
+@main.command()
+@simulated(seeds="0-4", events=20_000)
 @click.option(
     "--through",
     type=click.Choice(list(THROUGH)),
@@ -74,9 +101,6 @@ _document = click.option(
     help="The whole way through `tracegraph report` and the database, or the columns alone.",
 )
 @click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the scenarios.")
-@_where
-@_folder
-@_document
 def scores(
     *,
     seeds: range,
@@ -89,74 +113,65 @@ def scores(
 ) -> None:
     """Score the paths of the simulated scenarios against their known truth."""
     block = find_block(document, "scores")
-    with _oracle(oracle_folder, folder) as oracle:
+    with open_oracle(oracle_folder, folder) as oracle:
         sets = oracle.matrix(mixes or list(SCENARIOS), VARIANTS, seeds, events)
         with _path_finder(through, oracle.place) as find_path:
-            results = list(_counted(score_all(oracle, sets, find_path), len(sets)))
+            results = list(counted(score_all(oracle, sets, find_path), len(sets)))
     block.write(describe_scores(results, THROUGH[through]))
 
 
 @main.command()
-@_seeds("1-2")
-@_events
-@_where
-@_folder
-@_document
+@simulated(seeds="1-2", events=20_000)
 def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path) -> None:
     """Score the same sets with each rule of the causal model left out."""
     block = find_block(document, "ablation")
-    with _oracle(oracle_folder, folder) as oracle:
+    with open_oracle(oracle_folder, folder) as oracle:
         sets = oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
-        results = list(_counted(ablate(oracle, sets), len(sets)))
+        results = list(counted(ablate(oracle, sets), len(sets)))
     block.write(describe_ablation(results))
 
 
 @main.command()
-@_seeds("0-9")
-@_events
-@_where
-@_folder
-@_document
+@simulated(seeds="0-4", events=10_000)
+@processes_option
 def calibration(
-    *, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path
+    *, seeds: range, events: int, processes: int, oracle_folder: Path, folder: Path | None, document: Path
 ) -> None:
-    """Compare confidence with the share of edges that are true: random lags, no cuda_sync rows."""
+    """Compare confidence with the share of edges that are true, over the whole graph."""
     block = find_block(document, "calibration")
-    tables = []
-    with _oracle(oracle_folder, folder) as oracle:
-        sets = oracle.matrix([*SCENARIOS, *RARE_HAND_OVERS], [VARIANTS[-1]], seeds, events)
-        for one in _counted(sets, len(sets)):
-            with oracle.made(one):
-                tables.append(judge(one))
-    block.write(describe_calibration(pd.concat(tables)))
+    with open_oracle(oracle_folder, folder) as oracle:
+        parts = {
+            name: pd.concat(counted(judge_edges(oracle, sets, processes), len(sets)))
+            for name, sets in halves(oracle, seeds, events).items()
+        }
+    block.write(describe_calibration(parts))
 
 
 @main.command()
-@click.option(
-    "--traces",
-    "folder",
-    type=_PATH,
-    default=SHARED / "traces",
-    help="Folder of Kineto files; default: shared/traces beside the project.",
-)
-@_document
-def files(*, folder: Path, document: Path) -> None:
+@written(traces=True)
+def files(*, traces: Path, document: Path) -> None:
     """Measure what the path of every real file consists of."""
     block = find_block(document, "files")
-    paths = kineto_files(folder)
-    if not paths:
-        raise click.ClickException(f"{folder} holds no Kineto file; name the folder with --traces")
-    measured = list(_counted((measure(folder, path) for path in paths), len(paths)))
+    paths = _real_files(traces)
+    measured = list(counted((measure(traces, path) for path in paths), len(paths)))
     block.write(describe_files(measured))
 
 
-@contextmanager
-def _oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
-    if place is not None:
-        yield find_oracle(folder, place, keep=True)
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        yield find_oracle(folder, Path(temporary), keep=False)
+@main.command()
+@written(traces=True)
+def silences(*, traces: Path, document: Path) -> None:
+    """List long calls and silences that count as work or untraced, with what was seen around them."""
+    block = find_block(document, "silences")
+    paths = [path for path in _real_files(traces) if "derived" not in path.relative_to(traces).parts]
+    found = list(counted((find_silences(traces, path) for path in paths), len(paths)))
+    block.write(describe_silences([silence for file in found for silence in file]))
+
+
+def _real_files(folder: Path) -> list[Path]:
+    paths = kineto_files(folder)
+    if not paths:
+        raise click.ClickException(f"{folder} holds no Kineto file; name the folder with --traces")
+    return paths
 
 
 @contextmanager
@@ -164,13 +179,14 @@ def _path_finder(through: str, place: Path) -> Iterator[FindPath]:
     if through == "columns":
         yield path_in_columns
         return
-    with tempfile.TemporaryDirectory(dir=place) as workspace, one_server(Path(workspace)) as commands:
+    with _commands(place) as commands:
         yield commands.path
 
 
-def _counted(items: Iterable[_Item], length: int) -> Iterator[_Item]:
-    with click.progressbar(items, length=length) as counted:
-        yield from counted
+@contextmanager
+def _commands(place: Path) -> Iterator[CommandLine]:
+    with tempfile.TemporaryDirectory(dir=place) as workspace, one_server(Path(workspace)) as commands:
+        yield commands
 
 
 if __name__ == "__main__":

@@ -1,26 +1,35 @@
-"""One path against the truth: the oracle's score, and how much of what was missed hangs on a near-tie."""
+"""One path against the truth: the oracle's score, and what the report says where it misses."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from benchmarks.accuracy.sets import OracleSet, Row, Scorer, read_json
-from tracegraph.cli.findings import NEAR_TIE_NS
+from tracegraph.cli.findings import INFERRED, NEAR_TIE_NS
 
 GOOD = 0.999
 """Recall and overlap from which a set counts as right."""
+SURE = 0.9
+"""A confidence below this marks a row: the reader is told to doubt it."""
 _ROUNDING_NS = 2000
 _SCORES = ("total", "tiling", "recall", "precision", "overlap", "pointwise")
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Time of true events that a path gives to something else, and whether it lies behind a near-tie."""
+    """Time of true events that a path gives to something else, and what is said of the cause behind it.
+
+    `near_tie`: a second cause follows within 1 µs; `tied`: the margin is 0; `marked`: either, or the cause is
+    inferred or has a confidence below `SURE`.
+    """
 
     length_ns: int
-    reported: bool
+    near_tie: bool = False
+    tied: bool = False
+    marked: bool = False
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,17 +59,34 @@ class Result:
     @property
     def near_tie_share(self) -> float:
         """The share of the time missed that lies behind a near-tie."""
-        reported = sum(stretch.length_ns for stretch in self.missed if stretch.reported)
-        return reported / self.missed_ns if self.missed else 1.0
+        return self._share(lambda stretch: stretch.near_tie)
+
+    @property
+    def tied_share(self) -> float:
+        """The share of the time missed that lies behind a start with margin 0."""
+        return self._share(lambda stretch: stretch.tied)
+
+    @property
+    def marked_share(self) -> float:
+        """The share of the time missed that the report marks."""
+        return self._share(lambda stretch: stretch.marked)
+
+    @property
+    def missed_confidence(self) -> float:
+        """Mean confidence of the causes that misses hang on, weighted by time; 0 without misses."""
+        return sum(s.length_ns * s.confidence for s in self.missed) / max(self.missed_ns, 1)
 
     @property
     def longest_unreported_ns(self) -> int:
         """The longest stretch missed without a near-tie."""
-        return max((stretch.length_ns for stretch in self.missed if not stretch.reported), default=0)
+        return max((stretch.length_ns for stretch in self.missed if not stretch.near_tie), default=0)
+
+    def _share(self, said: Callable[[Stretch], bool]) -> float:
+        return sum(s.length_ns for s in self.missed if said(s)) / self.missed_ns if self.missed else 1.0
 
 
 def compare(of: OracleSet, path: pd.DataFrame, scorer: Scorer) -> Result:
-    """Score `path` (source_index, start_ns, end_ns, margin_ns) against the truth of its set."""
+    """Score `path` (the columns of `paths.path_in_columns`) against the truth of its set."""
     truth = read_json(of.truth)
     columns = (path[name].astype("int64").tolist() for name in ("start_ns", "end_ns", "source_index"))
     rows: list[Row] = [(s, e, None if i < 0 else (0, i)) for s, e, i in zip(*columns, strict=True)]
@@ -68,21 +94,36 @@ def compare(of: OracleSet, path: pd.DataFrame, scorer: Scorer) -> Result:
     missed: tuple[Stretch, ...] = ()
     worst: tuple[tuple[str, int], ...] = ()
     if min(found["recall"], found["overlap"]) < GOOD:
-        near = (path["margin_ns"] <= NEAR_TIE_NS).fillna(False).astype(bool).tolist()
-        missed, worst = missed_stretches(scorer.truth_rows(truth), rows, near), _name(of, found["worst"])
+        stretches = missed_stretches(scorer.truth_rows(truth), rows)
+        missed, worst = _as_reported(stretches, path), _name(of, found["worst"])
     return Result(of, **{name: found[name] for name in _SCORES}, missed=missed, worst=worst)
 
 
-def missed_stretches(true: Sequence[Row], ours: Sequence[Row], near: Sequence[bool]) -> tuple[Stretch, ...]:
-    """Stretches of true events that `ours` gives to something else; both in time order.
+def _as_reported(stretches: Sequence[tuple[int, int]], path: pd.DataFrame) -> tuple[Stretch, ...]:
+    """The stretches missed, with what the rows of `path` say that they hang on."""
+    near = path["margin_ns"].le(NEAR_TIE_NS).fillna(False).to_numpy(bool)
+    tied = path["margin_ns"].eq(0).fillna(False).to_numpy(bool)
+    confidence = path["confidence"].fillna(1.0).to_numpy(float)
+    marked = near | path["evidence"].eq(INFERRED).to_numpy(bool) | (confidence < SURE)
+    return tuple(
+        Stretch(length, bool(near[row]), bool(tied[row]), bool(marked[row]), float(confidence[row]))
+        if row >= 0
+        else Stretch(length)
+        for length, row in stretches
+    )
 
-    The path is chosen backwards: what is missed between two stretches on which both agree hangs on the
-    choice that our row of the later one made, and `near` says whether that row reports a near-tie. Up to
-    2 µs in a row are the rounding of the file's times, not a miss.
+
+def missed_stretches(true: Sequence[Row], ours: Sequence[Row]) -> list[tuple[int, int]]:
+    """Stretches of true events that `ours` gives to something else, the last first; both in time order.
+
+    Each with its length in ns and the position of the row of `ours` that it hangs on: the path is chosen
+    backwards, so what is missed between two stretches on which both agree hangs on what our row of the later
+    one is bound to (-1 where there is no later one). Up to 2 µs in a row are the rounding of the file's
+    times, not a miss.
     """
     points = sorted({p for start, end, _ in [*true, *ours] for p in (start, end)})
     i, k = len(true) - 1, len(ours) - 1
-    found = [Stretch(0, reported=False)]
+    found = [(0, -1)]
     for begin, end in zip(points[-2::-1], points[:0:-1], strict=True):
         while i >= 0 and true[i][0] >= end:
             i -= 1
@@ -93,10 +134,10 @@ def missed_stretches(true: Sequence[Row], ours: Sequence[Row], near: Sequence[bo
         if want is None:
             continue
         if want == mine:
-            found.append(Stretch(0, near[k]))
+            found.append((0, k))
         else:
-            found[-1] = Stretch(found[-1].length_ns + end - begin, found[-1].reported)
-    return tuple(stretch for stretch in found if stretch.length_ns > _ROUNDING_NS)
+            found[-1] = found[-1][0] + end - begin, found[-1][1]
+    return [stretch for stretch in found if stretch[0] > _ROUNDING_NS]
 
 
 def _name(of: OracleSet, worst: list[dict[str, Any]]) -> tuple[tuple[str, int], ...]:

@@ -16,7 +16,7 @@ _SHOWN = 0.005
 def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
     """Sentences with what was measured about the gaps named unknown in `rows`, the path of `model`."""
     unknown = rows[rows["name"].eq("unknown") & rows["category"].eq("gap")]
-    within = _Stretches(unknown["start_ns"].to_numpy(np.int64), unknown["end_ns"].to_numpy(np.int64))
+    within = Stretches(unknown["start_ns"].to_numpy(np.int64), unknown["end_ns"].to_numpy(np.int64))
     lengths = unknown["end_ns"] - unknown["start_ns"]
     length = model.window.end - model.window.start
     before = (lengths.groupby(unknown["mechanism"].replace("", "none")).sum() / length).nlargest(_NAMED)
@@ -53,13 +53,13 @@ def _latencies(model: Model) -> list[str]:
     return [f"GPU work starts {median} after its call in the median, {early} in the earliest twentieth."]
 
 
-class _Stretches:
+class Stretches:
     """Disjoint stretches of time in order."""
 
     def __init__(self, start: Ints, end: Ints) -> None:
         self.bounds = np.stack([start, end], axis=1).ravel()
         passed = np.cumsum(end - start)
-        self.passed = np.stack([np.append(0, passed[:-1]), passed], axis=1).ravel()
+        self.passed = np.stack([np.append(0, passed)[:-1], passed], axis=1).ravel()
 
     def overlap(self, start: Ints, end: Ints) -> Ints:
         """How much of each given stretch lies in these, ns."""
@@ -70,22 +70,26 @@ class _Stretches:
     @property
     def total(self) -> int:
         """Their length, ns."""
-        return int(self.passed[-1])
+        return int(self.passed[-1]) if len(self.passed) else 0
 
 
-def _gpu(model: Model, within: _Stretches) -> str:
-    events = model.events
-    work = np.flatnonzero(events.is_gpu)
+def merge(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The stretches in order, each without what an earlier one covers; some are then of no length."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    begin = np.maximum(start, np.append(start[:1], np.maximum.accumulate(end)[:-1]))
+    return begin, np.maximum(begin, end)
+
+
+def _gpu(model: Model, within: Stretches) -> str:
+    work = np.flatnonzero(model.events.is_gpu)
     if not len(work):
         return "The file holds no GPU work."
-    work = work[np.argsort(events.start[work], kind="stable")]
-    until = np.maximum.accumulate(events.end[work])
-    start = np.maximum(events.start[work], np.append(events.start[work][:1], until[:-1]))
-    busy = within.overlap(start, np.maximum(start, events.end[work])).sum()
+    busy = within.overlap(*merge(model.events.start[work], model.events.end[work])).sum()
     return f"During {1 - busy / within.total:.2f} of that time no stream runs anything."
 
 
-def _threads(model: Model, within: _Stretches) -> list[str]:
+def _threads(model: Model, within: Stretches) -> list[str]:
     """What the threads that matter have open at that time, the innermost event of each stretch."""
     segments, lanes = model.segments, model.lanes
     inside = within.overlap(segments.start, segments.end)

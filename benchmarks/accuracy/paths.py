@@ -1,23 +1,36 @@
 """The critical path of a trace: from the columns in memory, or through the command line and the database."""
 
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
 from tracegraph.cli.main import main
+from tracegraph.ingest.diagnosis import diagnose
 from tracegraph.ingest.events import Events, Lanes, read_events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.model import Model, build_model
 from tracegraph.ingest.path_rows import path_rows
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.what_next import find_what_next
 
 _NULLABLE = {"margin_ns": "Int64", "source_index": "Int64"}
-_COLUMNS = ["source_index", "start_ns", "end_ns", "margin_ns"]
+_COLUMNS = ["source_index", "start_ns", "end_ns", "margin_ns", "evidence", "confidence"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of a trace: the path's rows, `what_next`, and the codes of warnings and errors."""
+
+    path: pd.DataFrame
+    what_next: list[dict[str, Any]]
+    codes: frozenset[str] = frozenset()
 
 
 def read_columns(trace: Path) -> tuple[Events, Lanes, Integrity]:
@@ -33,8 +46,21 @@ def read_model(trace: Path) -> tuple[Model, Integrity]:
 
 
 def path_in_columns(trace: Path) -> pd.DataFrame:
-    """The path's rows, without a database: source_index (-1: gap), start_ns, end_ns, margin_ns (nullable)."""
+    """The path's rows, without a database.
+
+    Columns: source_index (-1: gap), start_ns, end_ns, margin_ns (nullable), evidence, confidence.
+    """
     return path_rows(read_model(trace)[0])[_COLUMNS]
+
+
+def answer_in_columns(trace: Path) -> Answer:
+    """Path, what-if and warnings, without a database."""
+    integrity = Integrity(trace.name)
+    file = read_trace(trace, integrity)
+    model = build_model(*read_events(file), integrity)
+    diagnose(file, model, integrity)
+    codes = frozenset(finding.code for finding in integrity if finding.level != "info")
+    return Answer(path_rows(model)[_COLUMNS], find_what_next(model), codes)
 
 
 @dataclass(frozen=True)
@@ -53,13 +79,23 @@ class CommandLine:
 
     def path(self, trace: Path) -> pd.DataFrame:
         """The rows of the stored run's path, as `path_in_columns` gives them; the run is deleted."""
-        output = self.workspace / f"{trace.stem}.csv"
+        return self.answer(trace).path
+
+    def answer(self, trace: Path) -> Answer:
+        """Path and what-if of the stored run, without the warnings; the run is deleted."""
         self.run("ingest", trace, "--run", trace.stem)
-        self.run("query", "critical_path", "-p", f"run={trace.stem}", "--format", "csv", "-o", output)
-        rows = pd.read_csv(output, dtype=_NULLABLE)
+        path = self._query("critical_path", trace.stem, dtype=_NULLABLE)
+        details = self._query("run_details", trace.stem)
         self.run("runs", "delete", trace.stem)
+        path = path.assign(source_index=path["source_index"].fillna(-1))
+        return Answer(path[_COLUMNS], json.loads(details["what_next"].iloc[0]))
+
+    def _query(self, name: str, run: str, **reading: Any) -> pd.DataFrame:
+        output = self.workspace / f"{name}.csv"
+        self.run("query", name, "-p", f"run={run}", "--format", "csv", "-o", output)
+        rows: pd.DataFrame = pd.read_csv(output, **reading)
         output.unlink()
-        return rows.assign(source_index=rows["source_index"].fillna(-1))[_COLUMNS]
+        return rows
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +41,23 @@ Row = tuple[int, int, tuple[int, int] | None]
 
 @dataclass(frozen=True)
 class OracleSet:
-    """One simulated trace: its scenario (or the simulator's options), what varies, and where its files go."""
+    """One simulated trace: its scenario (or the simulator's options), what varies, and where its files go.
+
+    `damage`: what vary.py did to it, one name after the other with commas between, empty for nothing.
+    """
 
     scenario: str
     variant: tuple[str, ...]
     seed: int
     events: int
     stem: Path
+    damage: str = ""
 
     @property
     def name(self) -> str:
-        """The scenario, the variant and the seed."""
-        return " ".join([self.scenario, *self.variant, f"--seed {self.seed}"])
+        """The scenario, the variant, the seed and the damage."""
+        words = [self.scenario, *self.variant, f"--seed {self.seed}", self.damage]
+        return " ".join(word for word in words if word)
 
     @property
     def options(self) -> list[str]:
@@ -61,14 +66,28 @@ class OracleSet:
         return [*scenario, *self.variant, "--events", str(self.events), "--seed", str(self.seed)]
 
     @property
+    def files(self) -> Path:
+        """What the names of its two files begin with."""
+        return self.stem.with_name(f"{self.stem.name}__{self.damage}") if self.damage else self.stem
+
+    @property
     def trace(self) -> Path:
         """The Kineto file."""
-        return self.stem.with_name(f"{self.stem.name}_rank0.json")
+        return self.files.with_name(f"{self.files.name}_rank0.json")
 
     @property
     def truth(self) -> Path:
-        """The file with the true critical path."""
-        return self.stem.with_name(f"{self.stem.name}_truth.json")
+        """The file with the true critical path, and the true cause of every start."""
+        return self.files.with_name(f"{self.files.name}_truth.json")
+
+    @property
+    def undamaged(self) -> "OracleSet":
+        """The same set as it was simulated."""
+        return self.damaged("")
+
+    def damaged(self, damage: str) -> "OracleSet":
+        """The same set with this damage."""
+        return replace(self, damage=damage)
 
 
 @dataclass(frozen=True)
@@ -100,15 +119,23 @@ class Oracle:
 
     @contextmanager
     def made(self, one: OracleSet) -> Iterator[OracleSet]:
-        """The set with its files."""
-        if not one.truth.exists():
-            program = self.folder / "synth_kineto.py"
-            command: list[str | Path] = [sys.executable, program, one.stem, *one.options]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        """The set with its files; a damaged one is made from the one with the last damage left out."""
+        fresh = not one.truth.exists()
+        if fresh and one.damage:
+            before, _, last = one.damage.rpartition(",")
+            with self.made(replace(one, damage=before)) as source:
+                self.run("vary.py", last, source.files, one.files, "--seed", str(one.seed))
+        elif fresh:
+            self.run("synth_kineto.py", one.stem, *one.options, "--all-edges")
         yield one
-        if not self.keep:
+        if fresh and not self.keep:
             one.trace.unlink()
             one.truth.unlink()
+
+    def run(self, program: str, *words: str | Path) -> str:
+        """What a program of the oracle prints."""
+        command = [sys.executable, self.folder / program, *words]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def scorer(self) -> Scorer:
         """The functions of the oracle's own score.py."""
@@ -122,7 +149,7 @@ class Oracle:
 
 def find_oracle(folder: Path, place: Path, *, keep: bool) -> Oracle:
     """The oracle in `folder`; ends the command with one line where there is none."""
-    for name in ("synth_kineto.py", "score.py"):
+    for name in ("synth_kineto.py", "score.py", "vary.py"):
         if not (folder / name).exists():
             raise click.ClickException(f"no oracle: {folder} has no {name}; name its folder with --oracle")
     place.mkdir(parents=True, exist_ok=True)
@@ -130,7 +157,7 @@ def find_oracle(folder: Path, place: Path, *, keep: bool) -> Oracle:
 
 
 def _stem(*words: str) -> str:
-    return "_".join(word.replace("--", "").replace(" ", "_") for word in words)
+    return "_".join(word.replace("--", "").replace(" ", "_") for word in words if word)
 
 
 def read_json(path: Path) -> dict[str, Any]:

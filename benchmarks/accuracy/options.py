@@ -1,0 +1,93 @@
+"""Options that the commands share, and what they stand for."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from benchmarks.accuracy.sets import Oracle, find_oracle
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"
+Command = Callable[..., None]
+_Item = TypeVar("_Item")
+_PATH = click.Path(path_type=Path)
+processes_option = click.option(
+    "--processes", type=int, default=2, show_default=True, help="How many sets at once."
+)
+
+
+def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> range:
+    first, _, last = value.partition("-")
+    if not (first.isdigit() and (last or first).isdigit()):
+        raise click.BadParameter(f"{value!r} is neither a number nor a range such as 0-4", context, option)
+    return range(int(first), int(last or first) + 1)
+
+
+def written(*, traces: bool = False) -> Callable[[Command], Command]:
+    """`--document`, and with `traces` where the real files are."""
+    options = [
+        click.option(
+            "--document",
+            type=_PATH,
+            default=ROOT / "docs" / "accuracy.md",
+            help="The document whose block is replaced; default: docs/accuracy.md.",
+        )
+    ]
+    if traces:
+        where = "Folder of Kineto files; default: shared/traces beside the project."
+        options.append(click.option("--traces", type=_PATH, default=SHARED / "traces", help=where))
+    return _all_of(options)
+
+
+def simulated(*, seeds: str, events: int) -> Callable[[Command], Command]:
+    """Which sets are simulated, with these defaults, by whom, where they stay, and `--document`."""
+    return _all_of(
+        [
+            click.option(
+                "--seeds",
+                default=seeds,
+                show_default=True,
+                callback=_read_seeds,
+                help="A seed, or a range as 0-4.",
+            ),
+            click.option("--events", type=int, default=events, show_default=True, help="Size of a set."),
+            click.option(
+                "--oracle",
+                "oracle_folder",
+                type=_PATH,
+                default=SHARED / "oracle",
+                help="Folder of the simulator and score.py; default: shared/oracle beside the project.",
+            ),
+            click.option("--folder", type=_PATH, help="Keep the sets in this folder for the next time."),
+            written(),
+        ]
+    )
+
+
+def _all_of(options: Iterable[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(list(options)):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@contextmanager
+def open_oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
+    """The oracle in `folder` with its sets in `place`, else in a folder that is gone at the end."""
+    if place is not None:
+        yield find_oracle(folder, place, keep=True)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield find_oracle(folder, Path(temporary), keep=False)
+
+
+def counted(items: Iterable[_Item], length: int) -> Iterator[_Item]:
+    """The items, with a bar that shows how many are done."""
+    with click.progressbar(items, length=length) as bar:
+        yield from bar

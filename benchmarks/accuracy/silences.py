@@ -1,0 +1,188 @@
+"""What was seen around the long calls and silences of real paths that count as work or untraced."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.accuracy.evidence import Stretches, merge
+from benchmarks.accuracy.markdown import table
+from benchmarks.accuracy.paths import read_model
+from tracegraph.cli.reporters.text import format_ns, label
+from tracegraph.ingest.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.model import Model
+from tracegraph.ingest.path_rows import path_rows
+from tracegraph.store.errors import InputError
+
+LEAST_SHARE = 0.01
+"""Share of the path's length from which a stretch is listed."""
+MOST = 10
+"""Stretches listed of one file, the longest."""
+NEAR_NS = 50_000
+"""What ends within this of a stretch's end may be what ended it."""
+_CALLS = ("cuda_runtime", "cuda_driver")
+_PASSIVE = ("user_annotation", "python_function")
+_GAPS = ("untraced CPU time", "unknown")
+_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class Silence:
+    """One stretch of a path: in what, how long, and what happened meanwhile and at its end."""
+
+    file: str
+    what: str
+    length_ns: int
+    share: float
+    gpu: str
+    gpu_end: str
+    thread_end: str
+    usual: str
+    after: str
+
+
+def find_silences(folder: Path, path: Path) -> list[Silence]:
+    """The listed stretches of one file, longest first; none of a file that cannot be read."""
+    try:
+        model, _ = read_model(path)
+    except InputError:
+        return []
+    return describe_stretches(path.relative_to(folder).as_posix(), model)
+
+
+def describe_stretches(name: str, model: Model) -> list[Silence]:
+    """The listed stretches of the path of one model."""
+    rows = path_rows(model)
+    rows = rows.assign(length=rows["end_ns"] - rows["start_ns"], after=rows["name"].shift(-1, fill_value=""))
+    is_gap = rows["category"].eq("gap") & rows["name"].isin(_GAPS)
+    quiet = rows[rows["category"].isin([*_CALLS, *_PASSIVE]) | is_gap]
+    quiet = quiet.assign(kind=[_kind(str(text)) for text in quiet["name"]])
+    long = quiet[quiet["length"] >= LEAST_SHARE * (model.window.end - model.window.start)]
+    around = _Around(model)
+    return [_describe(name, around, row, quiet) for _, row in long.nlargest(MOST, "length").iterrows()]
+
+
+def _kind(name: str) -> str:
+    """Steps, and other names that only count, are alike."""
+    return re.sub(r"\d+", "#", name)
+
+
+def _describe(file: str, around: "_Around", row: "pd.Series[Any]", quiet: pd.DataFrame) -> Silence:
+    start, end = int(row["start_ns"]), int(row["end_ns"])
+    length, window = end - start, around.model.window
+    alike = quiet["kind"].eq(row["kind"]) & (quiet["length"] >= length / 2)
+    usual = around.usual(int(row["source_index"])) if row["category"] in _CALLS else ""
+    return Silence(
+        file=file,
+        what=f"{row['category']}: {label(str(row['name']), _WIDTH)}",
+        length_ns=length,
+        share=length / (window.end - window.start),
+        gpu=around.gpu(start, end),
+        gpu_end=around.gpu_end(end),
+        thread_end=around.thread_end(int(row["lane"]), start, end),
+        usual="; ".join([*([usual] if usual else []), f"{int(alike.sum())} alike"]),
+        after=label(str(row["after"]), _WIDTH),
+    )
+
+
+class _Around:
+    """What else a file holds, asked by moments."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.events = model, model.events
+        self._work = np.flatnonzero(model.events.is_gpu)
+        self._work = self._work[np.argsort(model.events.end[self._work], kind="stable")]
+        self._busy = Stretches(*merge(model.events.start[self._work], model.events.end[self._work]))
+        self._starts = np.sort(model.events.start[self._work])
+        self._on_threads = np.flatnonzero(model.events.on_thread & (model.events.end > model.events.start))
+        self._passive = is_passive(model.events)
+
+    def usual(self, source_index: int) -> str:
+        """How many events of this one's name there are, and their median duration."""
+        events = self.events
+        mine = int(np.flatnonzero(events.source_index == source_index)[0])
+        same: Flags = (events.name.codes == events.name.codes[mine]) & events.on_thread
+        median = format_ns(float(np.median((events.end - events.start)[same])))
+        return f"median {median} of {int(same.sum()):,}"
+
+    def gpu(self, start: int, end: int) -> str:
+        """In which share of the time any stream ran something, and how many activities ended."""
+        if not len(self._work):
+            return "no GPU work"
+        busy = self._busy.overlap(np.array([start]), np.array([end]))[0] / (end - start)
+        ends = self.events.end[self._work]
+        count = int(np.searchsorted(ends, end) - np.searchsorted(ends, start))
+        return f"busy {busy:.2f}, {count:,} ended"
+
+    def gpu_end(self, end: int) -> str:
+        """The GPU work whose end is nearest, if it is near, and for how long the GPU then ran nothing."""
+        found = _nearest(self.events.end, self._work, end)
+        if found < 0:
+            return "none"
+        until = int(self.events.end[found])
+        running = (self.events.start[self._work] <= until) & (self.events.end[self._work] > until)
+        following = int(np.searchsorted(self._starts, until, "right"))
+        if running.any():
+            then = "others run on"
+        elif following < len(self._starts):
+            then = f"then idle {format_ns(int(self._starts[following]) - until)}"
+        else:
+            then = "the last"
+        return f"{_signed(until - end)} {_named(self.events, found)} (stream {self._tid(found)}; {then})"
+
+    def thread_end(self, lane: int, start: int, end: int) -> str:
+        """The share of the time in which other threads ran operators or calls, and what ended nearest."""
+        others = self._on_threads[self.events.lane[self._on_threads] != lane]
+        if not len(others):
+            return "no other thread"
+        working = others[~self._passive[others]]
+        inside = working[(self.events.start[working] < end) & (self.events.end[working] > start)]
+        open_ns = Stretches(
+            *merge(self.events.start[inside].clip(start, end), self.events.end[inside].clip(start, end))
+        ).total
+        active = f"active {open_ns / (end - start):.2f}"
+        found = _nearest(self.events.end, others, end)
+        if found < 0:
+            return f"{active}; none"
+        until = int(self.events.end[found])
+        return f"{active}; {_signed(until - end)} {_named(self.events, found)} (thread {self._tid(found)})"
+
+    def _tid(self, event: int) -> str:
+        return label(str(self.model.lanes.frame["tid"].iloc[self.events.lane[event]]), _WIDTH)
+
+
+def _nearest(times: Ints, chosen: Ints, moment: int) -> int:
+    """The one of `chosen` whose time is nearest and at most `NEAR_NS` away, -1 for none."""
+    if not len(chosen):
+        return -1
+    distance = np.abs(times[chosen] - moment)
+    best = int(distance.argmin())
+    return int(chosen[best]) if distance[best] <= NEAR_NS else -1
+
+
+def _signed(ns: int) -> str:
+    return f"{'+' if ns >= 0 else '−'}{format_ns(abs(ns))}"
+
+
+def _named(events: Events, event: int) -> str:
+    return label(str(events.name[event]), _WIDTH)
+
+
+def describe_silences(found: Sequence[Silence]) -> str:
+    """Markdown: one line a stretch."""
+    columns = ["file", "stretch", "length", "share", "GPU meanwhile", "GPU work that ends near its end"]
+    more = ["other threads meanwhile, and what ends near its end", "usual", "what follows"]
+    rows = [
+        (
+            *(s.file, s.what, format_ns(s.length_ns), f"{s.share:.3f}"),
+            *(s.gpu, s.gpu_end, s.thread_end, s.usual, s.after),
+        )
+        for s in found
+    ]
+    files = len({silence.file for silence in found})
+    intro = f"{len(found)} stretches in {files} files; none of a hundredth of the path or more in the others."
+    return f"{intro}\n\n{table([*columns, *more], rows)}"

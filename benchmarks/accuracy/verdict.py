@@ -1,0 +1,82 @@
+"""Whether one simulated set meets its goal: path, predicted gains, and what is said where nobody can know."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.accuracy.compare import Result, compare
+from benchmarks.accuracy.goals import Goal
+from benchmarks.accuracy.paths import Answer, answer_in_columns
+from benchmarks.accuracy.sets import Oracle, OracleSet
+from benchmarks.accuracy.what_if import Gain, judge_gains
+
+LEAST_SURE = 0.5
+"""A confidence up to this says that the cause may well be another."""
+_ALL = 0.99
+_Job = TypeVar("_Job")
+_Done = TypeVar("_Done")
+FindAnswer = Callable[[Path], Answer]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one set scored against its goal; `codes`: warnings and errors of its file."""
+
+    result: Result
+    gains: tuple[Gain, ...]
+    goal: Goal
+    codes: frozenset[str]
+
+    @property
+    def worst_gain(self) -> Gain | None:
+        """The name with the largest error, measured by what its category may have."""
+        return max(
+            self.gains, key=lambda gain: abs(gain.error) / self.goal.bound(gain.category), default=None
+        )
+
+    @property
+    def worst_error(self) -> float:
+        """Its error, a share of the makespan; 0 without names."""
+        return self.worst_gain.error if self.worst_gain else 0.0
+
+    @property
+    def path_met(self) -> bool:
+        """Whether recall and overlap are high enough, or all that is missed hangs on open races."""
+        tied = self.goal.or_tied and self.result.tied_share >= _ALL
+        return self.result.least >= self.goal.path or tied
+
+    @property
+    def gains_met(self) -> bool:
+        """Whether every gain is near enough."""
+        return all(abs(gain.error) <= self.goal.bound(gain.category) for gain in self.gains)
+
+    @property
+    def met(self) -> bool:
+        """Both."""
+        return self.path_met and self.gains_met
+
+    def met_or_said(self, before: frozenset[str]) -> bool:
+        """Both, or where nobody can know a code that is not among those of the undamaged file, in doubt."""
+        said = bool(self.codes - before) and self.result.missed_confidence <= LEAST_SURE
+        return self.met or (self.goal.or_said and said)
+
+
+def judge_set(
+    oracle: Oracle, one: OracleSet, goal: Goal, find_answer: FindAnswer = answer_in_columns
+) -> Verdict:
+    """Ask and score one set that is made; gains only where the goal has a bound for them."""
+    answer = find_answer(one.trace)
+    gains = judge_gains(oracle, one, answer.what_next) if goal.what_if is not None else ()
+    return Verdict(compare(one, answer.path, oracle.scorer()), gains, goal, answer.codes)
+
+
+def in_processes(work: Callable[[_Job], _Done], jobs: Iterable[_Job], processes: int) -> Iterator[_Done]:
+    """`work` of each job, in their order; the first error ends the rest."""
+    with ProcessPoolExecutor(processes) as pool:
+        try:
+            yield from pool.map(work, jobs)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
