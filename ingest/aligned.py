@@ -27,7 +27,7 @@ class Aligned:
 
 
 def align(events: Events, since_ns: int, integrity: Integrity) -> Aligned:
-    """Match launches and waits, and put the GPU's clock right by them; its correction counts from `since_ns`."""
+    """Match launches and waits, and put the GPU's clock right by them; it is told from `since_ns` on."""
     rows = find_sync_rows(events)
     found = _match(events, rows, GpuClock())
     clock = gpu_clock(events, found.launches, found.host_waits, since_ns, integrity)

@@ -22,7 +22,7 @@ class Pairs:
 
 
 def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pairs, Pairs]:
-    """From each launching call's start to that of its first work, and from the end of those that wait for none.
+    """From each launching call's start to its first work, and from the end of those that wait for none.
 
     The latter may be negative.
     """

@@ -140,7 +140,10 @@ def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
 
 def _by_chance(hits: int, expected: float) -> float:
     """How likely at least so many silences end alike by chance: a Poisson tail for each lag there is."""
-    fewer = sum(math.exp(-expected) * expected**i / math.factorial(i) for i in range(hits))
+    if expected >= hits:
+        return 1.0
+    log = math.log(max(expected, 1e-12))
+    fewer = sum(math.exp(i * log - expected - math.lgamma(i + 1)) for i in range(hits))
     return (1 - fewer) * (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
 
 
