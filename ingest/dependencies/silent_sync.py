@@ -23,7 +23,7 @@ _BEFORE_NS, _AFTER_NS = 100_000, 60_000
 """How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
 _ALIKE_NS = 40_000
 _LEAST_HITS = 3
-_CHANCE, _SURE = 0.05, 0.95
+_CHANCE, _SURE, _LEAST = 0.05, 0.95, 0.6
 Shares = npt.NDArray[np.float64]
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
 
@@ -38,13 +38,15 @@ def silent_waits(
     its end may have ended it (up to 60 µs after, as clocks disagree): the last work of a stream, or any,
     where the event was recorded in between. One end proves nothing: stretches of one thread, one kind of
     event and one order of magnitude count together, and at least three must end alike, within 40 µs of the
-    same lag, far more than would by chance (Poisson). The confidence is the share that chance leaves.
+    same lag, far more than would by chance (Poisson). The confidence is the share that chance leaves. Where
+    the recording begins in the middle of a wait, one end is all there is: of work from before the recording.
     """
     silences = _silences(events, stack)
     found = pd.concat(
         [
             _explained(_last_of_stream(events, streams, silences)),
             _explained(_any_of_stream(events, launches, streams, silences)),
+            _opening(events, launches, streams, silences),
         ]
     )
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
@@ -65,21 +67,22 @@ def silent_waits(
 
 
 def _silences(events: Events, stack: CallStack) -> pd.DataFrame:
-    """Long stretches without an operator or a call: lane, start, end, and the number of their kind."""
+    """Long stretches without an operator or a call: lane, start, end, and the number of their kind.
+
+    The stretch from the first event of the file to the first of a thread is one of them.
+    """
+    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    lanes, begins = np.unique(stack.piece_lane, return_index=True)
+    lane, event = np.append(stack.piece_lane, lanes), np.append(stack.piece_event, np.full(len(lanes), -1))
+    start = np.append(stack.piece_start, np.full(len(lanes), first))
+    end = np.append(stack.piece_end, stack.piece_start[begins])
     passive = np.append(is_passive(events), True)
-    chosen = passive[stack.piece_event] & (stack.piece_end - stack.piece_start >= SHORTEST_SILENCE_NS)
-    lane, event = stack.piece_lane[chosen], stack.piece_event[chosen]
-    name = np.append(events.name.codes, -1)[event]
+    chosen = passive[event] & (end - start >= SHORTEST_SILENCE_NS)
+    lane, event, start, end = lane[chosen], event[chosen], start[chosen], end[chosen]
     # What ends by chance in a short stretch says nothing of the long ones.
-    magnitude = np.log10(stack.piece_end[chosen] - stack.piece_start[chosen]).astype(np.int64)
-    return pd.DataFrame(
-        {
-            "lane": lane,
-            "start": stack.piece_start[chosen],
-            "end": stack.piece_end[chosen],
-            "kind": pd.MultiIndex.from_arrays([lane, name, magnitude]).factorize()[0],
-        }
-    )
+    magnitude = np.log10(end - start).astype(np.int64)
+    kind = pd.MultiIndex.from_arrays([lane, np.append(events.name.codes, -1)[event], magnitude])
+    return pd.DataFrame({"lane": lane, "start": start, "end": end, "kind": kind.factorize()[0]})
 
 
 def _last_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) -> list[pd.DataFrame]:
@@ -118,6 +121,27 @@ def _any_of_stream(
         silence, place, chance = silence[before], place[before], chance[before]
         parts.append(_candidates(silence, ended[place], end[silence] - done[place], chance, silences))
     return parts
+
+
+def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.DataFrame) -> pd.DataFrame:
+    """Silences with which the file begins, and the last work that was enqueued before it began, if it ended
+    as the silence did."""
+    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    opening = np.flatnonzero(silences["start"] == first)
+    end = silences["end"].to_numpy(np.int64)[opening]
+    parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
+    for work in streams.by_lane.values():
+        before = work[np.cumsum(launches.call[work] >= 0) == 0]
+        if not len(before):
+            continue
+        last = before[[int(events.end[before].argmax())] * len(opening)]
+        lag = end - events.end[last]
+        hit = (lag <= _BEFORE_NS) & (lag >= -_AFTER_NS)
+        chance = (_BEFORE_NS + _AFTER_NS) * len(streams.by_lane) / (end - first)
+        found = _candidates(opening[hit], last[hit], lag[hit], chance[hit], silences)
+        parts.append(found.assign(confidence=_SURE * (1 - found["chance"])))
+    found = pd.concat(parts)
+    return found[found["confidence"] >= _LEAST]
 
 
 def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Shares, of: pd.DataFrame) -> pd.DataFrame:

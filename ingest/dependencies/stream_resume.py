@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.events import NONE, Events, Ints
 
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
@@ -49,11 +49,16 @@ def stream_resume(events: Events, known: Edges) -> Edges:
 
 
 def _unexplained(events: Events, known: Edges) -> tuple[Ints, Ints]:
-    """GPU work that starts long after the last of its known causes arrived, and when that was."""
-    arrival = latest_arrival(events, known)
-    explained: Flags = arrival > NONE
-    late = np.flatnonzero(explained & (events.start - np.where(explained, arrival, 0) > LONG_LAG_NS))
-    return late, arrival[late]
+    """GPU work that starts long after the last of its known causes arrived, and when that was.
+
+    What has no cause at all, since the recording began after its launch, could have started with the first
+    event.
+    """
+    work = np.flatnonzero(events.is_gpu)
+    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    arrival = np.maximum(latest_arrival(events, known)[work], first)
+    late = events.start[work] - arrival > LONG_LAG_NS
+    return work[late], arrival[late]
 
 
 def latest_arrival(events: Events, known: Edges) -> Ints:
