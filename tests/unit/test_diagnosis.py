@@ -9,6 +9,21 @@ from tracegraph.ingest.integrity import Finding, Integrity
 CALL = tiny.call("cudaLaunchKernel", 0, 10, 1)
 
 
+def launched(first: int, at: float, pid: str = "1") -> list[tiny.Row]:
+    """Five calls with ids from `first`, each with a kernel that ends 5 µs after the start of its call."""
+    return [
+        row
+        for i in range(5)
+        for row in (
+            tiny.call("cudaLaunchKernel", at + 10 * i, at + 10 * i + 2, first + i) | {"pid": pid},
+            tiny.kernel("k", at + 10 * i + 3, at + 10 * i + 5, first + i),
+        )
+    ]
+
+
+LAUNCHED, OF_ANOTHER, LATER = launched(1, 0), launched(11, 6, "2"), launched(40, 485)
+
+
 def found(*rows: tiny.Row) -> dict[str, Finding]:
     trace = tiny.trace(*rows)
     integrity = Integrity("tiny.json")
@@ -20,6 +35,18 @@ def found(*rows: tiny.Row) -> dict[str, Finding]:
     ("rows", "code", "count", "share"),
     [
         ([CALL, tiny.kernel("k", 20, 50, 1), tiny.kernel("o", 50, 60, 9)], "gpu_without_launch", 1, 0.25),
+        ([CALL, tiny.kernel("o", 0, 10, 9), tiny.kernel("k", 20, 50, 1)], "begins_in_work", 1, 0.25),
+        ([*LAUNCHED, tiny.call("cudaLaunchKernel", 60, 70, 7)], "ends_in_work", 1, None),
+        ([tiny.event("a", 0, 10), tiny.step(1, 20, 100)], "begins_mid_step", 1, 0.2),
+        (
+            [tiny.step(1, 0, 20), tiny.event("a", 0, 10), tiny.kernel("k", 0, 5, 9)],
+            "begins_mid_step",
+            3,
+            None,
+        ),
+        ([*LAUNCHED, *OF_ANOTHER], "device_shared", 1, 1.0),
+        ([row | {"correlation": None} for row in LAUNCHED], "launches_unjoined", 5, 1.0),
+        ([*LAUNCHED, *LATER], "recording_hole", 1, 440 / 530),
         ([CALL, tiny.kernel("a", 20, 40, 1), tiny.kernel("b", 34, 54, 1)], "stream_overlap", 1, 0.15),
         ([CALL, tiny.event("rest", 10, 50)], "gpu_work_missing", 1, None),
         (
