@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import gpu_clock_offset
+from tracegraph.ingest.correlations import tell_calls_apart
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.invocation import invocation
@@ -44,6 +45,7 @@ class Basis:
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
+    events = tell_calls_apart(events, lanes.process)
     launches = match_launches(events)
     streams = order_streams(events, launches)
     rows = find_sync_rows(events)
