@@ -45,8 +45,8 @@ class Basis:
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
-    events = tell_calls_apart(events, lanes.process)
-    launches = match_launches(events)
+    events, doubtful = tell_calls_apart(events, lanes.process, integrity)
+    launches = match_launches(events, doubtful)
     streams = order_streams(events, launches)
     rows = find_sync_rows(events)
     host_waits = find_host_waits(events, launches, streams, rows)

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Flags, Ints, is_call_named
+from tracegraph.ingest.dependencies.edges import CODE
+from tracegraph.ingest.events import NONE, Flags, Ints, is_call_named
 from tracegraph.ingest.integrity import Integrity, percent
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.trace import TraceFile
@@ -21,6 +22,7 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
     if model.events.is_gpu.any():
         _diagnose_gpu(model, integrity)
     _diagnose_launches(model, integrity)
+    _diagnose_threads(model, integrity)
     _diagnose_steps(trace, model, integrity)
     _diagnose_window(model, integrity)
 
@@ -93,6 +95,29 @@ def _diagnose_launches(model: Model, integrity: Integrity) -> None:
         what = "launches, and no GPU work at all: the GPU's time is not in the file"
         message = f"{what}; {_place(model, int(idle[0]))}"
         integrity.add("gpu_work_missing", "error", len(idle), message)
+
+
+def _diagnose_threads(model: Model, integrity: Integrity) -> None:
+    """No numbers although several threads of a process run operators: how much of the path this concerns."""
+    events, segments, edges = model.events, model.segments, model.dependencies
+    if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
+        return
+    busy = np.unique(events.lane[events.category.among("cpu_op") & events.on_thread])
+    processes = model.lanes.process[busy]
+    if len(busy) == len(np.unique(processes)):
+        return
+    inferred = np.isin(edges.mechanism, [CODE["resume"], CODE["hand-over"]]) & edges.binding
+    crossed = int((inferred & model.on_path[edges.effect]).sum())
+    main = segments.lane == segments.lane[model.sink]
+    others = model.on_path & segments.on_thread & ~main
+    share = float(
+        (segments.end - segments.start)[others].sum() / max(model.window.end - model.window.start, 1)
+    )
+    message = (
+        f"no operator has a sequence number, and no flow joins the passes: {crossed} hand-overs between "
+        f"threads on the path are inferred from times, and {percent(share)} of it hangs on them"
+    )
+    integrity.add("no_sequence_numbers", "info", 1, message, share)
 
 
 def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:

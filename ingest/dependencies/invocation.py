@@ -6,6 +6,8 @@ from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu, on_t
 from tracegraph.ingest.events import Events
 from tracegraph.ingest.launches import Lags, Launches
 
+_DOUBTFUL = 0.5
+
 
 def invocation(events: Events, launches: Launches, lags: Lags) -> Edges:
     """An edge from every launching call to each activity that shares its correlation.
@@ -28,5 +30,5 @@ def invocation(events: Events, launches: Launches, lags: Lags) -> Edges:
         on_gpu(events, work, at_end=False),
         usual,
         recorded=True,
-        confidence=np.where(start < call_start, 0.9, 1.0),
+        confidence=np.where(launches.doubtful[work], _DOUBTFUL, np.where(start < call_start, 0.9, 1.0)),
     )
