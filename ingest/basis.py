@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tracegraph.ingest.aligned import align
 from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import GpuClock
+from tracegraph.ingest.correlations import tell_calls_apart
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.doubt import Doubts, find_doubts
@@ -40,7 +41,8 @@ class Basis:
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
-    gpu = align(events, find_window(events, lanes).start, integrity)
+    events, doubtful = tell_calls_apart(events, lanes.process, integrity)
+    gpu = align(events, doubtful, find_window(events, lanes).start, integrity)
     events = gpu.events
     window = find_window(events, lanes)
     found, ranks = gpu_rules(gpu, stack, len(lanes.frame)), collective_waits(events, stack)
