@@ -37,10 +37,10 @@ def gpu_clock(
 ) -> GpuClock:
     """The correction of GPU rows by which no work precedes its call and no awaited end follows the return.
 
-    It is told from `since_ns` on. Nothing is moved where no order is contradicted, since usual lags differ from
-    GPU to GPU, or where no correction mends at least half of the contradictions: those are wrong pairs. Else
-    offset and drift are those at which most lags are short, and of the offsets that this leaves the one that
-    makes them usual. `integrity` is told either way.
+    It is told from `since_ns` on. Nothing is moved where no order is contradicted, since usual lags differ
+    from GPU to GPU, or where no correction mends at least half of the contradictions: those are wrong pairs.
+    Else offset and drift are those at which most lags are short, and of the offsets that this leaves the one
+    that makes them usual. `integrity` is told either way.
     """
     launched, launched_late = launch_pairs(events, launches, since_ns)
     awaited = wait_pairs(events, launches, waits, since_ns)

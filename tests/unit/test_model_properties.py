@@ -101,6 +101,7 @@ def graphs(draw: st.DrawFn) -> Model:
         steps=basis.steps,
         slack=replayed.slack(),
         clock_offset_ns=0,
+        clock_drift_ppb=0,
         cross_thread="none",
         basis=basis,
         found=(edges, waits),
