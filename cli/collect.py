@@ -133,10 +133,15 @@ def _details(
         alternatives=json.loads(stored["alternatives"] or "[]"),
         what_next=json.loads(stored["what_next"] or "[]"),
         sources=tuple(
-            Source(file, sha256, int(rank), int(offset))
-            for rank, file, sha256, offset in zip(
-                files["rank"], files["file"], files["sha256"], files["clock_offset_ns"], strict=True
+            Source(
+                file=row["file"],
+                sha256=row["sha256"],
+                rank=int(row["rank"]),
+                clock_offset_ns=int(row["clock_offset_ns"]),
+                clock_drift_ppb=int(row["clock_drift_ppb"]),
+                window_start_ns=int(stored["window_start_ns"]),
             )
+            for row in files.to_dict("records")
         ),
     )
 

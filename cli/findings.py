@@ -25,12 +25,17 @@ NEAR_TIE_NS = 1_000
 
 @dataclass(frozen=True)
 class Source:
-    """One file of the run; `clock_offset_ns` was added to its GPU rows."""
+    """One file of the run.
+
+    Added to its GPU rows: `clock_offset_ns` at `window_start_ns`, and each second `clock_drift_ppb` ns more.
+    """
 
     file: str
     sha256: str
     rank: int
     clock_offset_ns: int
+    clock_drift_ppb: int = 0
+    window_start_ns: int = 0
 
 
 @dataclass(frozen=True)

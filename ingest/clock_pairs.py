@@ -22,17 +22,28 @@ class Pairs:
 
 
 def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pairs, Pairs]:
-    """From each launching call's start to its first work, and from the end of those that wait for none.
+    """From each launching call's start to its first work, and from its end, which may be negative.
 
-    The latter may be negative.
+    The latter only for calls that wait for no work. An id that stands for several calls dates nothing.
     """
     first = _of_each_call(events, launches, events.start, "min")
     call = first.index.to_numpy(dtype=np.int64)
-    start = first.to_numpy(dtype=np.int64)
+    start = np.asarray(first, dtype=np.int64)
     copies = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
-    goes_on = ~np.isin(call, launches.call[copies[_may_block(events, launches, copies)]])
-    late = Pairs(start[goes_on] - since_ns, start[goes_on] - events.end[call[goes_on]])
-    return Pairs(start - since_ns, start - events.start[call]), late
+    waiting = launches.call[copies[_may_block(events, launches, copies)]]
+    one = ~np.isin(call, _with_shared_id(events))
+    late = one & ~np.isin(call, waiting)
+    from_start = Pairs(start[one] - since_ns, start[one] - events.start[call[one]])
+    return from_start, Pairs(start[late] - since_ns, start[late] - events.end[call[late]])
+
+
+def _with_shared_id(events: Events) -> Ints:
+    """Rows of threads that have the correlation of one that ended before, or began after them."""
+    rows = np.flatnonzero(events.on_thread & (events.correlation > 0))
+    rows = rows[np.lexsort((events.start[rows], events.correlation[rows]))]
+    ids = events.correlation[rows]
+    again = (ids[1:] == ids[:-1]) & (events.start[rows[1:]] >= events.end[rows[:-1]])
+    return rows[np.isin(ids, ids[1:][again])]
 
 
 def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: int) -> Pairs:

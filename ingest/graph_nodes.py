@@ -30,6 +30,7 @@ def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa
         "file": trace.path,
         "sha256": trace.sha256,
         "clock_offset_ns": model.clock_offset_ns,
+        "clock_drift_ppb": model.clock_drift_ppb,
         "devices": json.dumps(trace.devices),
         "versions": json.dumps(trace.versions),
     }

@@ -157,10 +157,12 @@ CODES = {
         "Report on each process's own file.",
     ),
     "gpu_clock_shifted": Code(
-        "warning", "GPU times contradicted the calls; all were moved by the least that mends it.", _KNOW
+        "warning",
+        "GPU times contradicted the calls; all were moved by the likeliest offset and drift of their clock.",
+        _KNOW,
     ),
     "gpu_clock_inconsistent": Code(
-        "warning", "GPU times contradict the calls, and no small shift mends it; they stay.", _KNOW
+        "warning", "GPU times contradict the calls, and no offset and drift mends it; they stay.", _KNOW
     ),
     "window_empty": Code(
         "warning",

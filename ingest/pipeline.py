@@ -74,8 +74,8 @@ def ingest_run(
 
     The tables go into `folder` where one is given, else they stay in memory.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
-    integrity, timings_s, clock_offset_ns, tool_version, schema_version. Raises `InputError` for a trace that
-    cannot be used, and for more than one trace.
+    integrity, timings_s, clock_offset_ns, clock_drift_ppb, tool_version, schema_version. Raises `InputError`
+    for a trace that cannot be used, and for more than one trace.
     """
     if len(paths) != 1:
         raise InputError(
@@ -107,6 +107,7 @@ def ingest_run(
         "integrity": facts.integrity,
         "timings_s": stages.timings,
         "clock_offset_ns": model.clock_offset_ns,
+        "clock_drift_ppb": model.clock_drift_ppb,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
     }

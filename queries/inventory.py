@@ -38,7 +38,7 @@ def ready_run(database: Database, run: str | None = None) -> str:
 
 
 def traces(database: Database, run: str) -> pd.DataFrame:
-    """Files of a run by rank: rank, file, sha256, clock_offset_ns, devices, versions (both JSON)."""
+    """Files of a run: rank, file, sha256, clock_offset_ns, clock_drift_ppb, devices, versions (both JSON)."""
     return load("traces").run(database, run=run)
 
 

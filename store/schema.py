@@ -104,7 +104,14 @@ TRACE = NodeLabel(
         RANK,
         _text("file", "path of the file as ingested"),
         _text("sha256", "SHA-256 of the file's bytes"),
-        _number("clock_offset_ns", "added to GPU rows so that no effect precedes its cause", "ns"),
+        _number(
+            "clock_offset_ns",
+            "added to GPU rows at the window's start so that no effect precedes its cause",
+            "ns",
+        ),
+        _number(
+            "clock_drift_ppb", "added to GPU rows besides, for each second since the window's start", "ns/s"
+        ),
         _text("devices", "JSON list of device names"),
         _text("versions", "JSON object: versions that the file states"),
     ),

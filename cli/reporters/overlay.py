@@ -11,6 +11,7 @@ from isal import igzip
 from msgspec import Raw
 
 from tracegraph.cli.findings import Findings, Source
+from tracegraph.cli.reporters.file_times import on_file_clock
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.readers.document import Document, locate_list
 from tracegraph.ingest.readers.lenient import LenientDocument
@@ -25,6 +26,7 @@ _INSIDE_NS = 1_000
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _QUOTED_ID = re.compile(rb'"([pt]id)"\s*:\s*"([^"\\]*)"')
 _LEVEL = 1
+_NO_EVENTS = memoryview(b"[]")
 _Quoted = Collection[tuple[str, str]]
 
 
@@ -36,41 +38,45 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     Raises:
         InputError: the file is gone, or is not the one that was ingested.
     """
-    text, end = _document(Path(source.file), _checked_bytes(source))
+    text, begin, end = _document(Path(source.file), _checked_bytes(source))
     quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}
     packer = igzip.open(target, "wb", compresslevel=_LEVEL)  # type: ignore[no-untyped-call]
     with cast("BinaryIO", packer) as packed:
         packed.write(text[:end])
-        for entry in flow_entries(findings, source, quoted):
+        for entry in flow_entries(findings, source, quoted, text[begin : end + 1]):
             packed.write(b",\n" + entry)
         packed.write(text[end:])
 
 
-def flow_entries(findings: Findings, source: Source, quoted: _Quoted = frozenset()) -> list[bytes]:
-    """Return the JSON texts of the flow events on the source's clock, a start and an end for each flow.
+def flow_entries(
+    findings: Findings, source: Source, quoted: _Quoted = frozenset(), events: memoryview = _NO_EVENTS
+) -> list[bytes]:
+    """Return the JSON texts of the flow events at the file's times, a start and an end for each flow.
 
-    `quoted`: pids and tids that the trace writes as text, as ("pid", text) and ("tid", text).
+    `quoted`: pids and tids that the trace writes as text, as ("pid", text) and ("tid", text). `events`: the
+    text of its list of events.
     """
     lanes = {int(row["lane"]): row for row in findings.lanes.to_dict("records")}
+    streams = [lane for lane, row in lanes.items() if row["kind"] == "stream"]
     entries: list[bytes] = []
-    hops = _hops(findings.path[findings.path["rank"] == source.rank])
+    path = findings.path[findings.path["rank"] == source.rank]
+    hops = _hops(on_file_clock(path, streams, source, events))
     for number, hop in enumerate(hops.to_dict("records")):
         common = {"cat": CATEGORY, "name": _NAME, "id": _FIRST_ID + number}
         why = {"dependency": hop["dependency"], "mechanism": hop["mechanism"]}
-        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], source, quoted)
-        enter = _place(lanes[hop["lane"]], hop["enter_ns"], source, quoted)
+        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], quoted)
+        enter = _place(lanes[hop["lane"]], hop["enter_ns"], quoted)
         entries.append(msgspec.json.encode({"ph": "s", **common, **leave, "args": why}))
         entries.append(msgspec.json.encode({"ph": "f", "bp": "e", **common, **enter, "args": why}))
     return entries
 
 
-def _place(lane: Mapping[Hashable, Any], at_ns: int, source: Source, quoted: _Quoted) -> dict[str, object]:
+def _place(lane: Mapping[Hashable, Any], at_ns: int, quoted: _Quoted) -> dict[str, object]:
     """Return where and when an entry stands, in the terms of the file."""
-    offset_ns = source.clock_offset_ns if lane["kind"] == "stream" else 0
     return {
         "pid": _as_written("pid", lane, quoted),
         "tid": _as_written("tid", lane, quoted),
-        "ts": _microseconds(at_ns - offset_ns),
+        "ts": _microseconds(at_ns),
     }
 
 
@@ -119,8 +125,8 @@ def _checked_bytes(source: Source) -> bytes:
     return data
 
 
-def _document(path: Path, data: bytes) -> tuple[memoryview, int]:
-    """Return the document's text and the place of the bracket that closes its list of events.
+def _document(path: Path, data: bytes) -> tuple[memoryview, int, int]:
+    """Return the document's text and the places of the brackets around its list of events.
 
     Of a damaged text: a document of the events that can be read.
     """
@@ -130,11 +136,12 @@ def _document(path: Path, data: bytes) -> tuple[memoryview, int]:
     integrity = Integrity(path.name)
     text = unpack(path, data, integrity)
     try:
-        return memoryview(text), locate_list(text)[1] - 1
+        begin, end = locate_list(text)
+        return memoryview(text), begin, end - 1
     except (msgspec.DecodeError, RecursionError):
         return _assembled(b'{"traceEvents": ', LenientDocument(path, text, integrity), b"}")
 
 
-def _assembled(head: bytes, document: Document, tail: bytes) -> tuple[memoryview, int]:
+def _assembled(head: bytes, document: Document, tail: bytes) -> tuple[memoryview, int, int]:
     events = b",\n".join(bytes(text) for batch in document.batches() for text in batch.texts)
-    return memoryview(head + b"[" + events + b"]" + tail), len(head) + 1 + len(events)
+    return memoryview(head + b"[" + events + b"]" + tail), len(head), len(head) + 1 + len(events)

@@ -19,8 +19,8 @@ CASES = {
         state ranks events window_start_ns window_end_ns cross_thread alternatives what_next
         ready 1 7 0 130 evidence [] []""",
     "traces": """
-        rank file sha256 clock_offset_ns devices versions
-        0 tiny.json 00 0 [] {}""",
+        rank file sha256 clock_offset_ns clock_drift_ppb devices versions
+        0 tiny.json 00 0 0 [] {}""",
     "steps": """
         rank number start_ns end_ns window_end_ns
         0 1 0 120 130

@@ -109,3 +109,30 @@ def test_process_and_thread_names_that_are_no_numbers_stay_text() -> None:
     lanes = make_findings().lanes.assign(pid=["Spans", "007", "-1"])
     entries = [json.loads(entry) for entry in flow_entries(make_findings(lanes=lanes), Source("", "", 0, 0))]
     assert [entries[0]["pid"], entries[1]["pid"]] == ["Spans", -1]
+
+
+def test_gpu_rows_are_drawn_at_the_times_of_the_file(tmp_path: Path) -> None:
+    entries = [{"ph": "X", "pid": 0, "tid": 7, "ts": 0, "dur": 0} for _ in range(10)]
+    drift_ppb, since = 250_000, -4_000_000
+    for index, ts, dur in ((2, 1_598, 400), (3, 1_998, 452)):
+        entries[index] |= {"ts": ts / 1000, "dur": dur / 1000}
+
+    def corrected(time: int) -> int:
+        # Offset and drift as stored are rounded: they do not lead back to the nanosecond.
+        return time + 101 + round((time - since) * (drift_ppb * 1e-9))
+
+    rows = [
+        (lane, index, name, cat, *((corrected(a), corrected(b)) if lane == 2 else (a, b)), *rest)
+        for lane, index, name, cat, a, b, *rest in [
+            (0, 1, "launch", "cuda_runtime", 0, 1_500, "root", "", ""),
+            (2, 2, "a", "kernel", 1_598, 1_998, "INVOCATION", "launch", ""),
+            (2, 3, "b", "kernel", 1_998, 2_450, "SEQUENTIAL", "stream order", ""),
+            (0, 4, "sync", "cuda_runtime", 4_000, 5_000, "SYNCHRONIZATION", "", ""),
+        ]
+    ]
+    path = plain(tmp_path / "trace.json", json.dumps(entries))
+    source = Source(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), 0, 100, drift_ppb, since)
+    stream = io.BytesIO()
+    write_overlay(make_findings(rows), source, stream)
+    flows = json.loads(gzip.decompress(stream.getvalue()))[10:]
+    assert [flow["ts"] for flow in flows] == [0.75, 1.598, 2.224, 4.0]

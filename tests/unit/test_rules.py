@@ -216,8 +216,8 @@ def test_the_gpu_clock_is_moved_where_causality_leaves_a_narrow_interval() -> No
         call("cudaDeviceSynchronize", 13, 30, 2),
         event("op", 30, 40),
     )
-    assert model.clock_offset_ns == 7_500
-    assert ("l@10", "launch", "k@12.5") in tiny.dependencies(model, "INVOCATION")
+    assert model.clock_offset_ns == 8_182
+    assert ("l@10", "launch", "k@13.182") in tiny.dependencies(model, "INVOCATION")
 
 
 def test_the_path_ends_on_a_lane_that_matters() -> None:
