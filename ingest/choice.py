@@ -61,7 +61,7 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
     gap = segments.start[effect] - segments.completion[cause]
     arrival = np.maximum(candidates.arrival, segments.completion[cause])
     usual = arrival - segments.completion[cause]
-    verdict = judge(segments, candidates.mechanism, cause, effect, gap, arrival)
+    verdict = judge(segments, candidates.mechanism, candidates.recorded, cause, effect, gap, arrival)
     ranking = np.where(verdict.favoured, segments.start[effect], arrival)
     best_first = np.lexsort((cause, candidates.mechanism, ~verdict.favoured, -ranking, effect))
     ranked = effect[best_first]

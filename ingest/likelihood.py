@@ -40,39 +40,49 @@ class Verdict:
 
 
 def judge(
-    segments: Segments, mechanism: Ints, cause: Ints, effect: Ints, gap: Ints, arrival: Ints
+    segments: Segments,
+    mechanism: Ints,
+    recorded: Flags,
+    cause: Ints,
+    effect: Ints,
+    gap: Ints,
+    arrival: Ints,
 ) -> Verdict:
     """Decide the races among launches, stream order and stream waits whose arrivals are within 20 µs.
 
     The candidates are sorted by effect. The lags of each rule are taken as log-logistic; median and spread
     come from the starts for which its cause came 15 µs after all others, at least 12 of them, else it does
-    not take part. A launch from inside its call has no lag that could be observed, and takes no part either.
-    A race is open where the lags of two causes are such as their rules show more than once in 150 times, or
-    at most 10 µs where that is not known.
+    not take part. A launch from inside its call, or without a row, has no lag that could be observed: it may
+    have come at any moment since that stretch of the thread began. A race is open where the lags of two
+    causes are such as their rules show more than once in 150 times, or at most 10 µs where that is not known.
     """
     group = np.cumsum(np.append(True, effect[1:] != effect[:-1])[: len(effect)]) - 1
-    runs, inside = _measurable(segments, mechanism, cause, effect)
-    fits = _fit(segments, mechanism, cause, effect, gap, runs, inside)
+    runs, inside = _measurable(segments, mechanism, recorded, cause, effect)
+    fits = _fit(segments, mechanism, cause, effect, gap, runs, inside & recorded)
     latest = _largest(arrival, group)
     near = (runs | inside) & (arrival >= latest[group] - _CLOSE_NS)
     runs &= near & np.isin(mechanism, list(fits))
+    odds, hazard = _weigh(fits, mechanism, gap, runs)
+    anytime = inside & near
+    since = segments.start[effect] - segments.start[cause]
+    hazard[anytime] = -np.log(np.maximum(since[anytime], 1))
+    odds[anytime] = 0
+    runs |= anytime
     # The race is only judged if its favourite by arrival takes part.
     leads = _largest(np.where(runs, arrival, NONE), group) == latest
     contested = runs & leads[group]
     contested &= _count(contested, group) > 1
-    odds, hazard = _weigh(fits, mechanism, gap, runs)
     best = _largest(np.where(contested, hazard, -np.inf), group)[group]
     favoured = contested & (hazard == best)
     weight = np.zeros(len(effect))
     weight[contested] = np.exp(hazard[contested] - best[contested])
     share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1)
-    # Causes that all arrive at the very start as usual are a tie, and a complete one cannot lose a replay.
+    # Causes that all arrive at the very start as usual are a tie.
     tied = _count(contested & (gap + segments.completion[cause] == arrival), group) > 1
-    complete = _count(~favoured & (gap == 0), group) > 0
     twice = _count(favoured, group) > 1
     plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
     open_race = near & (_count(plausible, group) > 1)
-    return Verdict(favoured & ~(tied | complete | twice), open_race, share)
+    return Verdict(favoured & ~(tied | twice), open_race, share)
 
 
 def _count(chosen: Flags, group: Ints) -> Ints:
@@ -90,12 +100,14 @@ def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
     return largest
 
 
-def _measurable(segments: Segments, mechanism: Ints, cause: Ints, effect: Ints) -> tuple[Flags, Flags]:
-    """Candidates of GPU work whose lag begins at the end of a call or work; launches from inside a call."""
+def _measurable(
+    segments: Segments, mechanism: Ints, recorded: Flags, cause: Ints, effect: Ints
+) -> tuple[Flags, Flags]:
+    """Candidates of GPU work whose lag begins at the end of a call or work; and launches from inside one."""
     on_gpu = ~segments.on_thread[effect] & (segments.event[effect] >= 0)
     following = np.minimum(cause + 1, len(segments) - 1)
     goes_on = (segments.event[following] == segments.event[cause]) & (following > cause)
-    inside = goes_on & segments.on_thread[cause] & (mechanism == _LAUNCH) & on_gpu
+    inside = (goes_on | ~recorded) & segments.on_thread[cause] & (mechanism == _LAUNCH) & on_gpu
     return on_gpu & np.isin(mechanism, _RULES) & ~inside, inside
 
 
