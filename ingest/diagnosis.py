@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.dependencies.edges import CODE
-from tracegraph.ingest.events import NONE, Ints
+from tracegraph.ingest.events import NONE, Ints, is_call_named
 from tracegraph.ingest.integrity import Integrity, percent
 from tracegraph.ingest.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.model import Model
@@ -50,6 +50,7 @@ def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
     if not events.category.among("cuda_sync").any():
         message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", "info", 1, message)
+    _diagnose_stream_waits(model, integrity)
     overlapping, overlap = _overlapping(model)
     if len(overlapping):
         share = overlap / total
@@ -81,6 +82,22 @@ def _diagnose_threads(model: Model, integrity: Integrity) -> None:
         f"threads on the path are inferred from times, and {percent(share)} of it hangs on them"
     )
     integrity.add("no_sequence_numbers", "info", 1, message, share)
+
+
+def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
+    events, found = model.events, model.dependencies
+    calls = np.flatnonzero(is_call_named(events, "StreamWaitEvent"))
+    rows = np.flatnonzero(events.category.among("cuda_sync") & events.name.among("Stream Wait Event"))
+    told = np.isin(events.correlation[calls], events.correlation[rows])
+    if told.all():
+        return
+    inferred = (found.mechanism == CODE["stream wait event"]) & ~found.recorded
+    message = (
+        f"calls make a stream wait for another, and no row names the two: {int(inferred.sum())} waits are "
+        f"inferred, {int((inferred & found.binding).sum())} of which held work; "
+        f"{place_of(model, int(calls[~told][0]))}"
+    )
+    integrity.add("stream_waits_inferred", "info", int((~told).sum()), message)
 
 
 def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:

@@ -226,6 +226,12 @@ CODES = {
         "No cuda_sync rows: what a call waits for is inferred from its name and from times.",
         "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
     ),
+    "stream_waits_inferred": Code(
+        "info",
+        "Calls make a stream wait for another (StreamWaitEvent), and no row names the two: they are inferred "
+        "from what is launched next and from starts that follow an end again and again.",
+        "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
+    ),
     "stream_overlap": Code(
         "info", "Work on one stream overlaps, as in CUDA graphs; no order is assumed there.", _KNOW
     ),

@@ -56,6 +56,12 @@ def found(*rows: tiny.Row) -> dict[str, Finding]:
             None,
         ),
         ([CALL, tiny.kernel("k", 20, 50, 1)], "no_cuda_sync", 1, None),
+        (
+            [CALL, tiny.kernel("k", 20, 50, 1), tiny.call("hipStreamWaitEvent", 12, 14, 2)],
+            "stream_waits_inferred",
+            1,
+            None,
+        ),
         ([tiny.event("a", 0, 10)], "steps_missing", 1, None),
         ([tiny.step(1, 0, 10), tiny.step(4, 10, 20)], "step_left_out", 2, None),
         ([tiny.step(1, 0, 10), tiny.step(1, 10, 20)], "step_repeated", 1, None),

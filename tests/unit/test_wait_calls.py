@@ -31,7 +31,7 @@ def collective(at: float, number: int, *, gap: float = 10) -> list[Row]:
 
 
 def test_the_stream_awaited_is_the_one_whose_end_is_followed_again_and_again() -> None:
-    model = tiny.model(*(row for i in range(6) for row in collective(300 * i, 10 * i + 1)))
+    model = tiny.model(*(row for i in range(6) for row in collective(300 * i, 4 * i + 1)))
     assert waits(model) == {(f"gemm@{300 * i + 5}", f"nccl@{300 * i + 115}") for i in range(6)}
     assert min(confidences(model)) > 0.9
 
@@ -60,8 +60,8 @@ def test_a_call_whose_next_work_runs_beside_the_other_streams_holds_nothing() ->
 
 
 def test_a_wait_that_was_over_before_is_an_edge_all_the_same() -> None:
-    often = [row for i in range(6) for row in collective(300 * i, 10 * i + 1)]
-    rows = [*collective(1800, 91)[:-2], call("l", 2000, 2002, 94), kernel("nccl", 2005, 2020, 94, stream=20)]
+    often = [row for i in range(6) for row in collective(300 * i, 4 * i + 1)]
+    rows = [*collective(1800, 25)[:-2], call("l", 2000, 2002, 28), kernel("nccl", 2005, 2020, 28, stream=20)]
     model = tiny.model(*often, *rows)
     assert ("gemm@1805", "nccl@2005") in waits(model)
     assert ("l@2000", "launch", "nccl@2005") in tiny.dependencies(model, "INVOCATION", binding=True)
