@@ -166,10 +166,12 @@ def _judge(
     later = decisive & ~at_once & (start - end <= 5 * REACH_NS)
     share = _shares(events, groups, lanes, at_once - later / 4, contradicted, known)
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.
-    waited = np.maximum(start[:, 0] - arrival, 1)
-    chance = np.minimum(1, REACH_NS / waited)[:, None]
+    waited = np.where(arrival > NONE, start[:, 0] - arrival, REACH_NS)
+    chance = REACH_NS / np.maximum(waited, REACH_NS)[:, None]
     sure = np.where(at_once, share / (share + (1 - share) * chance), share)
-    return np.where(possible, np.minimum(sure, _SURE), 0)
+    # What starts long after all of its causes had another one.
+    highest = np.where(decisive & ~at_once, _LEAST, _SURE)
+    return np.where(possible, np.minimum(sure, highest), 0)
 
 
 def _shares(
