@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Events, Ints
+from tracegraph.ingest.events import Events, Flags, Ints
 from tracegraph.ingest.launches import Lags, Launches
 
 _FEWEST = 3
@@ -27,7 +27,7 @@ def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> In
     clear = (lasted > 0) & ((begun >= events.end[call]) | idle)
     samples = pd.Series(lasted[clear])
     by_kind = samples.groupby(name[clear])
-    known = by_kind.agg(_unheld)[by_kind.size() >= _FEWEST]
+    known = pd.Series(by_kind.agg(_unheld))[by_kind.size() >= _FEWEST]
     fallback = _unheld(samples) if len(samples) else lags.launch_from_start
     shortest = pd.Series(np.maximum(lasted, 0)).groupby(name).min()
     by_name = np.minimum(known.reindex(shortest.index).fillna(fallback), shortest.clip(lower=0))
@@ -41,7 +41,7 @@ def _unheld(lasted: "pd.Series[int]") -> int:
     return int(lasted[lasted <= _SAME_KIND * lasted.quantile(_LOW)].median())
 
 
-def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, Ints, Ints]:
+def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, Ints, Flags]:
     """Launching calls, the start of the first work of each, and whether its stream was idle at the call."""
     work = np.flatnonzero(launches.call >= 0)
     work = work[np.lexsort((events.start[work], launches.call[work]))]

@@ -16,6 +16,8 @@ RULES = (
     "event synchronize",
     "blocking copy",
     "implicit synchronize",
+    "queue full",
+    "silent synchronize",
     "collective",
     "autograd hand-off",
     "autograd join",
