@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchmarks.accuracy.sets import OracleSet, Row, Scorer, read_json
 from tracegraph.cli.findings import INFERRED, NEAR_TIE_NS
+from tracegraph.ingest.trace import GPU_WORK
 
 GOOD = 0.999
 """Recall and overlap from which a set counts as right."""
@@ -34,7 +35,11 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Result:
-    """What one set scored; `missed` is empty and `worst` (event, ns) too where it scored `GOOD`."""
+    """What one set scored; `missed` is empty and `worst` (event, ns) too where it scored `GOOD`.
+
+    `reachable`: the overlap of the true path itself with the lengths that its rows have in the file, which is
+    below 1 where those are noisy; 1 where the set scored `GOOD`.
+    """
 
     of: OracleSet
     total: float
@@ -45,11 +50,17 @@ class Result:
     pointwise: float
     missed: tuple[Stretch, ...]
     worst: tuple[tuple[str, int], ...]
+    reachable: float = 1.0
 
     @property
     def least(self) -> float:
         """The lower of recall and overlap."""
         return min(self.recall, self.overlap)
+
+    @property
+    def attained(self) -> float:
+        """The lower of recall and the share of the reachable overlap."""
+        return min(self.recall, self.overlap / self.reachable)
 
     @property
     def missed_ns(self) -> int:
@@ -93,10 +104,24 @@ def compare(of: OracleSet, path: pd.DataFrame, scorer: Scorer) -> Result:
     found = scorer.score(truth, rows, [of.trace])
     missed: tuple[Stretch, ...] = ()
     worst: tuple[tuple[str, int], ...] = ()
+    reachable = 1.0
     if min(found["recall"], found["overlap"]) < GOOD:
-        stretches = missed_stretches(scorer.truth_rows(truth), rows)
-        missed, worst = _as_reported(stretches, path), _name(of, found["worst"])
-    return Result(of, **{name: found[name] for name in _SCORES}, missed=missed, worst=worst)
+        events, true = read_json(of.trace)["traceEvents"], scorer.truth_rows(truth)
+        missed, worst = _as_reported(missed_stretches(true, rows), path), _name(events, found["worst"])
+        reachable = reachable_overlap(true, events)
+    scores = {name: found[name] for name in _SCORES}
+    return Result(of, **scores, missed=missed, worst=worst, reachable=reachable)
+
+
+def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> float:
+    """The overlap of the true path with GPU rows as long as the file has them."""
+    lengths: dict[int, int] = {}
+    for start, end, at in true:
+        if at is not None:
+            lengths[at[1]] = lengths.get(at[1], 0) + end - start
+    recorded = {at: round(events[at]["dur"] * 1000) for at in lengths if events[at].get("cat") in GPU_WORK}
+    reached = sum(min(length, recorded.get(at, length)) for at, length in lengths.items())
+    return reached / max(sum(lengths.values()), 1)
 
 
 def _as_reported(stretches: Sequence[tuple[int, int]], path: pd.DataFrame) -> tuple[Stretch, ...]:
@@ -140,6 +165,5 @@ def missed_stretches(true: Sequence[Row], ours: Sequence[Row]) -> list[tuple[int
     return [stretch for stretch in found if stretch[0] > _ROUNDING_NS]
 
 
-def _name(of: OracleSet, worst: list[dict[str, Any]]) -> tuple[tuple[str, int], ...]:
-    events = read_json(of.trace)["traceEvents"]
+def _name(events: Sequence[dict[str, Any]], worst: list[dict[str, Any]]) -> tuple[tuple[str, int], ...]:
     return tuple((f"#{w['event']} {events[w['event']]['name']}", int(w["missed_ns"])) for w in worst)

@@ -75,16 +75,19 @@ def _describe(file: str, around: "_Around", row: "pd.Series[Any]", quiet: pd.Dat
     start, end = int(row["start_ns"]), int(row["end_ns"])
     length, window = end - start, around.model.window
     alike = quiet["kind"].eq(row["kind"]) & (quiet["length"] >= length / 2)
-    usual = around.usual(int(row["source_index"])) if row["category"] in _CALLS else ""
+    inside = around.innermost(int(row["lane"]), start)
+    what = f"{row['category']}: {label(str(row['name']), _WIDTH)}"
+    if row["category"] == "gap" and inside >= 0:
+        what += f" in {_named(around.events, inside)}"
     return Silence(
         file=file,
-        what=f"{row['category']}: {label(str(row['name']), _WIDTH)}",
+        what=what,
         length_ns=length,
         share=length / (window.end - window.start),
         gpu=around.gpu(start, end),
         gpu_end=around.gpu_end(end),
         thread_end=around.thread_end(int(row["lane"]), start, end),
-        usual="; ".join([*([usual] if usual else []), f"{int(alike.sum())} alike"]),
+        usual="; ".join([*around.usual(inside), f"{int(alike.sum())} alike"]),
         after=label(str(row["after"]), _WIDTH),
     )
 
@@ -101,13 +104,20 @@ class _Around:
         self._on_threads = np.flatnonzero(model.events.on_thread & (model.events.end > model.events.start))
         self._passive = is_passive(model.events)
 
-    def usual(self, source_index: int) -> str:
-        """How many events of this one's name there are, and their median duration."""
+    def innermost(self, lane: int, moment: int) -> int:
+        """The event that is open on a thread, -1 for none, or on a stream."""
+        stack = self.model.stack
+        inside = (stack.piece_lane == lane) & (stack.piece_start <= moment) & (moment < stack.piece_end)
+        return int(stack.piece_event[inside][0]) if inside.any() else -1
+
+    def usual(self, event: int) -> list[str]:
+        """Of a call: how many of its name there are, and their median duration."""
         events = self.events
-        mine = int(np.flatnonzero(events.source_index == source_index)[0])
-        same: Flags = (events.name.codes == events.name.codes[mine]) & events.on_thread
+        if event < 0 or str(events.category[event]) not in _CALLS:
+            return []
+        same: Flags = (events.name.codes == events.name.codes[event]) & events.on_thread
         median = format_ns(float(np.median((events.end - events.start)[same])))
-        return f"median {median} of {int(same.sum()):,}"
+        return [f"median {median} of {int(same.sum()):,}"]
 
     def gpu(self, start: int, end: int) -> str:
         """In which share of the time any stream ran something, and how many activities ended."""

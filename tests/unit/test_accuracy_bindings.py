@@ -4,13 +4,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import tiny
 from tiny import Row, call, event, kernel, step
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from benchmarks.accuracy import silences
+from benchmarks.accuracy import calibration, silences
 from benchmarks.accuracy.bindings import judge_bindings
 
 ROWS: list[Row] = [
@@ -86,10 +87,20 @@ def test_a_long_call_and_a_silence_with_what_was_seen() -> None:
         event("helper", 900, 955, thread=2),
     )
     found = silences.describe_stretches("tiny.json", model)
-    silence, query = (next(s for s in found if s.what.startswith(start)) for start in ("user", "cuda"))
+    silence, query = (next(s for s in found if part in s.what) for part in ("Step", "query"))
     assert (silence.what, silence.length_ns) == ("user_annotation: ProfilerStep#1", 600_000)
     assert silence.gpu == "busy 0.33, 1 ended"
     assert silence.gpu_end == "none"
     assert silence.thread_end == "active 0.09; −45.000 µs helper (thread 2)"
-    assert (query.what, query.usual) == ("cuda_runtime: query", "median 1.000 µs of 6; 1 alike")
+    assert query.usual == "median 1.000 µs of 6; 1 alike"
     assert (query.gpu, query.after) == ("busy 1.00, 0 ended", "ProfilerStep#1")
+
+
+def test_a_bin_that_says_too_much_is_marked_unless_it_has_few_edges() -> None:
+    columns = ["mechanism", "evidence", "bin", "edges", "confidence", "right", "left_out"]
+    rows = [[0, 0, 6, 100, 100.0, 97, 3], [1, 0, 6, 100, 100.0, 100, 0], [2, 1, 4, 29, 25.0, 2, 0]]
+    text = calibration.describe_calibration({"half": pd.DataFrame(rows, columns=columns)})
+    assert "229 binding edges; 3 more have no counterpart" in text
+    assert "| 0.99 to 1.00 | 200 | 1.000 | 0.985 |  |" in text
+    assert "| launch | recorded | 100 | 1.000 | 0.970 | +0.030 |" in text
+    assert "| 0.80 to 0.90 | 29 | 0.862 | too few |  |" in text

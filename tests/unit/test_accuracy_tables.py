@@ -100,6 +100,13 @@ def test_missed_stretches_hang_on_the_next_row_that_is_right(
     assert [(length / 1000, row) for length, row in found] == missed
 
 
+def test_the_reachable_overlap_counts_gpu_rows_as_the_file_has_them() -> None:
+    true = [(0, 40_000, A), (40_000, 50_000, None), (50_000, 90_000, B), (90_000, 100_000, D)]
+    rows = [{}, {"cat": "cpu_op", "dur": 5}, {"cat": "kernel", "dur": 31.0}, {"cat": "kernel", "dur": 12}]
+    assert compare.reachable_overlap(true, rows) == pytest.approx(81 / 90)
+    assert verdict(goals.goal_of("--gpu-noise 300", ()), result(overlap=0.9, reachable=81 / 90)).met
+
+
 def result(**fields: Any) -> compare.Result:
     of = sets.OracleSet("--hip", fields.pop("variant", ()), 0, 10_000, Path("hip"))
     figures = dict.fromkeys(["total", "tiling", "recall", "precision", "overlap", "pointwise"], 1.0)
