@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tracegraph.ingest.aligned import align
 from tracegraph.ingest.callstack import CallStack, nest
 from tracegraph.ingest.clock import GpuClock
+from tracegraph.ingest.correlations import tell_calls_apart
 from tracegraph.ingest.dependencies.collectives import collective_waits
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.doubt import Doubts, find_doubts
@@ -40,6 +41,7 @@ class Basis:
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
+    events = tell_calls_apart(events, lanes.process)
     gpu = align(events, find_window(events, lanes).start, integrity)
     events = gpu.events
     window = find_window(events, lanes)

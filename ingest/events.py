@@ -34,6 +34,9 @@ class Events:
     start: Ints
     end: Ints
     correlation: Ints
+    """Joins GPU work and cuda_sync rows with the one call that carries it: see `correlations`."""
+    written_correlation: Ints
+    """As the file has it."""
     device: Ints
     stream: Ints
     sequence_number: Ints
@@ -140,6 +143,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         start=_numbers(table, "start_ns"),
         end=_numbers(table, "end_ns"),
         correlation=correlation,
+        written_correlation=correlation,
         device=device,
         stream=stream,
         sequence_number=sequence_number,

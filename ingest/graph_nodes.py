@@ -108,7 +108,7 @@ def event_nodes(
         "duration_ns": events.end - events.start,
         "self_ns": model.stack.self_time(events),
         "step": nullable(model.steps.of_event),
-        "correlation": nullable(events.correlation),
+        "correlation": nullable(events.written_correlation),
         "sequence_number": nullable(events.sequence_number),
         **{name: table[name].combine_chunks() for name in ("shapes", "bytes", "collective", "group")},
         **{name: table[name].combine_chunks() for name in ("elements", "dtype")},

@@ -36,28 +36,17 @@ class Lags:
 def match_launches(events: Events) -> Launches:
     """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
 
-    Where several calls share a correlation (several processes in one file), the last that started before
-    the work is taken, else the first.
+    Each correlation belongs to one call (see `tell_calls_apart`); one graph launch may have many kernels.
     """
     has_id = events.correlation > 0
     calls = np.flatnonzero(has_id & events.on_thread)
     work = np.flatnonzero(has_id & events.is_gpu)
-    calls = calls[np.lexsort((events.start[calls], events.correlation[calls]))]
-    ids = events.correlation[calls]
+    calls = calls[np.argsort(events.correlation[calls], kind="stable")]
     launched_by = events.launch_flow.copy()
-    first = np.searchsorted(ids, events.correlation[work], "left")
-    last = np.searchsorted(ids, events.correlation[work], "right")
-    found = last > first
-    launched_by[work[found]] = calls[first[found]]
-    shared = last - first > 1
-    if shared.any():
-        # (correlation, start) of calls and work as one sortable number: ranks, since the numbers may be large
-        times = np.unique(events.start[calls])
-        group = np.searchsorted(ids, ids, "left") * (len(times) + 1)
-        own = first[shared] * (len(times) + 1)
-        until = own + np.searchsorted(times, events.start[work[shared]], "right")
-        before = np.searchsorted(group + np.searchsorted(times, events.start[calls]), until, "left") - 1
-        launched_by[work[shared]] = calls[np.maximum(before, first[shared])]
+    place = np.searchsorted(events.correlation[calls], events.correlation[work])
+    ids = np.append(events.correlation[calls], NONE)
+    found = ids[place] == events.correlation[work]
+    launched_by[work[found]] = calls[place[found]]
     return Launches(launched_by)
 
 
