@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.events import NONE, Events, Ints
 from tracegraph.ingest.reused_ids import assign_in_order
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
+_HALF = 0.5
 _ANY = -1
 
 
@@ -25,11 +26,14 @@ def tell_calls_apart(events: Events, process: Ints) -> Events:
     others = events.on_thread & ~is_call & np.isin(events.correlation, events.correlation[is_call])
     if others.any():
         events = replace(events, correlation=np.where(others, NONE, events.correlation))
-    calls = np.flatnonzero(events.on_thread & (events.correlation > 0))
-    calls = calls[np.argsort(events.start[calls], kind="stable")]
-    if len(np.unique(events.correlation[calls])) == len(calls):
+    index = np.flatnonzero(events.on_thread & (events.correlation > 0))
+    index = index[np.argsort(events.start[index], kind="stable")]
+    if len(np.unique(events.correlation[index])) == len(index):
         return events
-    return _renumbered(events, _Calls(events, calls, process[events.lane[calls]]))
+    calls = _Calls(events, index, process[events.lane[index]])
+    rows = np.flatnonzero((events.is_gpu | events.category.among("cuda_sync")) & (events.correlation > 0))
+    owner = _owners(events, calls, rows)
+    return _renumbered(events, calls, rows, owner)
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,18 @@ class _Calls:
     def start(self) -> Ints:
         return self.events.start[self.index]
 
+    @property
+    def of_several(self) -> Ints:
+        """Ids that calls of several processes carry."""
+        ids = self.events.correlation[self.index]
+        users = pd.Series(self.process).groupby(ids).nunique()
+        several: Ints = users.index[users > 1].to_numpy(np.int64)
+        return several
+
     def named(self, ids: Ints, owner: Ints) -> pd.DataFrame:
         """A row for each of `ids` and each call of that id, of its owner if several processes use it."""
         mine = pd.DataFrame({"id": self.events.correlation[self.index], "process": self.process})
-        mine["several"] = mine.groupby("id")["process"].transform("nunique") > 1
+        mine["several"] = np.isin(mine["id"], self.of_several)
         mine["call"] = np.arange(len(mine))
         wanted = pd.DataFrame({"id": ids, "owner": owner, "row": np.arange(len(ids))})
         found = wanted.merge(mine, on="id")
@@ -55,11 +67,8 @@ class _Calls:
         return found.loc[right, ["row", "call"]].sort_values(["row", "call"], ignore_index=True)
 
 
-def _renumbered(events: Events, calls: _Calls) -> Events:
+def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Events:
     """New numbers: the calls' by their order, then those of rows whose id no call carries."""
-    is_sync = events.category.among("cuda_sync")
-    rows = np.flatnonzero((events.is_gpu | is_sync) & (events.correlation > 0))
-    owner = _owners(events, calls, rows)
     call = np.full(len(events), -1, dtype=np.int64)
     call[calls.index] = np.arange(len(calls.index))
     work = events.is_gpu[rows]
@@ -103,7 +112,7 @@ def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
 
 
 def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
-    """The call of each activity; in their order where each of several calls of an id can have launched one."""
+    """The call of each activity; in their order where there are as many calls of an id as activities."""
     named = calls.named(events.correlation[work], owner)
     found = _latest(calls, named, events.start[work])
     choices = np.bincount(named["row"], minlength=len(work))
@@ -135,19 +144,19 @@ def _owner(events: Events, calls: _Calls, work: Ints) -> int:
     the work starts soon, and little before. Where most ids of several processes have several activities on
     the device, they share it.
     """
-    ids = pd.Series(events.correlation[calls.index])
-    users = pd.Series(calls.process).groupby(ids).nunique()
+    ids = events.correlation[calls.index]
     found = pd.DataFrame({"id": events.correlation[work], "start": events.start[work]})
-    found = found[found["id"].isin(users.index)]
-    both = found["id"].map(users).to_numpy() > 1
-    if both.any() and (found[both].groupby("id").size() > 1).mean() > 0.5:
+    found = found[np.isin(found["id"], ids)]
+    found = found.assign(both=np.isin(found["id"], calls.of_several))
+    if (found[found["both"]].groupby("id").size() > 1).mean() > _HALF:
         return _ANY
-    own = pd.DataFrame({"id": ids, "process": calls.process, "begun": calls.start, "done": events.end[calls.index]})
+    done = events.end[calls.index]
+    own = pd.DataFrame({"id": ids, "process": calls.process, "begun": calls.start, "done": done})
     pairs = found.merge(own, on="id")
-    sole = pairs[pairs["id"].map(users).to_numpy() == 1]
+    sole = pairs.loc[~pairs["both"], "process"].to_numpy(np.int64)
     if len(sole):
-        return int(sole["process"].mode().iloc[0])
+        return int(np.bincount(sole).argmax())
     soon = (pairs["start"] - pairs["done"]).between(-_CLOCK_NS, _NEAR_NS)
     before = pairs["start"] < pairs["begun"] - _CLOCK_NS
-    score = (soon.astype(int) - before.astype(int)).groupby(pairs["process"]).mean()
-    return int(score.idxmax()) if len(score) else _ANY
+    score = (soon.astype(float) - before).groupby(pairs["process"]).mean()
+    return int(score.index.to_numpy(np.int64)[int(score.to_numpy().argmax())]) if len(score) else _ANY

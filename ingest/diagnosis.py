@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import Ints
+from tracegraph.ingest.dependencies.edges import CODE
+from tracegraph.ingest.events import NONE, Ints
 from tracegraph.ingest.integrity import Integrity, percent
 from tracegraph.ingest.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.model import Model
@@ -22,6 +23,7 @@ def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
     if model.events.is_gpu.any():
         _diagnose_gpu(model, integrity)
     diagnose_missing(model, integrity)
+    _diagnose_threads(model, integrity)
     _diagnose_steps(trace, model, integrity)
     _diagnose_window(model, integrity)
 
@@ -56,6 +58,29 @@ def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
             f"there twice); {place_of(model, int(overlapping[0]))}"
         )
         integrity.add("stream_overlap", "info", len(overlapping), message, share)
+
+
+def _diagnose_threads(model: Model, integrity: Integrity) -> None:
+    """No numbers although several threads of a process run operators: how much of the path this concerns."""
+    events, segments, edges = model.events, model.segments, model.dependencies
+    if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
+        return
+    busy = np.unique(events.lane[events.category.among("cpu_op") & events.on_thread])
+    processes = model.lanes.process[busy]
+    if len(busy) == len(np.unique(processes)):
+        return
+    inferred = np.isin(edges.mechanism, [CODE["resume"], CODE["hand-over"]]) & edges.binding
+    crossed = int((inferred & model.on_path[edges.effect]).sum())
+    main = segments.lane == segments.lane[model.sink]
+    others = model.on_path & segments.on_thread & ~main
+    share = float(
+        (segments.end - segments.start)[others].sum() / max(model.window.end - model.window.start, 1)
+    )
+    message = (
+        f"no operator has a sequence number, and no flow joins the passes: {crossed} hand-overs between "
+        f"threads on the path are inferred from times, and {percent(share)} of it hangs on them"
+    )
+    integrity.add("no_sequence_numbers", "info", 1, message, share)
 
 
 def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:

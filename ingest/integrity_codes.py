@@ -175,7 +175,7 @@ CODES = {
     "process_stray": Code("info", "Processes with under 1 % of the CPU events each.", _KNOW),
     "rank_missing": Code("info", "distributedInfo names no rank; 0 is taken.", _KNOW),
     "correlation_repeated": Code(
-        "info", "Several calls share a correlation id; the last one before the work is taken.", _KNOW
+        "info", "Several calls share a correlation id; process and order tell whose work is whose.", _KNOW
     ),
     "times_whole_us": Code(
         "info",
@@ -192,6 +192,12 @@ CODES = {
     "frame_without_caller": Code(
         "info", "Python frames whose caller is not in the file: the file was cut or filtered.", _KNOW
     ),
+    "frame_not_closed": Code(
+        "info",
+        "Python frames were never seen to return and end with the recording, although their callers went on: "
+        "they are closed where their caller ends or calls the next one.",
+        _KNOW,
+    ),
     "frames_cut": Code(
         "info", "Python frames were still open when the recording ended; they end there.", _KNOW
     ),
@@ -200,6 +206,12 @@ CODES = {
     ),
     "launch_without_gpu_work": Code(
         "info", "Launches without GPU work: it ran after the recording, or during a graph's capture.", _KNOW
+    ),
+    "no_sequence_numbers": Code(
+        "info",
+        "Several threads of a process run operators, and nothing in the file joins the forward pass with the "
+        "backward one: hand-overs to the engine of autograd are inferred from times.",
+        "Record with `record_shapes=True`, or a newer torch.",
     ),
     "no_cuda_sync": Code(
         "info",

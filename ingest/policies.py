@@ -32,7 +32,7 @@ def only_recorded(found: Found) -> Found:
 def _by_evidence(basis: Basis) -> Found:
     """Hand-overs of autograd, then threads that go on just after another one, then the GIL."""
     events, stack = basis.events, basis.stack
-    handed = autograd(events, stack, basis.window.end)
+    handed = autograd(events, stack, basis.lanes.process, basis.window.end)
     silence = find_silence(events, stack, basis.lanes, basis.launches)
     resumed = resume(events, stack, silence, (handed[0].effect_lane, handed[0].effect_time))
     edges, waits = join_rows([handed[0], resumed[0]]), join_rows([basis.waits, handed[1], resumed[1]])

@@ -17,7 +17,7 @@ def assign_in_order(events: Events, calls: Ints, named: pd.DataFrame, work: Ints
     back the next call of the id is taken, on the others the last one before the work started, of the name
     that most often is there. A loop over the activities of files that use ids again.
     """
-    by_row = {row: group for row, group in _groups(named)}
+    by_row = dict(_groups(named))
     cycle = _cycle(events.correlation[calls])
     found = np.full(len(work), -1, dtype=np.int64)
     taken = np.zeros(len(calls), dtype=bool)

@@ -23,8 +23,8 @@ class _Passes:
     end: Ints
 
 
-def backward_links(events: Events) -> pd.DataFrame:
-    """Pairs of a forward and a backward operator with one sequence number on two threads.
+def backward_links(events: Events, process: Ints) -> pd.DataFrame:
+    """Pairs of a forward and a backward operator with one sequence number on two threads of a process.
 
     Columns caller, engine (lanes), forward, backward (event indices). Forward operators carry forward thread
     0 or none, backward ones a positive one. Files without these numbers may join the two by a flow.
@@ -41,12 +41,13 @@ def backward_links(events: Events) -> pd.DataFrame:
             "event": numbered,
             "number": events.sequence_number[numbered],
             "lane": events.lane[numbered],
+            "process": process[events.lane[numbered]],
             "start": events.start[numbered],
         }
     )
     is_backward = events.forward_thread[numbered] > 0
     forward = frame[~is_backward].drop_duplicates(["number", "lane"])
-    pairs = frame[is_backward].merge(forward, on="number", suffixes=("_b", "_f"))
+    pairs = frame[is_backward].merge(forward, on=["number", "process"], suffixes=("_b", "_f"))
     pairs = pairs[(pairs["lane_b"] != pairs["lane_f"]) & (pairs["start_f"] <= pairs["start_b"])]
     return pd.DataFrame(
         {
@@ -58,8 +59,8 @@ def backward_links(events: Events) -> pd.DataFrame:
     )
 
 
-def _find_passes(events: Events, stack: CallStack) -> _Passes:
-    links = backward_links(events)
+def _find_passes(events: Events, stack: CallStack, process: Ints) -> _Passes:
+    links = backward_links(events, process)
     found: list[tuple[int, int, int, int]] = []
     for engine in sorted(set(links["engine"].tolist())):
         group = links[links["engine"] == engine]
@@ -104,13 +105,13 @@ def _begin_of_burst(start: Ints, end: Ints, first: int, forward: int) -> int:
     return first
 
 
-def autograd(events: Events, stack: CallStack, window_end: int) -> tuple[Edges, Waits]:
+def autograd(events: Events, stack: CallStack, process: Ints, window_end: int) -> tuple[Edges, Waits]:
     """Hand-off where backward work appears on the engine's thread, join where its last work ends.
 
     The caller is the thread that shares sequence numbers with the engine. Between the two it waits wherever
     it runs no operator of its own; where an operator of the caller spans the join, nothing was waited for.
     """
-    passes = _find_passes(events, stack)
+    passes = _find_passes(events, stack, process)
     last_on_lane = np.full(int(events.lane.max(initial=-1)) + 1, NONE, dtype=np.int64)
     np.maximum.at(last_on_lane, events.lane, events.end)
     joins = (passes.end < np.minimum(last_on_lane[passes.caller], window_end)) & ~_busy(events, passes)

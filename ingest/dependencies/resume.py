@@ -40,13 +40,12 @@ def resume(
     """
     stretches = silence.stretches
     near = _signals_near(stretches, silence)
-    pairs = believe_pairs(near, stretches, _count_signals(silence), silence.bounds)
-    callers = _callers(pairs, stretches, silence)
-    found = _best_ends(near, callers, _unexplained(stretches, explained), silence)
+    near = believe_pairs(near, stretches, _count_signals(silence), silence.bounds)
+    found = _best_ends(_of_callers(near, silence), _unexplained(stretches, explained), silence)
     found = _first_begins(found, silence)
     inside = found[found["began"] > found["start"]]
     rest = _hand_overs(_top_level(events, stack, silence), found)
-    return _all_edges(found, _handed_inside(inside, pairs, silence), rest)
+    return _all_edges(found, _handed_inside(inside, near), rest)
 
 
 def _count_signals(silence: Silence) -> npt.NDArray[np.int64]:
@@ -58,20 +57,20 @@ def _count_signals(silence: Silence) -> npt.NDArray[np.int64]:
     )
 
 
-def _callers(pairs: pd.DataFrame, stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
-    """Of two threads that take turns only the pair in which the caller waits, not the worker.
+def _of_callers(near: pd.DataFrame, silence: Silence) -> pd.DataFrame:
+    """Of two threads that take turns only the rows in which the caller waits, not the worker.
 
     The caller is the one that is more often inside something while it is silent, then the one that began
-    first: both its stretches and what it begins are known, and a worker's pauses end with what it begins.
+    first: a worker's pauses end with what is handed over to it.
     """
+    stretches = silence.stretches
     inside = (stretches["inside"] & ~stretches["leaf"]).groupby(stretches["lane"]).mean()
-    lane, by = pairs["lane"].to_numpy(np.int64), pairs["by"].to_numpy(np.int64)
+    lane, by = near["lane"].to_numpy(np.int64), near["by"].to_numpy(np.int64)
     open_share = [inside.reindex(lanes).fillna(0.0).to_numpy().round(1) for lanes in (lane, by)]
     first = silence.bounds[0]
     calls = (open_share[0] > open_share[1]) | ((open_share[0] == open_share[1]) & (first[lane] <= first[by]))
-    there = pd.MultiIndex.from_arrays([lane, by])
-    mutual = pd.MultiIndex.from_arrays([by, lane]).isin(there)
-    callers: pd.DataFrame = pairs[calls | ~mutual]
+    mutual = pd.MultiIndex.from_arrays([by, lane]).isin(pd.MultiIndex.from_arrays([lane, by]))
+    callers: pd.DataFrame = near[calls | ~mutual]
     return callers
 
 
@@ -112,19 +111,15 @@ def _unexplained(stretches: pd.DataFrame, explained: tuple[Ints, Ints]) -> "pd.S
     return ~(latest["moment"] >= latest["start"]).sort_index()
 
 
-def _best_ends(
-    near: pd.DataFrame, pairs: pd.DataFrame, wanted: "pd.Series[bool]", silence: Silence
-) -> pd.DataFrame:
+def _best_ends(near: pd.DataFrame, wanted: "pd.Series[bool]", silence: Silence) -> pd.DataFrame:
     """For each stretch the end that explains it best: lane, start, end, by, cut, confidence."""
-    names = ["lane", "by", "kind"]
-    found = near[wanted.reindex(near["row"]).to_numpy(bool)].merge(pairs, on=names)
-    found = found[(found["lag"] <= found["longest"]) & (found["length"] >= found["at_least"])]
+    found = near[wanted.reindex(near["row"]).to_numpy(bool)]
     found = found.assign(confidence=_SURE * found["share"] * found["seen"] / (found["seen"] + _FEW))
     by, start, cut = (found[name].to_numpy(np.int64) for name in ("by", "start", "cut"))
-    found = found[(found["confidence"] >= _LEAST) & (silence.active_share(by, start, cut) >= _SHARE_ACTIVE)]
-    found = found.assign(sure=found["confidence"].round(1)).sort_values(
-        ["lane", "start", "sure", "cut", "by"]
-    )
+    is_active = silence.active_share(by, start, cut) >= _SHARE_ACTIVE
+    found = found[(found["confidence"] >= _LEAST) & is_active]
+    found = found.assign(sure=found["confidence"].round(1))
+    found = found.sort_values(["lane", "start", "sure", "cut", "by"])
     return found.drop_duplicates(["lane", "start"], keep="last")
 
 
@@ -136,11 +131,10 @@ def _first_begins(found: pd.DataFrame, silence: Silence) -> pd.DataFrame:
     return found.assign(began=np.where(handed, until, start), idle_since=since)
 
 
-def _handed_inside(found: pd.DataFrame, pairs: pd.DataFrame, silence: Silence) -> pd.DataFrame:
+def _handed_inside(found: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
     """What a thread begins in a stretch that ends with it: lane, start of its pause, cut, by, confidence."""
-    usual = pairs.groupby(["lane", "by"])["share"].max()
-    there = pd.MultiIndex.from_arrays([found["by"], found["lane"]])
-    share = usual.reindex(there).fillna(0.0).to_numpy()
+    usual = near.groupby(["lane", "by"])["share"].max()
+    share = usual.reindex(pd.MultiIndex.from_frame(found[["by", "lane"]])).fillna(0.0).to_numpy()
     columns = {"lane": found["by"], "start": found["idle_since"], "cut": found["began"], "by": found["lane"]}
     frame = pd.DataFrame({**columns, "left_at": found["began"]})
     return frame.assign(confidence=np.maximum(_HANDED, np.minimum(_SURE * share, found["confidence"])))

@@ -12,6 +12,7 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.durations import Durations
+from tracegraph.ingest.readers.frames import close_frames
 from tracegraph.ingest.readers.pairs import match_pairs
 from tracegraph.ingest.trace import EVENT_SCHEMA, GPU_WORK
 from tracegraph.store.errors import InputError
@@ -44,6 +45,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     _note_absent(durations, rows, integrity)
     _note_frames(durations, rows, integrity)
     start = durations.start[rows]
+    end = _close_frames(durations, rows, integrity)
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
         "name": durations.name.filled("").take(rows),
@@ -51,7 +53,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
         "pid": durations.pid.filled("").take(rows),
         "tid": durations.tid.filled("").take(rows),
         "start_ns": pa.array(start),
-        "end_ns": pa.array(start + durations.dur[rows]),
+        "end_ns": pa.array(end),
         "device": _nullable(device, rows),
         "stream": _nullable(stream, rows),
         **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
@@ -145,6 +147,19 @@ def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None
     lost = inner[~np.isin(outer[inner], here)]
     what = "of Python frames name a calling frame that is not in the file"
     _note(integrity, "frame_without_caller", "info", what, durations.position[lost])
+
+
+def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
+    """The ends of the rows; see `close_frames`."""
+    start = durations.start[rows]
+    written = start + durations.dur[rows]
+    frame, outer = (
+        (numbers[rows], known[rows]) for numbers, known in (durations.frames, durations.outer_frames)
+    )
+    end = close_frames(start, written, frame, outer)
+    what = "of Python frames end with the recording although their callers went on; they are closed there"
+    _note(integrity, "frame_not_closed", "info", what, durations.position[rows][end < written])
+    return end
 
 
 def _place_on_device(
