@@ -9,7 +9,7 @@ from tracegraph.ingest.dependencies.synchronization import (
     find_host_waits,
     find_sync_rows,
 )
-from tracegraph.ingest.events import Events, Flags
+from tracegraph.ingest.events import Events
 from tracegraph.ingest.integrity import Integrity
 from tracegraph.ingest.launches import Launches, Streams, match_launches, order_streams
 
@@ -26,20 +26,17 @@ class Aligned:
     clock: GpuClock
 
 
-def align(events: Events, doubtful: Flags, since_ns: int, integrity: Integrity) -> Aligned:
-    """Match launches and waits, and put the GPU's clock right by them; it is told from `since_ns` on.
-
-    `doubtful`: GPU work whose call is a guess, see `tell_calls_apart`.
-    """
+def align(events: Events, since_ns: int, integrity: Integrity) -> Aligned:
+    """Match launches and waits, and put the GPU's clock right by them; it is told from `since_ns` on."""
     rows = find_sync_rows(events)
-    found = _match(events, doubtful, rows, GpuClock())
+    found = _match(events, rows, GpuClock())
     clock = gpu_clock(events, found.launches, found.host_waits, since_ns, integrity)
     # What work a call launched or can have waited for depends on the clock.
-    return found if clock == GpuClock() else _match(clock.put_right(events), doubtful, rows, clock)
+    return found if clock == GpuClock() else _match(clock.put_right(events), rows, clock)
 
 
-def _match(events: Events, doubtful: Flags, rows: SyncRows, clock: GpuClock) -> Aligned:
-    launches = match_launches(events, doubtful)
+def _match(events: Events, rows: SyncRows, clock: GpuClock) -> Aligned:
+    launches = match_launches(events)
     streams = order_streams(events, launches)
     host_waits = find_host_waits(events, launches, streams, rows)
     return Aligned(events, launches, streams, rows, host_waits, clock)

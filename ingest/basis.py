@@ -41,8 +41,8 @@ class Basis:
 def find_basis(events: Events, lanes: Lanes, integrity: Integrity) -> Basis:
     """Nest, match, put the clocks right, and apply all rules that need no other thread."""
     stack = nest(events)
-    events, doubtful = tell_calls_apart(events, lanes.process, integrity)
-    gpu = align(events, doubtful, find_window(events, lanes).start, integrity)
+    events = tell_calls_apart(events, lanes.process)
+    gpu = align(events, find_window(events, lanes).start, integrity)
     events = gpu.events
     window = find_window(events, lanes)
     found, ranks = gpu_rules(gpu, stack, len(lanes.frame)), collective_waits(events, stack)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
-from tracegraph.ingest.integrity import Integrity, percent
+from tracegraph.ingest.events import NONE, Events, Ints
 from tracegraph.ingest.reused_ids import assign_in_order
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
@@ -14,13 +13,12 @@ _HALF = 0.5
 _ANY = -1
 
 
-def tell_calls_apart(events: Events, process: Ints, integrity: Integrity) -> tuple[Events, Flags]:
+def tell_calls_apart(events: Events, process: Ints) -> Events:
     """The same events with a correlation of its own for each call, and that of its call for all other rows.
 
     Where a call of a runtime or driver carries an id, other rows on threads do not (an overhead row may carry
     that of the operator around it). An id that several processes use belongs to the process that owns the
     device of the row (`_owner`); one that a process uses again, to its calls and their work in their order.
-    Returned is, too, which GPU rows might as well be of another process, since those share the device.
     `process`: number of the process of each lane.
     """
     named = np.array([str(c).endswith(("_runtime", "_driver")) for c in events.category.values], dtype=bool)
@@ -30,26 +28,12 @@ def tell_calls_apart(events: Events, process: Ints, integrity: Integrity) -> tup
         events = replace(events, correlation=np.where(others, NONE, events.correlation))
     index = np.flatnonzero(events.on_thread & (events.correlation > 0))
     index = index[np.argsort(events.start[index], kind="stable")]
-    doubtful = np.zeros(len(events), dtype=bool)
     if len(np.unique(events.correlation[index])) == len(index):
-        return events, doubtful
+        return events
     calls = _Calls(events, index, process[events.lane[index]])
     rows = np.flatnonzero((events.is_gpu | events.category.among("cuda_sync")) & (events.correlation > 0))
     owner = _owners(events, calls, rows)
-    doubtful[rows] = (owner == _ANY) & np.isin(events.correlation[rows], calls.of_several)
-    _note(events, doubtful, integrity)
-    return _renumbered(events, calls, rows, owner), doubtful
-
-
-def _note(events: Events, doubtful: Flags, integrity: Integrity) -> None:
-    """State work of which several processes may have launched each."""
-    lasted = (events.end - events.start).astype(np.float64)
-    share = float(lasted[doubtful & events.is_gpu].sum() / max(lasted[events.is_gpu].sum(), 1.0))
-    message = (
-        "GPU activities stand under ids that calls of several processes carry, on a device that these share: "
-        f"which call launched them is a guess ({percent(share)} of the GPU's time)"
-    )
-    integrity.add("launch_of_several", "warning", int((doubtful & events.is_gpu).sum()), message, share)
+    return _renumbered(events, calls, rows, owner)
 
 
 @dataclass(frozen=True)

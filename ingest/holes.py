@@ -51,7 +51,7 @@ def _skipped_ids(events: Events, calls: Ints, until: Ints) -> Ints:
 
     0 where it is not at least twice as many: calls that are never recorded have ids, too.
     """
-    ids = np.maximum.accumulate(events.correlation[calls])
+    ids = np.maximum.accumulate(events.written_correlation[calls])
     skipped = np.append(0, np.diff(ids))
     known = ids > 0
     skipped[~known | ~np.append(False, known[:-1])] = 0

@@ -150,12 +150,6 @@ CODES = {
         "Work of the last launches is not in the file: the last step may be shorter than it was.",
         "Synchronise before the recording ends, or leave the last step out (`--step`).",
     ),
-    "launch_of_several": Code(
-        "warning",
-        "Several processes share a device and number their calls alike: which call launched the work is a "
-        "guess, and its edges have a confidence of 0.5.",
-        "Report on each process's own file.",
-    ),
     "gpu_clock_shifted": Code(
         "warning",
         "GPU times contradicted the calls; all were moved by the likeliest offset and drift of their clock.",

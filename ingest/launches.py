@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.events import NONE, Events, Ints
 from tracegraph.ingest.lost_launches import find_lost_launches, queued_times
 
 LONGEST_LAUNCH_NS = 20_000
@@ -18,13 +18,9 @@ _ENOUGH_GAPS = 20
 
 @dataclass(frozen=True)
 class Launches:
-    """`call`: for each event the call that launched it, -1 for none or for events off the GPU.
-
-    `doubtful`: whether a call of another process may have launched it as well.
-    """
+    """`call`: for each event the call that launched it, -1 for none or for events off the GPU."""
 
     call: Ints
-    doubtful: Flags
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Lags:
     """Per lane; 0 for threads."""
 
 
-def match_launches(events: Events, doubtful: Flags) -> Launches:
+def match_launches(events: Events) -> Launches:
     """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
 
     Each correlation belongs to one call (see `tell_calls_apart`); one graph launch may have many kernels.
@@ -51,7 +47,7 @@ def match_launches(events: Events, doubtful: Flags) -> Launches:
     ids = np.append(events.correlation[calls], NONE)
     found = ids[place] == events.correlation[work]
     launched_by[work[found]] = calls[place[found]]
-    return Launches(launched_by, doubtful)
+    return Launches(launched_by)
 
 
 @dataclass(frozen=True)

@@ -30,17 +30,19 @@ def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
     file, or where they start again.
     """
     nothing = np.empty(0, dtype=np.int64)
-    lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.correlation > 0))
-    calls = np.flatnonzero(events.category.among("cuda_runtime", "cuda_driver") & (events.correlation > 0))
+    lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.written_correlation > 0))
+    calls = np.flatnonzero(
+        events.category.among("cuda_runtime", "cuda_driver") & (events.written_correlation > 0)
+    )
     if not len(lost) or len(calls) < _FEWEST_CALLS:
         return LostLaunches(nothing, nothing, nothing)
-    calls = calls[np.lexsort((events.start[calls], events.correlation[calls]))]
+    calls = calls[np.lexsort((events.start[calls], events.written_correlation[calls]))]
     if (np.diff(events.start[calls]) < 0).mean() > _FALLING:
         return LostLaunches(nothing, nothing, nothing)
-    lost = lost[np.lexsort((events.start[lost], events.correlation[lost]))]
-    ids = events.correlation[lost]
-    before = np.searchsorted(events.correlation[calls], ids, "left") - 1
-    after = np.searchsorted(events.correlation[calls], ids, "right")
+    lost = lost[np.lexsort((events.start[lost], events.written_correlation[lost]))]
+    ids = events.written_correlation[lost]
+    before = np.searchsorted(events.written_correlation[calls], ids, "left") - 1
+    after = np.searchsorted(events.written_correlation[calls], ids, "right")
     return LostLaunches(
         lost,
         np.where(before >= 0, calls[np.maximum(before, 0)], -1),

@@ -6,8 +6,6 @@ from tracegraph.ingest.dependencies.edges import Edges, make_edges, on_gpu, on_t
 from tracegraph.ingest.events import NONE, Events, Ints
 from tracegraph.ingest.launches import Lags, Launches
 
-_DOUBTFUL = 0.5
-
 
 def left_at(events: Events, launches: Launches, lags: Lags, usual_work: Ints, done_before: Ints) -> Ints:
     """For each activity the moment at which its launch left the call; `NONE` without one.
@@ -44,5 +42,5 @@ def invocation(events: Events, launches: Launches, lags: Lags, left: Ints) -> Ed
         on_gpu(events, work, at_end=False),
         usual,
         recorded=True,
-        confidence=np.where(launches.doubtful[work], _DOUBTFUL, np.where(start < call_start, 0.9, 1.0)),
+        confidence=np.where(start < call_start, 0.9, 1.0),
     )
