@@ -17,11 +17,16 @@ from tracegraph.ingest.events import NONE, Flags, Ints
 from tracegraph.ingest.segments import Segments
 
 _LAUNCH = CODE["launch"]
-_RULES = (_LAUNCH, CODE["stream order"], CODE["stream wait event"])
+_RULES = (
+    *(_LAUNCH, CODE["graph launch"], CODE["stream order"], CODE["graph order"]),
+    CODE["stream wait event"],
+)
 _CLEAR_NS = 15_000
 _CLOSE_NS = 20_000
 _LONGEST_NS = 50_000
 _LEAST_SAMPLES = 12
+_PRIOR = 0.4 + 0.3 * np.array([-1.1, -0.4, 0.0, 0.4, 1.1])
+"""What stands for a rule seen too seldom: logarithms of lags to its usual one, which is a low quantile."""
 _LONGEST_ODDS = 5.0
 _LIKE_ANY_LAG_NS = 10_000
 Floats = npt.NDArray[np.float64]
@@ -51,14 +56,16 @@ def judge(
     """Decide the races among launches, stream order and stream waits whose arrivals are within 20 µs.
 
     The candidates are sorted by effect. The lags of each rule are taken as log-logistic; median and spread
-    come from the starts for which its cause came 15 µs after all others, at least 12 of them, else it does
-    not take part. A launch from inside its call, or without a row, has no lag that could be observed: it may
-    have come at any moment since that stretch of the thread began. A race is open where the lags of two
-    causes are such as their rules show more than once in 150 times, or at most 10 µs where that is not known.
+    come from the starts for which its cause came 15 µs after all others; where these are fewer than 12, they
+    are taken together with lags around the usual one. A launch from inside its call, or without a row, has no
+    lag that could be observed: it may have come at any moment since that stretch of the thread began. A race
+    is open where the lags of two causes are such as their rules show more than once in 150 times, or at most
+    10 µs where that is not known.
     """
     group = np.cumsum(np.append(True, effect[1:] != effect[:-1])[: len(effect)]) - 1
     runs, inside = _measurable(segments, mechanism, recorded, cause, effect)
-    fits = _fit(segments, mechanism, cause, effect, gap, runs, inside & recorded)
+    usual = arrival - segments.completion[cause]
+    fits = _fit(segments, mechanism, cause, effect, gap, usual, runs, inside & recorded)
     latest = _largest(arrival, group)
     near = (runs | inside) & (arrival >= latest[group] - _CLOSE_NS)
     runs &= near & np.isin(mechanism, list(fits))
@@ -122,16 +129,27 @@ class _Lags:
 
 
 def _fit(
-    segments: Segments, mechanism: Ints, cause: Ints, effect: Ints, gap: Ints, runs: Flags, inside: Flags
+    segments: Segments,
+    mechanism: Ints,
+    cause: Ints,
+    effect: Ints,
+    gap: Ints,
+    usual: Ints,
+    runs: Flags,
+    inside: Flags,
 ) -> dict[int, _Lags]:
-    """The lags of each rule that has enough clear cases."""
+    """The lags of each rule: from its clear cases, with a prior around its usual lag where these are few."""
     alone = _clear_winners(segments, cause, effect) & (gap <= _LONGEST_NS)
     resolution = 50 if (gap[runs] % 1000).any() else 500
     fits = {}
     for rule in _RULES:
-        samples = np.log(gap[runs & alone & (mechanism == rule)] + resolution)
+        mine = runs & (mechanism == rule)
+        samples = np.log(gap[mine & alone] + resolution)
         if len(samples) < _LEAST_SAMPLES:
-            continue
+            known = usual[mine & (usual > 0)]
+            if not len(known):
+                continue
+            samples = np.append(samples, np.log(np.median(known) + resolution) + _PRIOR)
         # The scale of a logistic distribution from its quartiles, which lie no closer than times are written.
         low, median, high = np.quantile(samples, [0.25, 0.5, 0.75])
         spread = max(float(high - low), resolution / float(np.exp(median)))
