@@ -1,6 +1,7 @@
 """SYNCHRONIZATION GPU to CPU without a row: a thread is silent until GPU work ends, again and again."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import numpy.typing as npt
@@ -154,11 +155,14 @@ def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
     parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
     kinds = sum(found["kind"].nunique() for found in streams)
     for found in streams:
-        for _, same in found.groupby("kind"):
-            alike = _alike(same)
-            expected = float(same.drop_duplicates("silence")["chance"].sum())
-            if len(alike) >= _LEAST_HITS and kinds * _by_chance(len(alike), expected) <= _CHANCE:
-                parts.append(alike.assign(confidence=_SURE * (1 - expected / len(alike))))
+        expected = found.drop_duplicates("silence").groupby("kind")["chance"].sum()
+        near = found[found["lag"].between(-_AFTER_NS, _BEFORE_NS)]
+        hits = near.groupby("kind")["silence"].nunique()
+        worth = hits.index[(hits >= _LEAST_HITS) & (hits > expected.reindex(hits.index))]
+        for kind, same in near[near["kind"].isin(worth)].groupby("kind"):
+            alike, chance = _alike(same), float(expected[kind])
+            if len(alike) >= _LEAST_HITS and kinds * _by_chance(len(alike), chance) <= _CHANCE:
+                parts.append(alike.assign(confidence=_SURE * (1 - chance / len(alike))))
     return pd.concat(parts)
 
 
@@ -171,16 +175,21 @@ def _by_chance(hits: int, expected: float) -> float:
     return (1 - fewer) * (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
 
 
-def _alike(same: pd.DataFrame) -> pd.DataFrame:
+def _alike(near: pd.DataFrame) -> pd.DataFrame:
     """The candidates in the 40 µs of lags that hold most silences, the nearest to their median of each."""
-    near = same[same["lag"].between(-_AFTER_NS, _BEFORE_NS)].sort_values("lag", kind="stable")
-    lag = near["lag"].to_numpy(np.int64)
-    if not len(lag):
-        return near
-    until = np.searchsorted(lag, lag + _ALIKE_NS, "right")
-    silence = near["silence"].to_numpy(np.int64)
-    held = [len(np.unique(silence[at:end])) for at, end in enumerate(until.tolist())]
-    best = int(np.argmax(held))
-    chosen = near.iloc[best : until[best]]
+    near = near.sort_values("lag", kind="stable")
+    lag, silence = near["lag"].tolist(), near["silence"].tolist()
+    inside: Counter[int] = Counter()
+    most, begin, first, last = 0, 0, 0, 0
+    for end in range(len(lag)):
+        inside[silence[end]] += 1
+        while lag[end] - lag[begin] > _ALIKE_NS:
+            inside[silence[begin]] -= 1
+            if not inside[silence[begin]]:
+                del inside[silence[begin]]
+            begin += 1
+        if len(inside) > most:
+            most, first, last = len(inside), begin, end + 1
+    chosen = near.iloc[first:last]
     distance = (chosen["lag"] - chosen["lag"].median()).abs()
     return chosen.iloc[np.argsort(distance.to_numpy(), kind="stable")].drop_duplicates("silence")
