@@ -39,9 +39,9 @@ def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pai
 
 def _with_shared_id(events: Events) -> Ints:
     """Rows of threads that have the correlation of one that ended before, or began after them."""
-    rows = np.flatnonzero(events.on_thread & (events.correlation > 0))
-    rows = rows[np.lexsort((events.start[rows], events.correlation[rows]))]
-    ids = events.correlation[rows]
+    rows = np.flatnonzero(events.on_thread & (events.written_correlation > 0))
+    rows = rows[np.lexsort((events.start[rows], events.written_correlation[rows]))]
+    ids = events.written_correlation[rows]
     again = (ids[1:] == ids[:-1]) & (events.start[rows[1:]] >= events.end[rows[:-1]])
     return rows[np.isin(ids, ids[1:][again])]
 
