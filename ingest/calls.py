@@ -26,13 +26,13 @@ def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> In
     lasted = np.minimum(events.end[call], begun - lags.launch_from_end) - start
     clear = (lasted > 0) & ((begun >= events.end[call]) | idle)
     samples = pd.Series(lasted[clear])
-    by_kind = samples.groupby(name[clear])
-    known = pd.Series(by_kind.agg(_unheld))[by_kind.size() >= _FEWEST]
+    by_name = {code: same for code, same in samples.groupby(name[clear]) if len(same) >= _FEWEST}
+    known = pd.Series({code: _unheld(same) for code, same in by_name.items()}, dtype=np.float64)
     fallback = _unheld(samples) if len(samples) else lags.launch_from_start
     shortest = pd.Series(np.maximum(lasted, 0)).groupby(name).min()
-    by_name = np.minimum(known.reindex(shortest.index).fillna(fallback), shortest.clip(lower=0))
+    shared = np.minimum(known.reindex(shortest.index).fillna(fallback), shortest.clip(lower=0))
     launching = np.isin(events.name.codes, shortest.index) & events.on_thread
-    usual[launching] = by_name.reindex(events.name.codes[launching]).to_numpy().astype(np.int64)
+    usual[launching] = shared.reindex(events.name.codes[launching]).to_numpy().astype(np.int64)
     return usual
 
 
