@@ -30,7 +30,7 @@ def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> In
     known = pd.Series({code: _unheld(same) for code, same in by_name.items()}, dtype=np.float64)
     fallback = _unheld(samples) if len(samples) else lags.launch_from_start
     shortest = pd.Series(np.maximum(lasted, 0)).groupby(name).min()
-    shared = np.minimum(known.reindex(shortest.index).fillna(fallback), shortest.clip(lower=0))
+    shared = known.reindex(shortest.index).fillna(fallback).clip(upper=shortest)
     launching = np.isin(events.name.codes, shortest.index) & events.on_thread
     usual[launching] = shared.reindex(events.name.codes[launching]).to_numpy().astype(np.int64)
     return usual
