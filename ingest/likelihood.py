@@ -84,12 +84,10 @@ def judge(
     weight = np.zeros(len(effect))
     weight[contested] = np.exp(hazard[contested] - best[contested])
     share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1)
-    # Causes that all arrive at the very start as usual are a tie.
-    tied = _count(contested & (gap + segments.completion[cause] == arrival), group) > 1
     twice = _count(favoured, group) > 1
     plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
     open_race = near & (_count(plausible, group) > 1)
-    return Verdict(favoured & ~(tied | twice), open_race, share)
+    return Verdict(favoured & ~twice, open_race, share)
 
 
 def _count(chosen: Flags, group: Ints) -> Ints:

@@ -13,7 +13,7 @@ from tracegraph.ingest.rows import select_rows
 
 UNSURE_NS = 5_000
 """By how much a launch whose moment is a guess gives way to causes that are known."""
-_CONFIDENCE = 0.8
+_CONFIDENCE = 0.7
 
 
 def lost_calls(events: Events, stack: CallStack, launches: Launches, lags: Lags) -> Edges:

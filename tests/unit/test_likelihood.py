@@ -42,6 +42,7 @@ def winner(model: Model) -> tuple[str, int]:
         (9, 1.2, "stream order"),  # the other way round
         (4, 40, "launch"),
         (40, 1.2, "stream order"),
+        (3, 1, "stream order"),  # both arrive at the start as usual: the one whose lags vary less
     ],
 )
 def test_the_likelier_lag_wins(launch_gap: float, stream_gap: float, expected: str) -> None:

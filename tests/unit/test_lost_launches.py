@@ -1,5 +1,6 @@
 """GPU work whose launching call has no row: its place in the queue, and where the call must have been."""
 
+import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
@@ -37,7 +38,9 @@ def test_the_lost_call_was_in_the_silent_operator_between_its_neighbours() -> No
         ("silent", "lost@41"),
     }
     launches = model.dependencies.mechanism == CODE["launch"]
-    assert model.dependencies.confidence[launches & ~model.dependencies.recorded].tolist() == [0.8]
+    assert model.dependencies.confidence[launches & ~model.dependencies.recorded].tolist() == pytest.approx(
+        [0.7], abs=0.01
+    )
 
 
 def test_ids_that_do_not_grow_with_time_tell_nothing() -> None:
