@@ -213,7 +213,7 @@ CODES = {
         "info",
         "Several threads of a process run operators, and nothing in the file joins the forward pass with the "
         "backward one: hand-overs to the engine of autograd are inferred from times.",
-        "Record with `record_shapes=True`, or a newer torch.",
+        "A newer torch writes sequence numbers.",
     ),
     "no_cuda_sync": Code(
         "info",

@@ -63,6 +63,7 @@ def found(*rows: tiny.Row) -> dict[str, Finding]:
             None,
         ),
         ([tiny.event("a", 0, 10)], "steps_missing", 1, None),
+        ([tiny.event("a", 0, 10), tiny.event("b", 12, 20, thread=2)], "no_sequence_numbers", 1, 0.0),
         ([tiny.step(1, 0, 10), tiny.step(4, 10, 20)], "step_left_out", 2, None),
         ([tiny.step(1, 0, 10), tiny.step(1, 10, 20)], "step_repeated", 1, None),
         ([tiny.event("a", 0, 10), tiny.event("b", 90, 100)], "window_empty", 1, 0.8),
