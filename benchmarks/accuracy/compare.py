@@ -58,11 +58,6 @@ class Result:
         return min(self.recall, self.overlap)
 
     @property
-    def attained(self) -> float:
-        """The lower of recall and the share of the reachable overlap."""
-        return min(self.recall, self.overlap / self.reachable)
-
-    @property
     def missed_ns(self) -> int:
         """All the time missed."""
         return sum(stretch.length_ns for stretch in self.missed)

@@ -98,11 +98,15 @@ def what_if_figures(group: Sequence[Verdict]) -> list[str]:
 
 
 def list_missed(missed: Sequence[Verdict]) -> str:
-    """One line a set, the lowest path first, with what the report marks of the time missed."""
+    """One line a set, the lowest path first, with what the report marks of the time missed.
+
+    "of it in the rows": the overlap of the true path itself with the lengths that the file's rows have.
+    """
     columns = [
         "set",
         "recall",
         "overlap",
+        "of it in the rows",
         "what-if, worst name",
         "missed",
         "margin 0",
@@ -120,7 +124,8 @@ def _missed_row(verdict: Verdict) -> list[str]:
     if result.missed:
         hangs = [f"{result.missed_ns / 1e3:.0f} µs", f"{result.tied_share:.2f}", f"{result.marked_share:.2f}"]
     worst = f"{result.worst[0][0][:40]} ({result.worst[0][1] / 1e3:.0f} µs)" if result.worst else ""
-    return [result.of.name, f"{result.recall:.4f}", f"{result.overlap:.4f}", said, *hangs, worst]
+    scores = [f"{score:.4f}" for score in (result.recall, result.overlap, result.reachable)]
+    return [result.of.name, *scores, said, *hangs, worst]
 
 
 def sample_sets(sets: Sequence[OracleSet], count: int) -> list[OracleSet]:

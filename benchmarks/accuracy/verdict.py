@@ -45,7 +45,7 @@ class Verdict:
     def path_met(self) -> bool:
         """Whether recall and overlap are high enough, or all that is missed hangs on open races."""
         tied = self.goal.or_tied and self.result.tied_share >= _ALL
-        return self.result.attained >= self.goal.path or tied
+        return self.result.least >= self.goal.path or tied
 
     @property
     def gains_met(self) -> bool:
