@@ -157,7 +157,7 @@ def test_the_list_of_misses_says_what_the_report_marks() -> None:
     found = verdict(goals.goal_of("--hip", ()), result(recall=0.5, missed=missed), {"kernel": -2000})
     text = harder.describe_harder([found])
     assert "0 of 1 sets meet their goal, the path in 0, what-if in 0" in text
-    assert "| --hip --seed 0 | 0.5000 | 1.0000 | -20.00 % kernel | 4 µs | 0.00 | 0.75 |  |" in text
+    assert "| --hip --seed 0 | 0.5000 | 1.0000 | 1.0000 | -20.00 % kernel | 4 µs | 0.00 | 0.75 |  |" in text
 
 
 def test_harder_and_damaged_sets_of_a_tiny_size(document: Path, tmp_path: Path) -> None:
