@@ -25,7 +25,7 @@ def lost_calls(events: Events, stack: CallStack, launches: Launches, lags: Lags)
     lost = find_lost_launches(events, launches.call)
     if not len(lost.work):
         return _edges(events, lost.work, lost.work, lost.work, lags)
-    lost = select_rows(lost, (lost.before >= 0) | _after_a_pause(events, lost.work))
+    lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(events, lost))
     begin, until = _bounds(events, lost)
     possible = until > begin
     lost, begin, until = select_rows(lost, possible), begin[possible], until[possible]
@@ -51,16 +51,18 @@ def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> 
     )
 
 
-def _after_a_pause(events: Events, work: Ints) -> Flags:
-    """Which work starts long after all earlier work of the file: it did not wait in a queue."""
+def _launched_in_time(events: Events, lost: LostLaunches) -> Flags:
+    """Which work was launched just before it started: after a pause of the GPU, with no call between."""
     all_work = np.flatnonzero(events.is_gpu)
     by_start = all_work[np.argsort(events.start[all_work], kind="stable")]
     ended = np.maximum.accumulate(events.end[by_start])
+    start = events.start[lost.work]
     first = int(events.start[events.on_thread | events.is_gpu].min())
-    position = np.searchsorted(events.start[by_start], events.start[work], "left") - 1
+    position = np.searchsorted(events.start[by_start], start, "left") - 1
     idle_since = np.where(position >= 0, ended[np.maximum(position, 0)], first)
-    paused: Flags = events.start[work] - idle_since > LONG_LAG_NS
-    return paused
+    next_call = np.where(lost.after >= 0, events.start[lost.after], start)
+    in_time: Flags = (start - idle_since > LONG_LAG_NS) & (start - next_call <= LONG_LAG_NS)
+    return in_time
 
 
 def _bounds(events: Events, lost: LostLaunches) -> tuple[Ints, Ints]:

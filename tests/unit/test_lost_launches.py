@@ -63,14 +63,15 @@ def test_work_without_a_call_stands_in_the_queue_where_its_id_stands() -> None:
     assert {cause for cause, mechanism, _ in found if mechanism == "stream synchronize"} == {"lost@40"}
 
 
-def test_work_enqueued_before_the_recording_is_awaited_and_has_no_launch() -> None:
+@pytest.mark.parametrize("pause", [1, 100])
+def test_work_enqueued_before_the_recording_is_awaited_and_has_no_launch(pause: int) -> None:
     rows = [
         *numbered_calls(0, 101),
         kernel("queued", 1, 40, 7),
-        kernel("queued", 41, 88, 8),
-        call("cudaDeviceSynchronize", 20, 90, 120),
+        kernel("awaited", 40 + pause, 88 + pause, 8),
+        call("cudaDeviceSynchronize", 20, 90 + pause, 120),
     ]
     model = tiny.model(*rows)
     assert tiny.dependencies(model, "INVOCATION") == set()
     found = tiny.dependencies(model, "SYNCHRONIZATION")
-    assert {cause for cause, _, _ in found} == {"queued@41"}
+    assert {cause for cause, _, _ in found} == {f"awaited@{40 + pause}"}
