@@ -28,6 +28,8 @@ _LEAST_SAMPLES = 12
 _PRIOR = 0.4 + 0.3 * np.array([-1.1, -0.4, 0.0, 0.4, 1.1])
 """What stands for a rule seen too seldom: logarithms of lags to its usual one, which is a low quantile."""
 _LONGEST_ODDS = 5.0
+_MODESTY = 1.5
+"""Of favourites with a share of .55 two in five were right in simulated races, of those with .75 .72."""
 _LIKE_ANY_LAG_NS = 10_000
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 class Verdict:
     """For each candidate: `favoured`, the likeliest of a close race; `open_race`, in one not clear.
 
-    `share`: how likely it is the cause among those of its race, 1 outside of races.
+    `share`: how likely it is the cause among those of its race, somewhat less in close ones; 1 outside.
     """
 
     favoured: Flags
@@ -83,7 +85,7 @@ def judge(
     favoured = contested & (hazard == best)
     weight = np.zeros(len(effect))
     weight[contested] = np.exp(hazard[contested] - best[contested])
-    share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1)
+    share = np.where(contested, weight / np.maximum(np.bincount(group, weight)[group], 1), 1) ** _MODESTY
     twice = _count(favoured, group) > 1
     plausible = near & np.where(runs, odds < _LONGEST_ODDS, gap <= _LIKE_ANY_LAG_NS)
     open_race = near & (_count(plausible, group) > 1)
