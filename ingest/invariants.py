@@ -31,6 +31,7 @@ def _rules(model: Model) -> Iterator[tuple[str, bool]]:
     yield "that threads start with the window", bool((start[first] == window.start).all())
     yield "that threads end with the window", bool((segments.end[last] == window.end).all())
     yield "that threads are tiled", bool((segments.end[:-1][follows] == start[1:][follows]).all())
+    yield "that nothing ends before it starts", bool((segments.end >= start).all())
     yield "that waits do no work", not segments.work[segments.kind == WAIT].any()
     gap = start[found.effect] - segments.completion[found.cause]
     yield "that effects follow their causes", bool(((gap >= 0) & (gap == found.gap)).all())

@@ -166,7 +166,7 @@ def _completion(events: Events, edges: Edges) -> Ints:
     completion = events.end.copy()
     from_gpu = edges.cause_event >= 0
     np.minimum.at(completion, edges.cause_event[from_gpu], edges.effect_time[from_gpu])
-    return completion
+    return np.maximum(completion, events.start)
 
 
 def _with_streams(

@@ -54,6 +54,8 @@ def silent_waits(
     found = found.drop_duplicates("silence").sort_values("silence", kind="stable")
     work = found["work"].to_numpy(np.int64)
     mine = silences.iloc[found["silence"].to_numpy(np.int64)]
+    begun = events.start[work] < mine["end"].to_numpy(np.int64)
+    found, mine, work = found[begun], mine[begun], work[begun]
     lane, start = mine["lane"].to_numpy(np.int64), mine["start"].to_numpy(np.int64)
     goes_on = np.minimum(events.end[work], mine["end"].to_numpy(np.int64))
     edges = make_edges(

@@ -58,6 +58,13 @@ def test_work_that_ends_a_little_after_the_call_that_waited_for_it_ended_with_it
     assert model.clock_offset_ns != 0 or "(waiting for GPU)@10" in tiny.kinds(model)
 
 
+def test_work_that_starts_after_a_call_returned_did_not_hold_it() -> None:
+    rows = [call("l", 0, 4, 1), kernel("k", 505, 508, 1), call("cudaDeviceSynchronize", 10, 500, 2)]
+    model = tiny.model(*rows, event("op", 505, 600))
+    check_model(model)
+    assert not tiny.dependencies(model, "SYNCHRONIZATION")
+
+
 def queue_of(depth: int) -> list[Row]:
     """40 launches of 50 µs kernels; each waits until fewer than `depth` are not done, then works for 4 µs."""
     rows: list[Row] = []
