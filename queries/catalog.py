@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.queries import events, inventory, path, steps, timeline, windows
-from tracegraph.queries.inventory import ready_run
+from tracegraph.queries.inventory import first_rank, ready_run
 from tracegraph.queries.module import Column, CypherModule, Parameter, load
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
@@ -114,7 +114,7 @@ def find(name: str) -> Query:
 
 
 def fill(database: Database, query: Query, given: Mapping[str, object]) -> dict[str, object]:
-    """Values for a query: `given`, the newest run unless one is given, and what is missing of its window.
+    """Values for a query: `given`, the newest run unless one is given, its first rank, and its window.
 
     The window is that of the step, if one is given, else of the run. A path ends in the chain whose work ends
     at the window's end, so `end_ns` and `chain` are given together or not at all.
@@ -125,7 +125,9 @@ def fill(database: Database, query: Query, given: Mapping[str, object]) -> dict[
     values = dict(given)
     if any(parameter.name == "run" for parameter in query.parameters):
         run = values.get("run")
-        values["run"] = ready_run(database, None if run is None else str(run))
+        values["run"] = name = ready_run(database, None if run is None else str(run))
+        if "rank" not in values and any(parameter.name == "rank" for parameter in query.parameters):
+            values["rank"] = first_rank(database, name)
     step = values.pop(STEP.name, None)
     if step is not None and any(name in values for name in query.window):
         raise InputError(f"a step gives {', '.join(query.window)}", "give the step or them")

@@ -42,6 +42,11 @@ def traces(database: Database, run: str) -> pd.DataFrame:
     return load("traces").run(database, run=run)
 
 
+def first_rank(database: Database, run: str) -> int:
+    """The lowest rank of a run: that of its file where there is one, whatever its number."""
+    return int(traces(database, run)["rank"].min())
+
+
 def steps(database: Database, run: str) -> pd.DataFrame:
     """Profiler steps by rank and start: rank, number, start_ns, end_ns, window_end_ns."""
     return load("steps").run(database, run=run)

@@ -87,14 +87,14 @@ def hotspot(
 @render.command()
 @click.argument("source_index", type=click.IntRange(0, _MOST))
 @click.option(
-    "--rank", type=click.IntRange(0), default=0, show_default=True, help="Rank of the event's file."
+    "--rank", type=click.IntRange(0), help="Rank of the event's file; default: the first of the run."
 )
 @click.option("--depth", type=click.IntRange(1, 50), default=5, show_default=True, help="Causes back.")
 @_run
 @_output
 @pass_context
 def event(
-    context: Context, *, source_index: int, rank: int, depth: int, name: str | None, output: Path
+    context: Context, *, source_index: int, rank: int | None, depth: int, name: str | None, output: Path
 ) -> None:
     """Draw why an event started when it did: its causes, back to a depth.
 
@@ -102,6 +102,7 @@ def event(
     """
     with _database(context, output) as database:
         run = inventory.ready_run(database, name)
+        rank = inventory.first_rank(database, run) if rank is None else rank
         edges = events.event_history(database, run, source_index, rank, depth=depth)
         lanes = inventory.lanes(database, run)
         origin_ns = int(inventory.run_details(database, run)["window_start_ns"].iloc[0])

@@ -1,7 +1,7 @@
 // An event and what runs inside it, down to a depth.
 // @param run STRING name of the run
 // @param source_index INTEGER 0-based position of the event in its file's traceEvents
-// @param rank INTEGER rank of the process, default 0
+// @param rank INTEGER rank of the process, default 0 (a command: the first of the run)
 // @param depth INTEGER levels below the event, 0..50, default 3
 // @param limit INTEGER rows listed, 1..100000, default 200
 // @column depth INTEGER levels below the event, 0 for itself

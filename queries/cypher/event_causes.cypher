@@ -1,7 +1,7 @@
 // Why an event started when it did, and why not for another reason: every candidate cause of each of its starts.
 // @param run STRING name of the run
 // @param source_index INTEGER 0-based position of the event in its file's traceEvents
-// @param rank INTEGER rank of the process, default 0
+// @param rank INTEGER rank of the process, default 0 (a command: the first of the run)
 // @param limit INTEGER starts listed, earliest first, 1..200, default 20
 // @column effect_start_ns INTEGER when the event, or a segment of it that something else led to, started, ns
 // @column effect_lane_name STRING readable name of its lane

@@ -1,7 +1,7 @@
 // What led to an event: the binding causes of its segments, and theirs, back to a depth.
 // @param run STRING name of the run
 // @param source_index INTEGER 0-based position of the event in its file's traceEvents
-// @param rank INTEGER rank of the process, default 0
+// @param rank INTEGER rank of the process, default 0 (a command: the first of the run)
 // @param depth INTEGER hops back from each segment, 1..50, default 5
 // @param limit INTEGER segments of the event that are followed, earliest first, 1..200, default 20
 // @column cause STRING id of the cause in this result

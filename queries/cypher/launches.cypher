@@ -1,7 +1,7 @@
 // Which call launched a GPU activity, or which activities a call launched.
 // @param run STRING name of the run
 // @param source_index INTEGER 0-based position of the event in its file's traceEvents
-// @param rank INTEGER rank of the process, default 0
+// @param rank INTEGER rank of the process, default 0 (a command: the first of the run)
 // @param limit INTEGER rows listed, 1..100000, default 100
 // @column call_source_index INTEGER position of the call in the file's traceEvents
 // @column call_name STRING name of the call
