@@ -116,6 +116,11 @@ def unrecorded_graphs(findings: Findings) -> Measured | None:
     return _in_gaps(findings, "unrecorded graph work")
 
 
+def cpu_turns(findings: Findings) -> Measured | None:
+    """Share of the path in which a thread was ready to run, but the system ran another one."""
+    return _in_gaps(findings, "CPU turn of another thread")
+
+
 def busy_gpu(findings: Findings) -> Measured | None:
     """Share of the path in which work could have started, but its GPU ran other work."""
     return _in_gaps(findings, "GPU busy with other work")

@@ -111,6 +111,14 @@ RULES = (
         "the GPU more work for each call.",
     ),
     Rule(
+        "cpu-turns",
+        "Threads on the path were held off the CPU",
+        0.05,
+        metrics.cpu_turns,
+        "More threads want to run than there are cores: look for the limit of the container, for other "
+        "processes on the machine and for large thread pools (torch.set_num_threads, num_workers).",
+    ),
+    Rule(
         "untraced-python",
         "Much of the path is Python that was not recorded",
         0.10,

@@ -8,6 +8,7 @@ from tracegraph.ingest.basis import Basis
 from tracegraph.ingest.dependencies.cross_thread import autograd
 from tracegraph.ingest.dependencies.edges import Edges, Waits
 from tracegraph.ingest.dependencies.gil import gil_waits
+from tracegraph.ingest.dependencies.off_cpu import off_cpu
 from tracegraph.ingest.dependencies.resume import resume
 from tracegraph.ingest.dependencies.serialise import serialised
 from tracegraph.ingest.dependencies.silence import find_silence
@@ -20,7 +21,8 @@ Found = tuple[Edges, Waits]
 def find_edges(basis: Basis, cross_thread: str) -> Found:
     """All edges between ports and all waits of a rank under a policy."""
     edges, waits = POLICIES[cross_thread](basis)
-    return join_rows([basis.edges, edges]), join_rows([basis.waits, waits])
+    waits = join_rows([basis.waits, waits])
+    return join_rows([basis.edges, edges]), join_rows([waits, off_cpu(basis.events, basis.stack, waits)])
 
 
 def only_recorded(found: Found) -> Found:

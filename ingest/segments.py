@@ -9,7 +9,7 @@ from tracegraph.ingest.callstack import CallStack
 from tracegraph.ingest.dependencies.edges import (
     GAP_CODE,
     GAP_OF_MECHANISM,
-    UNEXPLAINED,
+    GAP_OF_STRETCH,
     Edges,
     Waits,
 )
@@ -142,7 +142,7 @@ def _mark_waits(
 ) -> None:
     """Turn the segments inside each wait into waits: those of its event, else all but operators'.
 
-    Unexplained ones become gaps.
+    Those of no rule become gaps.
     """
     passive = np.append(is_passive(events), True)
     begin = np.clip(waits.start, keys.start, keys.end)
@@ -153,9 +153,9 @@ def _mark_waits(
     for low, high, owner, mechanism in rows:
         inside = event[low:high]
         chosen = inside == owner if owner >= 0 else passive[inside]
-        known = mechanism != UNEXPLAINED
+        known = mechanism not in GAP_OF_STRETCH
         kind[low:high][chosen] = WAIT if known else GAP
-        gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism] if known else GAP_CODE["unknown"]
+        gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism] if known else GAP_OF_STRETCH[mechanism]
 
 
 def _completion(events: Events, edges: Edges) -> Ints:

@@ -51,6 +51,7 @@ CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
 _MORE_GAPS = (
     *("unknown", "untraced CPU time"),
     *("GPU busy with other work", "unrecorded graph work", "GPU turn of another process"),
+    "CPU turn of another thread",
 )
 GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
 """Names of stretches without work, by code."""
@@ -82,16 +83,18 @@ class Edges:
         return len(self.arrival)
 
 
-UNEXPLAINED = -1
-"""Stands for the mechanism of a stretch inside a call for which no rule has one."""
+UNEXPLAINED, OFF_CPU = -1, -2
+"""Stand for the mechanism of a stretch that no rule explains, and of one in which its thread did not run."""
+GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE["unknown"], OFF_CPU: GAP_CODE["CPU turn of another thread"]}
+"""What such stretches are called: gaps that keep their length in a replay."""
 
 
 @dataclass(frozen=True)
 class Waits:
     """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
 
-    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well: a gap that keeps its
-    length in a replay. `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, or `OFF_CPU`: gaps
+    that keep their length in a replay. `recorded`: as of the edges that end them.
     """
 
     lane: Ints

@@ -61,6 +61,10 @@ CASES = {
         [work(0, "a", "cpu_op", 0, 94), work(2, "GPU busy with other work", "gap", 94, 100, "INVOCATION")],
         "6.0 % of the path (6.000 ms) in gaps named GPU busy with other work",
     ),
+    "cpu-turns": (
+        [work(0, "a", "cpu_op", 0, 94), work(0, "CPU turn of another thread", "gap", 94, 100)],
+        "6.0 % of the path (6.000 ms) in gaps named CPU turn of another thread",
+    ),
     "unrecorded-graphs": (
         [work(0, "a", "cpu_op", 0, 94), work(2, "unrecorded graph work", "gap", 94, 100)],
         "6.0 % of the path (6.000 ms) in gaps named unrecorded graph work",
