@@ -5,11 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.events import NONE, Events, Ints
-from tracegraph.ingest.reused_ids import assign_in_order
+from tracegraph.ingest.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.reused_ids import Named, assign_in_order
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
 _HALF = 0.5
+_ENOUGH_WORK = 10_000
+"""Activities from which the owner of a device is told, evenly over the file."""
+_MOST_BEGUN = 64
+"""Calls of one id that can wait in queues at a time: more would take time and memory beyond all bounds."""
 _ANY = -1
 
 
@@ -49,22 +53,46 @@ class _Calls:
         return self.events.start[self.index]
 
     @property
+    def ids(self) -> Ints:
+        return self.events.correlation[self.index]
+
+    @property
     def of_several(self) -> Ints:
         """Ids that calls of several processes carry."""
-        ids = self.events.correlation[self.index]
-        users = pd.Series(self.process).groupby(ids).nunique()
+        users = pd.Series(self.process).groupby(self.ids).nunique()
         several: Ints = users.index[users > 1].to_numpy(np.int64)
         return several
 
-    def named(self, ids: Ints, owner: Ints) -> pd.DataFrame:
-        """A row for each of `ids` and each call of that id, of its owner if several processes use it."""
-        mine = pd.DataFrame({"id": self.events.correlation[self.index], "process": self.process})
-        mine["several"] = np.isin(mine["id"], self.of_several)
-        mine["call"] = np.arange(len(mine))
-        wanted = pd.DataFrame({"id": ids, "owner": owner, "row": np.arange(len(ids))})
-        found = wanted.merge(mine, on="id")
-        right = ~found["several"] | (found["owner"] == _ANY) | (found["owner"] == found["process"])
-        return found.loc[right, ["row", "call"]].sort_values(["row", "call"], ignore_index=True)
+    def named(self, ids: Ints, owner: Ints, time: Ints) -> Named:
+        """The calls of each of `ids`, of its owner if several processes use it, around each time."""
+        everyone = np.where(np.isin(ids, self.of_several), owner, _ANY) == _ANY
+        parts = [self._of_keys((self.ids,), (ids,), time, everyone)]
+        parts.append(self._of_keys((self.ids, self.process), (ids, owner), time, ~everyone))
+        return Named(
+            *(np.concatenate([part.row for part in parts]), np.concatenate([part.call for part in parts])),
+            *(parts[0].calls + parts[1].calls, parts[0].rows + parts[1].rows),
+        ).sorted()
+
+    def _of_keys(self, keys: tuple[Ints, ...], wanted: tuple[Ints, ...], time: Ints, chosen: Flags) -> Named:
+        """For the chosen rows the calls with the same keys: the last before each time, and the next."""
+        rows = np.flatnonzero(chosen)
+        count = len(self.index)
+        code = np.zeros(count + len(rows), dtype=np.int64)
+        for key, want in zip(keys, wanted, strict=True):
+            part, distinct = pd.factorize(np.concatenate([key, want[rows]]))
+            code = code * len(distinct) + part
+        code = pd.factorize(code)[0].astype(np.int64)
+        mine, theirs = code[:count], code[count:]
+        order = np.argsort(mine, kind="stable")
+        first, last = (np.searchsorted(mine[order], theirs, side) for side in ("left", "right"))
+        rank = theirs * (count + 1) + np.searchsorted(self.start, time[rows], "right")
+        begun = np.searchsorted((mine * (count + 1) + np.arange(count))[order], rank, "left")
+        low, high = np.maximum(first, begun - _MOST_BEGUN), np.minimum(last, begun + 1)
+        size = high - low
+        place = np.arange(int(size.sum())) + np.repeat(low - np.cumsum(size) + size, size)
+        calls, users = np.zeros(len(time), dtype=np.int64), np.zeros(len(time), dtype=np.int64)
+        calls[rows], users[rows] = last - first, np.bincount(theirs, minlength=1)[theirs]
+        return Named(np.repeat(rows, size), order[place], calls, users)
 
 
 def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Events:
@@ -76,8 +104,10 @@ def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Event
     call[rows[~work]] = _nearest(events, calls, rows[~work], owner[~work])
     record = np.full(len(events), -1, dtype=np.int64)
     waits = ~work & (events.wait_on_record[rows] > 0)
-    named = calls.named(events.wait_on_record[rows[waits]], owner[waits])
-    record[rows[waits]] = _latest(calls, named, events.start[rows[waits]])
+    since = events.start[rows[waits]]
+    record[rows[waits]] = _latest(
+        calls, calls.named(events.wait_on_record[rows[waits]], owner[waits], since), since
+    )
     return replace(
         events,
         correlation=_numbers(events.correlation, call, len(calls.index)),
@@ -91,36 +121,31 @@ def _numbers(written: Ints, call: Ints, count: int) -> Ints:
     return np.where(call >= 0, call + 1, np.where(written > 0, alone, written))
 
 
-def _latest(calls: _Calls, named: pd.DataFrame, time: Ints) -> Ints:
+def _latest(calls: _Calls, named: Named, time: Ints) -> Ints:
     """The last call that started by each row's time, else the first; -1 for none."""
-    row, call = named["row"].to_numpy(), named["call"].to_numpy()
     found = np.full(len(time), -1, dtype=np.int64)
-    found[row[::-1]] = call[::-1]
-    begun = calls.start[call] <= time[row]
-    found[row[begun]] = call[begun]
+    found[named.row[::-1]] = named.call[::-1]
+    begun = calls.start[named.call] <= time[named.row]
+    found[named.row[begun]] = named.call[begun]
     return found
 
 
 def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
     """The call that starts nearest to each row; -1 for none."""
-    named = calls.named(events.correlation[rows], owner)
-    row, call = named["row"].to_numpy(), named["call"].to_numpy()
-    order = np.argsort(-np.abs(calls.start[call] - events.start[rows[row]]), kind="stable")
+    time = events.start[rows]
+    named = calls.named(events.correlation[rows], owner, time)
+    order = np.argsort(-np.abs(calls.start[named.call] - time[named.row]), kind="stable")
     found = np.full(len(rows), -1, dtype=np.int64)
-    found[row[order]] = call[order]
+    found[named.row[order]] = named.call[order]
     return found
 
 
 def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
     """The call of each activity; in their order where there are as many calls of an id as activities."""
-    named = calls.named(events.correlation[work], owner)
+    named = calls.named(events.correlation[work], owner, events.start[work])
     found = _latest(calls, named, events.start[work])
-    choices = np.bincount(named["row"], minlength=len(work))
-    sharers = named.groupby("call")["row"].transform("size").to_numpy()
-    crowded = np.zeros(len(work), dtype=bool)
-    crowded[named["row"].to_numpy()[sharers > choices[named["row"]]]] = True
-    ordered = ~crowded & (choices > 0)
-    if (choices[ordered] > 1).any():
+    ordered = (named.calls > 0) & (named.rows <= named.calls)
+    if (named.calls[ordered] > 1).any():
         found[ordered] = assign_in_order(events, calls.index, named, work, ordered)[ordered]
     return found
 
@@ -144,19 +169,30 @@ def _owner(events: Events, calls: _Calls, work: Ints) -> int:
     the work starts soon, and little before. Where most ids of several processes have several activities on
     the device, they share it.
     """
-    ids = events.correlation[calls.index]
-    found = pd.DataFrame({"id": events.correlation[work], "start": events.start[work]})
-    found = found[np.isin(found["id"], ids)]
-    found = found.assign(both=np.isin(found["id"], calls.of_several))
-    if (found[found["both"]].groupby("id").size() > 1).mean() > _HALF:
+    work = work[np.isin(events.correlation[work], calls.ids)]
+    ids = events.correlation[work]
+    both = np.isin(ids, calls.of_several)
+    if both.any() and (np.unique(ids[both], return_counts=True)[1] > 1).mean() > _HALF:
         return _ANY
-    done = events.end[calls.index]
-    own = pd.DataFrame({"id": ids, "process": calls.process, "begun": calls.start, "done": done})
-    pairs = found.merge(own, on="id")
-    sole = pairs.loc[~pairs["both"], "process"].to_numpy(np.int64)
+    process = pd.Series(calls.process, index=calls.ids)
+    sole = process[~process.index.duplicated()].reindex(ids[~both]).to_numpy(np.int64)
     if len(sole):
         return int(np.bincount(sole).argmax())
-    soon = (pairs["start"] - pairs["done"]).between(-_CLOCK_NS, _NEAR_NS)
-    before = pairs["start"] < pairs["begun"] - _CLOCK_NS
-    score = (soon.astype(float) - before).groupby(pairs["process"]).mean()
-    return int(score.index.to_numpy(np.int64)[int(score.to_numpy().argmax())]) if len(score) else _ANY
+    sample = work[:: len(work) // _ENOUGH_WORK + 1]
+    scores = {
+        process: _follows(events, calls, sample, process) for process in np.unique(calls.process).tolist()
+    }
+    return max(scores, key=lambda process: scores[process]) if len(work) else _ANY
+
+
+def _follows(events: Events, calls: _Calls, work: Ints, process: int) -> float:
+    """Share of work that starts soon after the last call of its id in a process, less that of before it."""
+    time = events.start[work]
+    owner = np.full(len(work), process, dtype=np.int64)
+    call = _latest(calls, calls.named(events.correlation[work], owner, time), time)
+    time, call = time[call >= 0], calls.index[call[call >= 0]]
+    if not len(call):
+        return -np.inf
+    after = time - events.end[call]
+    soon = (after >= -_CLOCK_NS) & (after <= _NEAR_NS)
+    return float((soon.astype(float) - (time < events.start[call] - _CLOCK_NS)).mean())

@@ -1,7 +1,8 @@
 """Correlation ids that are used again while work waits in queues: whose call is whose, from their order."""
 
+from dataclasses import dataclass
+
 import numpy as np
-import pandas as pd
 
 from tracegraph.ingest.events import Events, Flags, Ints
 
@@ -9,10 +10,28 @@ _DENSE = 20
 _MOST = 0.9
 
 
-def assign_in_order(events: Events, calls: Ints, named: pd.DataFrame, work: Ints, chosen: Flags) -> Ints:
+@dataclass(frozen=True)
+class Named:
+    """Pairs of a row and a call that carry one id, by (row, call): positions among those asked about.
+
+    For each row `calls` and `rows`: how many of each there are of its id.
+    """
+
+    row: Ints
+    call: Ints
+    calls: Ints
+    rows: Ints
+
+    def sorted(self) -> "Named":
+        """The same by (row, call)."""
+        order = np.lexsort((self.call, self.row))
+        return Named(self.row[order], self.call[order], self.calls, self.rows)
+
+
+def assign_in_order(events: Events, calls: Ints, named: Named, work: Ints, chosen: Flags) -> Ints:
     """The launching call of each chosen activity, as a position in `calls` (in the order of their start).
 
-    `named`: row (position in `work`) and call of each pair of one id. Work of one stream was launched in its
+    `named`: activities as positions in `work`. Work of one stream was launched in its
     order, and each call launches one activity. On a stream that is launched on much more often than ids come
     back the next call of the id is taken, on the others the last one before the work started, of the name
     that most often is there. A loop over the activities of files that use ids again.
@@ -37,10 +56,9 @@ def assign_in_order(events: Events, calls: Ints, named: pd.DataFrame, work: Ints
     return found
 
 
-def _groups(named: pd.DataFrame) -> list[tuple[int, Ints]]:
-    row, call = named["row"].to_numpy(), named["call"].to_numpy()
-    rows, first = np.unique(row, return_index=True)
-    return list(zip(rows.tolist(), np.split(call, first[1:]), strict=True))
+def _groups(named: Named) -> list[tuple[int, Ints]]:
+    rows, first = np.unique(named.row, return_index=True)
+    return list(zip(rows.tolist(), np.split(named.call, first[1:]), strict=True))
 
 
 def _cycle(ids: Ints) -> float:

@@ -44,8 +44,8 @@ def find_forks(events: Events, graphs: Graphs) -> Pairs:
     """
     parts = [no_pairs()]
     size = np.diff(graphs.first)
-    for kind in range(int(graphs.kind.max(initial=-1)) + 1):
-        chosen = np.flatnonzero(graphs.kind == kind)
+    by_kind = np.argsort(graphs.kind, kind="stable")
+    for chosen in np.split(by_kind, np.flatnonzero(np.diff(graphs.kind[by_kind])) + 1):
         first = graphs.first[chosen]
         work = graphs.work[first[:, None] + np.arange(size[chosen[0]])]
         lane = events.lane[work[0]]
@@ -106,7 +106,14 @@ def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple
 
 def _last_before(ended: Ints, start: Ints) -> Ints:
     """In each row the position of the last of `ended` that is not later than each start, -1 for none."""
-    return np.stack([np.searchsorted(e, s, "right") - 1 for e, s in zip(ended, start, strict=True)])
+    launches, count = ended.shape
+    # All rows one after the other on one axis of time, so that one search does for all.
+    begin = np.minimum(ended[:, 0], start.min(axis=1))
+    span = np.maximum(ended[:, -1], start.max(axis=1)) - begin + 1
+    moved = (np.cumsum(span) - span - begin)[:, None]
+    found = np.searchsorted((ended + moved).ravel(), (start + moved).ravel(), "right").reshape(start.shape)
+    position: Ints = found - 1 - count * np.arange(launches)[:, None]
+    return position
 
 
 def _low_lags(lag: Ints, at_once: npt.NDArray[np.bool_], usual: int) -> Ints:

@@ -54,8 +54,6 @@ def silent_waits(
     found = found.drop_duplicates("silence").sort_values("silence", kind="stable")
     work = found["work"].to_numpy(np.int64)
     mine = silences.iloc[found["silence"].to_numpy(np.int64)]
-    begun = events.start[work] < mine["end"].to_numpy(np.int64)
-    found, mine, work = found[begun], mine[begun], work[begun]
     lane, start = mine["lane"].to_numpy(np.int64), mine["start"].to_numpy(np.int64)
     goes_on = np.minimum(events.end[work], mine["end"].to_numpy(np.int64))
     edges = make_edges(
@@ -95,7 +93,7 @@ def _last_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) ->
     for lane in streams.queue:
         work = streams.last_queued(lane, start)
         done = np.where(work >= 0, events.end[work], start)
-        inside = np.flatnonzero((done > start) & (done <= end + _AFTER_NS))
+        inside = np.flatnonzero((done > start) & (done <= end + _AFTER_NS) & (events.start[work] < end))
         chance = (_ALIKE_NS / (end - start))[inside]
         parts.append(_candidates(inside, work[inside], (end - done)[inside], chance, silences))
     return parts
@@ -120,7 +118,7 @@ def _any_of_stream(
         place = np.arange(len(silence)) + np.repeat(near - np.cumsum(count) + count, count)
         # Each end makes the moments just after it look like one that was waited for.
         chance = ((last - first) * _ALIKE_NS / (end - start))[silence]
-        before = queued[ended[place]] < start[silence]
+        before = (queued[ended[place]] < start[silence]) & (events.start[ended[place]] < end[silence])
         silence, place, chance = silence[before], place[before], chance[before]
         parts.append(_candidates(silence, ended[place], end[silence] - done[place], chance, silences))
     return parts
@@ -139,7 +137,7 @@ def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.
             continue
         last = before[[int(events.end[before].argmax())] * len(opening)]
         lag = end - events.end[last]
-        hit = (lag <= _BEFORE_NS) & (lag >= -_AFTER_NS)
+        hit = (lag <= _BEFORE_NS) & (lag >= -_AFTER_NS) & (events.start[last] < end)
         chance = (_BEFORE_NS + _AFTER_NS) * len(streams.by_lane) / (end - first)
         found = _candidates(opening[hit], last[hit], lag[hit], chance[hit], silences)
         parts.append(found.assign(confidence=_SURE * (1 - found["chance"])))

@@ -156,7 +156,8 @@ def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Int
     frame, outer = (
         (numbers[rows], known[rows]) for numbers, known in (durations.frames, durations.outer_frames)
     )
-    end = close_frames(start, written, frame, outer)
+    process = durations.pid.codes[rows].astype(np.int64)
+    end = close_frames(start, written, process, frame, outer)
     what = "of Python frames end with the recording although their callers went on; they are closed there"
     _note(integrity, "frame_not_closed", "info", what, durations.position[rows][end < written])
     return end

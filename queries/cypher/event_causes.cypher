@@ -45,7 +45,7 @@ WITH piece ORDER BY piece.start_ns, piece.end_ns LIMIT $limit
 MATCH (piece)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment)
 WITH piece, cause, d, d.gap_ns - d.lag_ns AS earlier_ns,
   // Rules whose races are decided by the likelihood of their lags, where they come within 20 µs.
-  d.mechanism IN ['launch', 'stream order', 'stream wait event'] AND d.gap_ns - d.lag_ns <= 20000 AS close
+  d.mechanism IN ['launch', 'graph launch', 'stream order', 'graph order', 'stream wait event'] AND d.gap_ns - d.lag_ns <= 20000 AS close
 WITH piece, count(*) AS candidates, sum(CASE WHEN close THEN 1 ELSE 0 END) > 1 AS race,
   collect({d: d, cause: cause, earlier_ns: earlier_ns, close: close}) AS found
 MATCH (here:Lane {run: $run, lane: piece.lane})

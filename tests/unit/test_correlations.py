@@ -1,7 +1,12 @@
 """Correlation ids that several calls carry: of processes, used again, or on rows that are no calls."""
 
+import tracemalloc
+
 import tiny
 from tiny import Row, call, event, kernel, sync
+
+from tracegraph.ingest.correlations import tell_calls_apart
+from tracegraph.ingest.events import read_events
 
 
 def of_process(number: int, row: Row) -> Row:
@@ -32,6 +37,20 @@ def test_ids_that_are_used_again_follow_the_order_of_the_queue() -> None:
     calls = [call("l", 4 * i, 4 * i + 2, i % 30 + 1) for i in range(90)]
     works = [kernel("k", 6 + 50 * i, 50 + 50 * i, i % 30 + 1) for i in range(90)]
     assert launches(*calls, *works)[90:] == list(range(90))
+
+
+def test_one_id_for_all_calls_takes_no_quadratic_time_and_follows_the_order() -> None:
+    """Every pair of these would be 25 million."""
+    count = 5000
+    calls = [call("l", 10 * i, 10 * i + 4, 1) for i in range(count)]
+    works = [kernel("k", 10 * i + 7, 10 * i + 9, 1) for i in range(count)]
+    events, lanes = read_events(tiny.trace(*calls, *works))
+    tracemalloc.start()
+    told = tell_calls_apart(events, lanes.process).correlation
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert told[:count].tolist() == told[count:].tolist()
+    assert peak < 100_000_000
 
 
 def test_a_row_that_is_no_call_does_not_take_the_id_of_one() -> None:

@@ -55,6 +55,21 @@ def test_a_clock_that_is_a_little_late_hides_no_wait() -> None:
     }
 
 
+def test_work_that_starts_after_a_silence_does_not_end_it() -> None:
+    rows: list[Row] = []
+    for i in range(4):
+        at = i * 3000
+        rows += [
+            call("cudaLaunchKernel", at, at + 4, i + 1),
+            kernel("k", at + 1990, at + 2000, i + 1),
+            event("forward", at + 20, at + 1960, category="user_annotation"),
+            event("op", at + 1960, at + 2990),
+        ]
+    model = tiny.model(*rows)
+    check_model(model)
+    assert not found(model)
+
+
 def test_work_that_is_launched_during_a_silence_does_not_end_it() -> None:
     rows = steps([12, 15, 11, 13])
     late = [
