@@ -12,6 +12,8 @@ from tracegraph.ingest.segments import Segments
 from tracegraph.ingest.time_slices import Spans, covered, find_time_slices
 
 _BUSY = 0.9
+_HELD = 4
+"""Works that stand in a queue behind one that is not in the file."""
 
 
 def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
@@ -20,7 +22,8 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
     queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
     work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
-    another process" where it lies in the pauses that `find_time_slices` finds, else "unknown".
+    another process" where it lies in the pauses that `find_time_slices` finds, "work from before the
+    recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
     """
     names = GAP_OF_MECHANISM[found.mechanism]
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
@@ -39,10 +42,35 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
     graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
     elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
+    earlier = _behind_earlier_work(events, launches)[event]
     reasons = ("GPU busy with other work", "unrecorded graph work", "GPU turn of another process")
-    codes = [GAP_CODE[reason] for reason in reasons]
-    names[late] = np.select([busy, graph, elsewhere], codes, GAP_CODE["unknown"])
+    codes = [GAP_CODE[reason] for reason in (*reasons, "work from before the recording")]
+    names[late] = np.select([busy, graph, elsewhere, earlier], codes, GAP_CODE["unknown"])
     return names
+
+
+def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
+    """GPU work that was enqueued before the recording began, or right behind such work.
+
+    The former are works without a launch, on a stream where all that have none come before all that have one.
+    The latter is the first with a launch, if at least three later calls of its stream had returned 50 µs
+    before it started, and their works follow it at once: their queue was held.
+    """
+    found = np.zeros(len(events), dtype=bool)
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    for queue in np.split(work, np.flatnonzero(np.diff(events.lane[work])) + 1):
+        launched = launches.call[queue] >= 0
+        first = int(launched.argmax()) if launched.any() else len(queue)
+        if first == len(queue) or not launched[first:].all():
+            continue
+        found[queue[:first]] = True
+        ahead = queue[first : first + _HELD]
+        returned = np.unique(launches.call[ahead])
+        waited = events.end[returned] < events.start[ahead[0]] - LONG_LAG_NS
+        pauses = events.start[ahead[1:]] - events.end[ahead[:-1]]
+        found[ahead[0]] = waited.sum() == _HELD and bool((pauses <= LONG_LAG_NS).all())
+    return found
 
 
 def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:

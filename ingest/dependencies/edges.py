@@ -51,7 +51,7 @@ CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
 _MORE_GAPS = (
     *("unknown", "untraced CPU time"),
     *("GPU busy with other work", "unrecorded graph work", "GPU turn of another process"),
-    "CPU turn of another thread",
+    *("work from before the recording", "CPU turn of another thread"),
 )
 GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
 """Names of stretches without work, by code."""

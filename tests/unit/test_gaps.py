@@ -21,6 +21,13 @@ def launched(start: float) -> list[Row]:
     return [call("l", 0, 2, 1), kernel("k", start, start + 100, 1)]
 
 
+def queued(start: float, count: int) -> list[Row]:
+    """Launches at the beginning whose kernels of 100 µs run one after the other from `start` on."""
+    calls = [call("l", 2 * i, 2 * i + 2, i + 1) for i in range(count)]
+    begin = [start + 101 * i for i in range(count)]
+    return [*calls, *(kernel("k", at, at + 100, i + 1) for i, at in enumerate(begin))]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -45,6 +52,16 @@ def launched(start: float) -> list[Row]:
             {"launch latency": 2, "stream queue": 2},
         ),
         ([event("a", 0, 10), event("b", 500, 600)], {"untraced CPU time": 490}),
+        (
+            [kernel("early", 0, 10, None), kernel("next", 1010, 1100, None), *queued(1101, 1)],
+            {"work from before the recording": 1000, "stream queue": 1},
+        ),
+        (
+            [*queued(1101, 1), kernel("early", 0, 10, None), kernel("lost", 1210, 1300, None)],
+            {"unknown": 1091, "stream queue": 9},
+        ),
+        (queued(1000, 4), {"work from before the recording": 998, "stream queue": 3}),
+        (queued(1000, 3), {"unknown": 998, "stream queue": 2}),
     ],
 )
 def test_a_lag_before_gpu_work_has_a_name_only_where_something_explains_it(
