@@ -32,7 +32,7 @@ def unexplained_calls(events: Events, known: Waits) -> Waits:
     busy = _busy(events, begin, end) >= _BUSY * (end - begin)
     call, begin, end = call[busy], begin[busy], end[busy]
     none = np.full(len(call), UNEXPLAINED, dtype=np.int64)
-    return Waits(events.lane[call], begin, end, call, none, np.ones(len(call), dtype=bool))
+    return Waits(events.lane[call], begin, end, call, none, np.zeros(len(call), dtype=bool))
 
 
 def _usual(events: Events, call: Ints) -> Ints:

@@ -8,26 +8,30 @@ from tracegraph.ingest.launches import Lags, Streams
 from tracegraph.ingest.overlaps import only_slightly
 from tracegraph.ingest.rows import join_rows
 
+_GUESSED = 0.7
+"""Of what starts beside other work of its stream: an estimate, since no simulated stream runs such work."""
+
 
 def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
     """Each activity comes after the last to end of those before it on its stream.
 
     Rows that overlap only slightly keep their order, unless most overlaps on the stream are deep (graphs run
     branches in parallel, tools merge streams). Where rows overlap by more, the file shows that there is no
-    order between these two: the cause is the last that had ended by then, unless one graph launch holds both.
+    order between these two: the cause is then a guess, the last that had ended, unless one graph launch holds
+    both.
     """
     nothing = np.empty(0, dtype=np.int64)
-    parts = [_edges(events, nothing, nothing, 0)]
+    parts = [_edges(events, nothing, nothing, 0, recorded=True)]
     for lane, work in streams.by_lane.items():
         end = events.end[work]
         is_last = end == np.maximum.accumulate(end)
         last = np.maximum.accumulate(np.where(is_last, np.arange(len(work)), 0))
         cause, effect = work[last[:-1]], work[1:]
         ordered = _in_order(events, cause, effect)
-        early = _ended_before(events, work, effect[~ordered])
-        cause = np.concatenate([cause[ordered], early[0]])
-        effect = np.concatenate([effect[ordered], early[1]])
-        parts.append(_edges(events, cause, effect, int(lags.stream_order[lane])))
+        lag = int(lags.stream_order[lane])
+        parts.append(_edges(events, cause[ordered], effect[ordered], lag, recorded=True))
+        guessed = _ended_before(events, work, effect[~ordered])
+        parts.append(_edges(events, *guessed, lag, recorded=False))
     return join_rows(parts)
 
 
@@ -50,12 +54,12 @@ def _ended_before(events: Events, work: Ints, overlapping: Ints) -> tuple[Ints, 
     return cause[found], lasting[found]
 
 
-def _edges(events: Events, cause: Ints, effect: Ints, lag: int) -> Edges:
+def _edges(events: Events, cause: Ints, effect: Ints, lag: int, *, recorded: bool) -> Edges:
     return make_edges(
         "stream order",
         on_gpu(events, cause, at_end=True),
         on_gpu(events, effect, at_end=False),
         events.end[cause] + lag,
-        recorded=True,
-        confidence=1.0,
+        recorded=recorded,
+        confidence=1.0 if recorded else _GUESSED,
     )

@@ -222,8 +222,8 @@ def host_edges(events: Events, waits: HostWaits, launches: Launches, left: Ints)
     every return takes at least after that end is waiting, too: for the news. Work that ended before the call,
     or clearly after its return, does not hold it: the former gets an edge to the call's start.
     """
-    ended = events.end[waits.work] <= events.end[waits.call] + LATE_NS
-    waits = select_rows(waits, ended & (events.start[waits.work] < events.end[waits.call]))
+    begin, end, back = events.start[waits.work], events.end[waits.work], events.end[waits.call]
+    waits = select_rows(waits, (end <= back) | ((begin < back) & (end <= back + LATE_NS)))
     awaited = np.clip(events.end[waits.work], events.start[waits.call], events.end[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
     done, held = released, released > events.start[waits.call]
