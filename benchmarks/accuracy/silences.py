@@ -12,7 +12,9 @@ import pandas as pd
 from benchmarks.accuracy.evidence import Stretches, merge
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
+from benchmarks.accuracy.why import Facts, why
 from tracegraph.cli.reporters.text import format_ns, label
+from tracegraph.ingest.dependencies.edges import CODE, OFF_CPU, Waits
 from tracegraph.ingest.events import Events, Flags, Ints, is_passive
 from tracegraph.ingest.model import Model
 from tracegraph.ingest.path_rows import path_rows
@@ -28,6 +30,7 @@ _CALLS = ("cuda_runtime", "cuda_driver")
 _PASSIVE = ("user_annotation", "python_function")
 _GAPS = ("untraced CPU time", "unknown")
 _WIDTH = 40
+_STEP = "ProfilerStep#"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Silence:
     thread_end: str
     usual: str
     after: str
+    why: str
 
 
 def find_silences(folder: Path, path: Path) -> list[Silence]:
@@ -59,7 +63,8 @@ def describe_stretches(name: str, model: Model) -> list[Silence]:
     rows = path_rows(model)
     rows = rows.assign(length=rows["end_ns"] - rows["start_ns"], after=rows["name"].shift(-1, fill_value=""))
     is_gap = rows["category"].eq("gap") & rows["name"].isin(_GAPS)
-    quiet = rows[rows["category"].isin([*_CALLS, *_PASSIVE]) | is_gap]
+    is_step = rows["name"].str.startswith(_STEP)
+    quiet = rows[rows["category"].isin([*_CALLS, *_PASSIVE]) | is_step | is_gap]
     quiet = quiet.assign(kind=[_kind(str(text)) for text in quiet["name"]])
     long = quiet[quiet["length"] >= LEAST_SHARE * (model.window.end - model.window.start)]
     around = _Around(model)
@@ -89,6 +94,30 @@ def _describe(file: str, around: "_Around", row: "pd.Series[Any]", quiet: pd.Dat
         thread_end=around.thread_end(int(row["lane"]), start, end),
         usual="; ".join([*around.usual(inside), f"{int(alike.sum())} alike"]),
         after=label(str(row["after"]), _WIDTH),
+        why=why(_facts(around, row, inside, quiet)),
+    )
+
+
+def _facts(around: "_Around", row: "pd.Series[Any]", inside: int, quiet: pd.DataFrame) -> Facts:
+    start, end, model = int(row["start_ns"]), int(row["end_ns"]), around.model
+    same = quiet["kind"].eq(row["kind"]) & ((quiet["length"] - (end - start)).abs() <= (end - start) / 100)
+    is_gap = row["category"] == "gap"
+    only_waits = "Synchronize" in str(row["name"])
+    waits: Waits = model.found[1]
+    return Facts(
+        is_gap=is_gap,
+        is_call=row["category"] in _CALLS,
+        is_python=row["category"] == "python_function",
+        inside=inside >= 0 and row["name"] == "unknown",
+        on_stream=is_gap and not model.lanes.is_thread[int(row["lane"])],
+        busy=around.busy_share(start, end),
+        end_near=around.gpu_end(end) != "none",
+        first=around.is_first(inside) and not only_waits,
+        times_usual=np.inf if only_waits else (end - start) / max(around.median(inside), 1),
+        same_length=int(same.sum()),
+        stacks=bool(model.events.category.among("python_function").any()),
+        off_cpu=bool((waits.mechanism == OFF_CPU).any()),
+        transfers=inside in waits.event[waits.mechanism == CODE["collective"]],
     )
 
 
@@ -115,18 +144,34 @@ class _Around:
         events = self.events
         if event < 0 or str(events.category[event]) not in _CALLS:
             return []
-        same: Flags = (events.name.codes == events.name.codes[event]) & events.on_thread
-        median = format_ns(float(np.median((events.end - events.start)[same])))
-        return [f"median {median} of {int(same.sum()):,}"]
+        return [f"median {format_ns(self.median(event))} of {int(self._same(event).sum()):,}"]
+
+    def median(self, event: int) -> float:
+        """The usual duration of events with the name of one, ns; 0 without it."""
+        lasted = self.events.end - self.events.start
+        return float(np.median(lasted[self._same(event)])) if event >= 0 else 0.0
+
+    def is_first(self, event: int) -> bool:
+        """Whether no event of its name comes before one."""
+        return event >= 0 and int(self.events.start[self._same(event)].min()) == self.events.start[event]
+
+    def _same(self, event: int) -> Flags:
+        same: Flags = (self.events.name.codes == self.events.name.codes[event]) & self.events.on_thread
+        return same
 
     def gpu(self, start: int, end: int) -> str:
         """In which share of the time any stream ran something, and how many activities ended."""
         if not len(self._work):
             return "no GPU work"
-        busy = self._busy.overlap(np.array([start]), np.array([end]))[0] / (end - start)
         ends = self.events.end[self._work]
         count = int(np.searchsorted(ends, end) - np.searchsorted(ends, start))
-        return f"busy {busy:.2f}, {count:,} ended"
+        return f"busy {self.busy_share(start, end):.2f}, {count:,} ended"
+
+    def busy_share(self, start: int, end: int) -> float:
+        """In which share of the time any stream ran something, negative without GPU work."""
+        if not len(self._work):
+            return -1.0
+        return float(self._busy.overlap(np.array([start]), np.array([end]))[0] / (end - start))
 
     def gpu_end(self, end: int) -> str:
         """The GPU work whose end is nearest, if it is near, and for how long the GPU then ran nothing."""
@@ -185,11 +230,11 @@ def _named(events: Events, event: int) -> str:
 def describe_silences(found: Sequence[Silence]) -> str:
     """Markdown: one line a stretch."""
     columns = ["file", "stretch", "length", "share", "GPU meanwhile", "GPU work that ends near its end"]
-    more = ["other threads meanwhile, and what ends near its end", "usual", "what follows"]
+    more = ["other threads meanwhile, and what ends near its end", "usual", "what follows", "why it stays"]
     rows = [
         (
             *(s.file, s.what, format_ns(s.length_ns), f"{s.share:.3f}"),
-            *(s.gpu, s.gpu_end, s.thread_end, s.usual, s.after),
+            *(s.gpu, s.gpu_end, s.thread_end, s.usual, s.after, s.why),
         )
         for s in found
     ]

@@ -94,6 +94,19 @@ def test_a_long_call_and_a_silence_with_what_was_seen() -> None:
     assert silence.thread_end == "active 0.09; −45.000 µs helper (thread 2)"
     assert query.usual == "median 1.000 µs of 6; 1 alike"
     assert (query.gpu, query.after) == ("busy 1.00, 0 ended", "ProfilerStep#1")
+    assert silence.why == "an annotation, nothing inside; no Python stacks: untraced Python"
+    assert query.why == "unknown: GPU busy, nothing ended near"
+
+
+def test_a_call_beside_an_idle_gpu_works_for_itself() -> None:
+    launches = [
+        row
+        for i in range(5)
+        for row in (call("l", 20 * i, 20 * i + 2, i), kernel("k", 20 * i + 5, 20 * i + 9, i))
+    ]
+    free = call("cudaFree", 200, 1200, 9)
+    found = silences.describe_stretches("tiny.json", tiny.model(*launches, free))[0]
+    assert found.why == "first call of its name in the file; GPU idle: the call's own work"
 
 
 def test_a_bin_that_says_too_much_is_marked_unless_it_has_few_edges() -> None:
