@@ -63,8 +63,8 @@ def find_stretches(solution: Solution) -> Stretches:
     first, last = np.append(True, ~goes_on)[: len(at)], np.append(~goes_on, True)[: len(at)]
     at, is_lag = at[first], is_lag[first]
     edge = solution.binding.edge[at].copy()
-    edge[:1] = -1
     lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
+    edge[:1] = -1
     name = np.where(is_lag, lag_name, segments.gap_name[at])
     return Stretches(at, event[first], name, edge, begin[first], until[last])
 
