@@ -57,8 +57,8 @@ def lower_confidence(
 ) -> Dependencies:
     """The same dependencies; those that rest on what the file cannot tell have a confidence of at most .5.
 
-    That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes;
-    and with any GPU work where nothing joins it with its calls.
+    That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes,
+    and with any GPU work where nothing joins it with its calls; and there, what follows a call that waits.
     """
     doubtful = np.zeros(len(dependencies), dtype=bool)
     cause, effect = dependencies.cause, dependencies.effect
@@ -67,6 +67,10 @@ def lower_confidence(
         doubtful |= _beside(events, segments, since, until)[effect]
     gpu = ~segments.on_thread & (doubts.shared[segments.lane] | doubts.unjoined)
     doubtful |= gpu[cause] | gpu[effect]
+    if gpu.any():
+        # What a call waited for is among what nobody can tell.
+        waits = np.append(is_call_named(events, "Synchronize", "Memcpy"), False)[segments.event]
+        doubtful |= waits[cause] & segments.on_thread[cause]
     if not doubtful.any():
         return dependencies
     lowered = np.minimum(dependencies.confidence, _MOST)
