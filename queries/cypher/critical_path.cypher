@@ -40,7 +40,7 @@ RETURN s.rank AS rank, s.lane AS lane, s.name AS name,
   d.lag_ns AS lag_ns, d.gap_ns AS gap_ns,
   coalesce(d.gap_name, CASE
     WHEN d:INVOCATION THEN 'launch latency'
-    WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+    WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
     WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
     WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
     WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'

@@ -36,7 +36,7 @@ OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE 
 // A wait before it in its own chain is a segment of the path already, so only what follows that one counts.
 WITH s, d, before, coalesce(d.gap_name, CASE
     WHEN d:INVOCATION THEN 'launch latency'
-    WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+    WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
     WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
     WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
     WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'

@@ -62,7 +62,7 @@ UNION ALL
   OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
   WITH s, d.evidence = 'inferred' AS inferred, coalesce(d.gap_name, CASE
       WHEN d:INVOCATION THEN 'launch latency'
-      WHEN d:SEQUENTIAL AND d.mechanism = 'stream order' THEN 'stream queue'
+      WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
       WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
       WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
       WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
