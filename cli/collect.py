@@ -11,7 +11,7 @@ from tracegraph.cli.answers import Answers
 from tracegraph.cli.findings import Findings, RunDetails, Source
 from tracegraph.cli.path_sums import largest_events, largest_gaps
 from tracegraph.ingest.answers.asked import TOPICS, ask, near_slack_ns
-from tracegraph.ingest.segments import Window
+from tracegraph.ingest.causal.segments import Window
 from tracegraph.queries import inventory, steps, windows
 from tracegraph.store.connection import Database
 from tracegraph.store.progress import Progress

@@ -43,7 +43,7 @@ class RunDetails:
     """What the run node and its files state: counts in the columns, integrity rows, seconds, versions.
 
     `cross_thread` is the policy between threads; `alternatives` and `what_next` are the rows that
-    `tracegraph.ingest.alternatives` and `tracegraph.ingest.what_next` made.
+    `tracegraph.ingest.causal.alternatives` and `tracegraph.ingest.causal.what_next` made.
     """
 
     name: str

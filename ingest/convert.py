@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from isal import igzip
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import parquet
 from tracegraph.ingest.readers.decode import Event, decode_events, time_literals

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tracegraph.ingest.integrity import Finding, Integrity
+from tracegraph.ingest.integrity.findings import Finding, Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace

@@ -7,18 +7,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from tracegraph.ingest.alternatives import find_alternatives
-from tracegraph.ingest.diagnosis import diagnose
-from tracegraph.ingest.events import read_events
-from tracegraph.ingest.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.invariants import check_model
+from tracegraph.ingest.causal.alternatives import find_alternatives
+from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import Model, build_model
+from tracegraph.ingest.causal.policies import EVIDENCE
+from tracegraph.ingest.causal.what_next import find_what_next
+from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.model import Model, build_model
-from tracegraph.ingest.policies import EVIDENCE
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.ingest.what_next import find_what_next
 from tracegraph.store.errors import InputError
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside

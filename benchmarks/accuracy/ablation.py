@@ -13,18 +13,18 @@ from benchmarks.accuracy.compare import GOOD, Result, compare
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_columns
 from benchmarks.accuracy.sets import Oracle, OracleSet
-from tracegraph.ingest import basis as basis_rules
-from tracegraph.ingest import choice
-from tracegraph.ingest.basis import Basis, find_basis
-from tracegraph.ingest.clock import GpuClock
-from tracegraph.ingest.dependencies.edges import CODE, MECHANISMS, Edges, Waits
-from tracegraph.ingest.events import Flags
-from tracegraph.ingest.launches import Lags, measure_lags
-from tracegraph.ingest.likelihood import Verdict, judge
-from tracegraph.ingest.model import Solution, solve
-from tracegraph.ingest.path_rows import path_rows
-from tracegraph.ingest.policies import EVIDENCE, find_edges
-from tracegraph.ingest.rows import select_rows
+from tracegraph.ingest.causal import basis as basis_rules
+from tracegraph.ingest.causal import dependencies
+from tracegraph.ingest.causal.array_tables import select_rows
+from tracegraph.ingest.causal.basis import Basis, find_basis
+from tracegraph.ingest.causal.clock import GpuClock
+from tracegraph.ingest.causal.edges import CODE, MECHANISMS, Edges, Waits
+from tracegraph.ingest.causal.events import Flags
+from tracegraph.ingest.causal.launches import Lags, measure_lags
+from tracegraph.ingest.causal.likelihood import Verdict, judge
+from tracegraph.ingest.causal.model import Solution, solve
+from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.policies import EVIDENCE, find_edges
 
 CLOCK_ERROR_NS = -30_000
 """By how much the GPU's rows are moved where the correction of clocks is judged."""
@@ -95,7 +95,7 @@ def cases() -> list[Case]:
         Case("GIL", _made_by(*_GIL)),
         Case("launches from inside a call that still runs", _from_inside_a_call),
         Case("usual lags measured in the file", replaced={(basis_rules, "measure_lags"): _no_lags}),
-        Case("close races by likelihood", replaced={(choice, "judge"): _no_verdict}),
+        Case("close races by likelihood", replaced={(dependencies, "judge"): _no_verdict}),
         Case("nothing, the GPU's clock 30 µs early", clock_error_ns=CLOCK_ERROR_NS),
         Case(
             "correction of clocks, the GPU's clock 30 µs early",

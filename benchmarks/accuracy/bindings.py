@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tracegraph.ingest.events import Flags, Ints
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.segments import WORK
+from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import WORK
 
 _NEAR_NS = 50_000
 _CALLS = ("cuda_runtime", "cuda_driver")

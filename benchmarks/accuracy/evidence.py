@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.ingest.events import Flags, Ints
-from tracegraph.ingest.model import Model
+from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.causal.model import Model
 
 _NAMED = 3
 _SOME = 5

@@ -10,9 +10,9 @@ from benchmarks.accuracy.evidence import describe_unknown
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from tracegraph.cli.findings import NEAR_TIE_NS
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.path_rows import path_rows
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.errors import InputError
 

@@ -14,10 +14,10 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.ingest.dependencies.edges import CODE, OFF_CPU, Waits
-from tracegraph.ingest.events import Events, Flags, Ints, is_passive
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.path_rows import path_rows
+from tracegraph.ingest.causal.edges import CODE, OFF_CPU, Waits
+from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.store.errors import InputError
 
 LEAST_SHARE = 0.01

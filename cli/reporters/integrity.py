@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
 from tracegraph.ingest.inspection import Inspection
-from tracegraph.ingest.integrity import Finding
+from tracegraph.ingest.integrity.findings import Finding
 from tracegraph.store.errors import InputError
 
 _LEVELS = ("error", "warning")

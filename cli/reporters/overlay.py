@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from tracegraph.cli.findings import Findings, Source
 from tracegraph.cli.reporters.file_times import on_file_clock
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.document import Document, locate_list
 from tracegraph.ingest.readers.lenient import LenientDocument
 from tracegraph.ingest.readers.parquet import MAGIC, ParquetDocument

@@ -1,6 +1,6 @@
 """What a report asks of a window: the parameters of its queries."""
 
-from tracegraph.ingest.segments import Window
+from tracegraph.ingest.causal.segments import Window
 
 DATA_LOADING, COMMUNICATION = "data loading", "communication"
 TOPICS = {

@@ -9,9 +9,9 @@ from tracegraph.ingest.answers.asked import ask
 from tracegraph.ingest.answers.lanes import events_about, gpu_busy, lane_timeline, lane_waits, near_critical
 from tracegraph.ingest.answers.second import second_causes
 from tracegraph.ingest.answers.steps import step_hotspots
-from tracegraph.ingest.graph_columns import text_column
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.path_rows import path_table
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.path_rows import path_table
+from tracegraph.ingest.tables.columns import text_column
 from tracegraph.store.tables import answer_to
 
 _ANSWERS = {

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.dependencies.edges import GAP_CODE, GAP_NAMES
-from tracegraph.ingest.events import Flags, Ints
-from tracegraph.ingest.graph_columns import text_column
-from tracegraph.ingest.keys import Keys
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.rows import join_rows, select_rows
-from tracegraph.ingest.segments import WORK
+from tracegraph.ingest.causal.array_tables import join_rows, select_rows
+from tracegraph.ingest.causal.edges import GAP_CODE, GAP_NAMES
+from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.causal.lane_times import Keys
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.tables.columns import text_column
 
 _SEGMENTS_AT_ONCE = 500_000
 _KEYS = ["number", "name", "category", "on_gpu"]

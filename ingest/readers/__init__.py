@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import parquet
 from tracegraph.ingest.readers.build import build_trace

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.entry_checks import check_entries, check_phases
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import kinds
-from tracegraph.ingest.readers.checks import check_trace
 from tracegraph.ingest.readers.decode import Event, decode_events
 from tracegraph.ingest.readers.document import Batch, Document
 from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.events import build_events
 from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
-from tracegraph.ingest.readers.oddities import check_entries, check_phases
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.columns import Flags, Ints, TextColumn
 from tracegraph.ingest.readers.decode import Event, decode_label, time_literals
 from tracegraph.ingest.readers.document import RawEvent

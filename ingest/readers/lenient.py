@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.document import BATCH, Batch, Facts, TopLevel, read_facts
 from tracegraph.store.errors import InputError
 

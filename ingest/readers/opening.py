@@ -7,7 +7,7 @@ import stat
 import time
 from pathlib import Path
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
 

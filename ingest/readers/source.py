@@ -6,7 +6,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.opening import read_bytes, too_large
 from tracegraph.store.errors import InputError

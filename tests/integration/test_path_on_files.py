@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from random_traces import replay
 
-from tracegraph.ingest.events import read_events
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.invariants import check_model
-from tracegraph.ingest.model import build_model
-from tracegraph.ingest.path_rows import find_stretches
+from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.path_rows import find_stretches
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.segments import WAIT
 from tracegraph.store.errors import InputError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "traces"

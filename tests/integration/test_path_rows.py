@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tracegraph.ingest.events import read_events
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.model import build_model
-from tracegraph.ingest.path_rows import path_rows
+from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.path import critical_path

@@ -3,7 +3,7 @@
 import pytest
 from graphs import stored
 
-from tracegraph.ingest.dependencies.edges import GAP_NAMES, MECHANISMS
+from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
 from tracegraph.queries import path, steps
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements

@@ -4,8 +4,8 @@ import oracle
 import tiny
 from hypothesis import strategies as st
 
-from tracegraph.ingest.dependencies.edges import MECHANISMS
-from tracegraph.ingest.model import Model
+from tracegraph.ingest.causal.edges import MECHANISMS
+from tracegraph.ingest.causal.model import Model
 
 CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 moments = st.integers(0, 60)

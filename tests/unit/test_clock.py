@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import tiny
 
-from tracegraph.ingest.clock import GpuClock
-from tracegraph.ingest.events import NONE, Events, read_events
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.launches import match_launches, measure_lags, order_streams
-from tracegraph.ingest.model import Model, build_model
+from tracegraph.ingest.causal.clock import GpuClock
+from tracegraph.ingest.causal.events import NONE, Events, read_events
+from tracegraph.ingest.causal.launches import match_launches, measure_lags, order_streams
+from tracegraph.ingest.causal.model import Model, build_model
+from tracegraph.ingest.integrity.findings import Integrity
 
 STEPS = 24
 EVERY_US = 5_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tracegraph.cli.commands.convert import convert
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.store.errors import InputError
 

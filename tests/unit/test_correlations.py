@@ -5,8 +5,8 @@ import tracemalloc
 import tiny
 from tiny import Row, call, event, kernel, sync
 
-from tracegraph.ingest.correlations import tell_calls_apart
-from tracegraph.ingest.events import read_events
+from tracegraph.ingest.causal.correlations import tell_calls_apart
+from tracegraph.ingest.causal.events import read_events
 
 
 def of_process(number: int, row: Row) -> Row:

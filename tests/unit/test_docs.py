@@ -5,7 +5,7 @@ from pathlib import Path
 from oracle import RULES
 
 from tracegraph.cli.main import COMMANDS
-from tracegraph.ingest.dependencies.edges import GAP_NAMES, MECHANISMS
+from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
 from tracegraph.store.schema import DEPENDENCIES
 from tracegraph.store.schema_table import schema_table
 

@@ -4,7 +4,7 @@ import pytest
 import tiny
 from tiny import Model, Row, call, event, kernel
 
-from tracegraph.ingest.path_rows import path_rows
+from tracegraph.ingest.causal.path_rows import path_rows
 
 
 def gaps(model: Model) -> dict[str, float]:

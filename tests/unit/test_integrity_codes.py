@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.integrity_codes import CODES
-from tracegraph.ingest.integrity_table import integrity_table
+from tracegraph.ingest.integrity.codes import CODES
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.integrity.table import integrity_table
 
 ROOT = Path(__file__).parents[2]
 LEVELS = ("error", "warning", "info")

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 
-from tracegraph.ingest.basis import find_basis
-from tracegraph.ingest.binding import walk
-from tracegraph.ingest.dependencies.edges import MECHANISMS, Edges, inferred_waits
-from tracegraph.ingest.events import Ints, read_events
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.invariants import check_model
-from tracegraph.ingest.model import Model, solve
-from tracegraph.ingest.policies import POLICIES
-from tracegraph.ingest.replay import Replay
-from tracegraph.ingest.segments import WAIT
+from tracegraph.ingest.causal.basis import find_basis
+from tracegraph.ingest.causal.binding import walk
+from tracegraph.ingest.causal.edges import MECHANISMS, Edges, inferred_waits
+from tracegraph.ingest.causal.events import Ints, read_events
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import Model, solve
+from tracegraph.ingest.causal.policies import POLICIES
+from tracegraph.ingest.causal.replay import Replay
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.store.errors import InputError, TracegraphError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA
 from tracegraph.store.errors import InputError

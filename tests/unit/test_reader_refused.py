@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.ingest.integrity import Integrity
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import opening, read_trace
 from tracegraph.ingest.readers.opening import read_bytes

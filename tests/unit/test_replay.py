@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from random_traces import replay, rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.choice import Dependencies, causal_order
-from tracegraph.ingest.dependencies.edges import CODE
-from tracegraph.ingest.model import Model
-from tracegraph.ingest.rows import select_rows
-from tracegraph.ingest.segments import GAP
+from tracegraph.ingest.causal.array_tables import select_rows
+from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.edges import CODE
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import GAP
 
 
 def counted(model: Model) -> Dependencies:

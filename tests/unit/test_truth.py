@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tracegraph.ingest.events import read_events
-from tracegraph.ingest.integrity import Integrity
-from tracegraph.ingest.model import build_model
+from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.segments import WORK
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,0 +1,26 @@
+"""Choosing and joining rows of tables that are dataclasses with one array an attribute."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tracegraph.ingest.causal.events import Flags, Ints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Table = TypeVar("Table", bound="DataclassInstance")
+
+
+def select_rows(table: Table, chosen: Flags | Ints) -> Table:
+    """The chosen rows, by mask or by positions."""
+    return replace(table, **{field.name: getattr(table, field.name)[chosen] for field in fields(table)})
+
+
+def join_rows(parts: Sequence[Table]) -> Table:
+    """All rows of several tables of one kind, in their order; at least one table given."""
+    first = parts[0]
+    columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(first)}
+    return replace(first, **columns)

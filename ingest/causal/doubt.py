@@ -1,0 +1,91 @@
+"""What a file cannot tell about causes, and the edges that rest on it: their confidence is at most .5."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.events import NONE, Events, Flags, Lanes, is_call_named
+from tracegraph.ingest.causal.holes import Spans, find_holes, is_annotation
+from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.segments import Segments
+
+_MOST = 0.5
+_LEAST_PART, _FEWEST = 0.01, 3
+_JOINED = 0.1
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """`holes`: stretches whose events were lost. `shared`: streams that several processes launch work on.
+    `unjoined`: whether launches and GPU work have nothing that joins them."""
+
+    holes: Spans
+    shared: Flags
+    unjoined: bool
+
+
+def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
+    """Look for what takes the evidence from causes."""
+    return Doubts(
+        find_holes(events, launches),
+        _shared_streams(events, lanes, launches),
+        _is_unjoined(events, launches),
+    )
+
+
+def _shared_streams(events: Events, lanes: Lanes, launches: Launches) -> Flags:
+    """Streams of which a second process launched at least 1 % of the work, and three activities."""
+    work = np.flatnonzero(launches.call >= 0)
+    process = lanes.process
+    count = np.zeros((len(lanes.frame), int(process.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(count, (events.lane[work], process[events.lane[launches.call[work]]]), 1)
+    second = count.sum(axis=1) - count.max(axis=1)
+    shared: Flags = (second >= _FEWEST) & (second >= _LEAST_PART * count.sum(axis=1))
+    return shared
+
+
+def _is_unjoined(events: Events, launches: Launches) -> bool:
+    """Whether there are launches and GPU work, and under a tenth of it has a call."""
+    launching = int(is_call_named(events, "Launch").sum())
+    joined = int((launches.call[events.is_gpu] >= 0).sum())
+    return launching >= _FEWEST and joined < _JOINED * int(events.is_gpu.sum())
+
+
+def lower_confidence(
+    doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies
+) -> Dependencies:
+    """The same dependencies; those that rest on what the file cannot tell have a confidence of at most .5.
+
+    That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes,
+    and with any GPU work where nothing joins it with its calls; and there, what follows a call that waits.
+    """
+    doubtful = np.zeros(len(dependencies), dtype=bool)
+    cause, effect = dependencies.cause, dependencies.effect
+    for since, until in zip(*(span.tolist() for span in doubts.holes), strict=True):
+        doubtful |= (segments.start[cause] < until) & (segments.end[effect] > since)
+        doubtful |= _beside(events, segments, since, until)[effect]
+    gpu = ~segments.on_thread & (doubts.shared[segments.lane] | doubts.unjoined)
+    doubtful |= gpu[cause] | gpu[effect]
+    if gpu.any():
+        # What a call waited for is among what nobody can tell.
+        waits = np.append(is_call_named(events, "Synchronize", "Memcpy"), False)[segments.event]
+        doubtful |= waits[cause] & segments.on_thread[cause]
+    if not doubtful.any():
+        return dependencies
+    lowered = np.minimum(dependencies.confidence, _MOST)
+    return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
+
+
+def _beside(events: Events, segments: Segments, since: int, until: int) -> Flags:
+    """Segments of the silence around a hole on each lane, and the first work after it: rows that reach into
+    the hole were lost with it."""
+    active = np.append(~is_annotation(events), False)[segments.event]
+    count = int(segments.lane.max(initial=-1)) + 1
+    last = np.full(count, NONE, dtype=np.int64)
+    first = np.full(count, np.iinfo(np.int64).max)
+    before, after = active & (segments.end <= since), active & (segments.start >= until)
+    np.maximum.at(last, segments.lane[before], segments.end[before])
+    np.minimum.at(first, segments.lane[after], segments.start[after])
+    beside: Flags = (segments.end > last[segments.lane]) & (segments.start <= first[segments.lane])
+    return beside

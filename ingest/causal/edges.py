@@ -1,0 +1,146 @@
+"""Edges between ports, before the threads are cut into segments.
+
+A port is a GPU activity (`event` >= 0) or a moment on a thread (`lane`, `time`): as a cause whatever ends
+there, as an effect whatever starts there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.causal.events import Events, Flags, Ints
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One rule: its name, the kind of dependency it makes, and the name of the gap it explains."""
+
+    name: str
+    kind: str
+    gap: str
+
+
+MECHANISMS = (
+    Mechanism("launch", "INVOCATION", "launch latency"),
+    Mechanism("graph launch", "INVOCATION", "launch latency"),
+    Mechanism("stream order", "SEQUENTIAL", "stream queue"),
+    Mechanism("graph order", "SEQUENTIAL", "stream queue"),
+    Mechanism("stream wait event", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("stream resume", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("stream synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("device synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("implicit synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("queue full", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("silent synchronize", "SYNCHRONIZATION", "waiting for GPU"),
+    Mechanism("collective", "SYNCHRONIZATION", "waiting for another rank"),
+    Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("resume", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("hand-over", "CROSS_THREAD", "waiting for another thread"),
+    Mechanism("serialised", "CROSS_THREAD", "waiting for the GIL"),
+    Mechanism("GIL wait", "CROSS_THREAD", "waiting for the GIL"),
+    Mechanism("GIL holder", "CROSS_THREAD", "waiting for the GIL"),
+    Mechanism("program order", "SEQUENTIAL", "unknown"),
+    Mechanism("queue start", "SEQUENTIAL", "unknown"),
+)
+"""All rules; the position decides ties between causes that explain a start equally well."""
+CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
+_MORE_GAPS = (
+    *("unknown", "untraced CPU time"),
+    *("GPU busy with other work", "unrecorded graph work", "GPU turn of another process"),
+    *("work from before the recording", "CPU turn of another thread"),
+)
+GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
+"""Names of stretches without work, by code."""
+GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}
+GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
+"""By position in `MECHANISMS`: what the rule's usual lag, or the wait that it ends, is called."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Dependencies between ports, one array an attribute; times in ns, event -1 for a port of a thread.
+
+    `arrival`: when the effect could have started had this been its only cause. `mechanism`: position in
+    `MECHANISMS`. `recorded`: whether ids or order in the file say so, else a timing rule does.
+    """
+
+    cause_event: Ints
+    cause_lane: Ints
+    cause_time: Ints
+    effect_event: Ints
+    effect_lane: Ints
+    effect_time: Ints
+    arrival: Ints
+    mechanism: Ints
+    recorded: Flags
+    confidence: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+
+UNEXPLAINED, OFF_CPU = -1, -2
+"""Stand for the mechanism of a stretch that no rule explains, and of one in which its thread did not run."""
+GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE["unknown"], OFF_CPU: GAP_CODE["CPU turn of another thread"]}
+"""What such stretches are called: gaps that keep their length in a replay."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
+
+    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, or `OFF_CPU`: gaps
+    that keep their length in a replay. `recorded`: as of the edges that end them.
+    """
+
+    lane: Ints
+    start: Ints
+    end: Ints
+    event: Ints
+    mechanism: Ints
+    recorded: Flags
+
+
+def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:
+    """Waits that a timing rule found, in all but operators unless `event` is given."""
+    inside = np.full(len(lane), -1, dtype=np.int64) if event is None else event
+    code = np.full(len(lane), CODE[mechanism], dtype=np.int64)
+    return Waits(lane, start, end, inside, code, np.zeros(len(lane), dtype=bool))
+
+
+Ports = tuple[Ints, Ints, Ints]
+
+
+def on_gpu(events: Events, index: Ints, *, at_end: bool) -> Ports:
+    """Ports of GPU activities: their end as causes, their start as effects."""
+    return index, events.lane[index], (events.end if at_end else events.start)[index]
+
+
+def on_thread(lane: Ints, time: Ints) -> Ports:
+    """Ports of threads."""
+    return np.full(len(lane), -1, dtype=np.int64), lane, time
+
+
+def make_edges(
+    mechanism: str,
+    cause: Ports,
+    effect: Ports,
+    arrival: Ints,
+    *,
+    recorded: Flags | bool,
+    confidence: npt.NDArray[np.float64] | float,
+) -> Edges:
+    """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all."""
+    count = len(arrival)
+    return Edges(
+        *cause,
+        *effect,
+        arrival=np.minimum(arrival, effect[2]),
+        mechanism=np.full(count, CODE[mechanism], dtype=np.int64),
+        recorded=np.broadcast_to(np.asarray(recorded, dtype=bool), count),
+        confidence=np.broadcast_to(np.asarray(confidence, dtype=np.float64), count),
+    )

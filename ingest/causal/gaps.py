@@ -1,0 +1,91 @@
+"""What a lag on a binding edge is called: by its rule, or by other evidence where it is too long for it."""
+
+import numpy as np
+
+from tracegraph.ingest.causal.array_tables import join_rows, select_rows
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.edges import GAP_CODE, GAP_OF_MECHANISM
+from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.rules.stream_resume import LONG_LAG_NS
+from tracegraph.ingest.causal.segments import Segments
+from tracegraph.ingest.causal.time_slices import Spans, covered, find_time_slices
+
+_BUSY = 0.9
+_HELD = 4
+"""Works that stand in a queue behind one that is not in the file."""
+
+
+def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
+    """Names of the gaps of all dependencies, as positions in `edges.GAP_NAMES`.
+
+    A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
+    queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
+    work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
+    another process" where it lies in the pauses that `find_time_slices` finds, "work from before the
+    recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
+    """
+    names = GAP_OF_MECHANISM[found.mechanism]
+    on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
+    late = np.flatnonzero(found.binding & on_gpu & (found.gap > LONG_LAG_NS))
+    if not len(late):
+        return names
+    event = segments.event[found.effect[late]]
+    gap = Spans(
+        events.device[event], segments.start[found.effect[late]] - found.gap[late], events.start[event]
+    )
+    work = np.flatnonzero(events.is_gpu)
+    recorded = Spans(events.device[work], events.start[work], events.end[work])
+    graphs, in_graph = _graph_spans(events, launches)
+    enough = _BUSY * (gap.end - gap.start)
+    busy = covered(gap, recorded) >= enough
+    before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
+    graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
+    elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
+    earlier = _behind_earlier_work(events, launches)[event]
+    reasons = ("GPU busy with other work", "unrecorded graph work", "GPU turn of another process")
+    codes = [GAP_CODE[reason] for reason in (*reasons, "work from before the recording")]
+    names[late] = np.select([busy, graph, elsewhere, earlier], codes, GAP_CODE["unknown"])
+    return names
+
+
+def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
+    """GPU work that was enqueued before the recording began, or right behind such work.
+
+    The former are works without a launch, on a stream where all that have none come before all that have one.
+    The latter is the first with a launch, if at least three later calls of its stream had returned 50 µs
+    before it started, and their works follow it at once: their queue was held.
+    """
+    found = np.zeros(len(events), dtype=bool)
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    for queue in np.split(work, np.flatnonzero(np.diff(events.lane[work])) + 1):
+        launched = launches.call[queue] >= 0
+        first = int(launched.argmax()) if launched.any() else len(queue)
+        if first == len(queue) or not launched[first:].all():
+            continue
+        found[queue[:first]] = True
+        ahead = queue[first : first + _HELD]
+        returned = np.unique(launches.call[ahead])
+        waited = events.end[returned] < events.start[ahead[0]] - LONG_LAG_NS
+        pauses = events.start[ahead[1:]] - events.end[ahead[:-1]]
+        found[ahead[0]] = waited.sum() == _HELD and bool((pauses <= LONG_LAG_NS).all())
+    return found
+
+
+def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:
+    """From when each graph launch can have run on a stream until its last activity there; and which are its.
+
+    The flags have one more entry, False: that of the index -1.
+    """
+    is_launch = np.append(is_call_named(events, "GraphLaunch"), False)
+    mine = is_launch[launches.call] & events.is_gpu
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    lane, end = events.lane[work], events.end[work]
+    same = np.append(False, lane[1:] == lane[:-1])[: len(lane)]
+    idle_since = np.where(same, np.append(0, end[:-1])[: len(end)], NONE)
+    call = launches.call[work]
+    begin = np.maximum(idle_since, events.start[np.maximum(call, 0)])
+    spans = Spans(events.device[work], np.minimum(begin, events.start[work]), end)
+    return select_rows(spans, mine[work]), np.append(mine, False)

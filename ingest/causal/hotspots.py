@@ -1,0 +1,44 @@
+"""Sums over events of one name and category."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.causal.events import Events, Ints, Texts
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Pairs of name and category, and the number of the pair that each of some events has."""
+
+    number: Ints
+    name: Texts
+    category: Texts
+
+    def lengths(self, lengths: Ints) -> Ints:
+        """Sum of the events' lengths for each pair."""
+        totals = np.zeros(len(self.name), dtype=np.int64)
+        np.add.at(totals, self.number, lengths)
+        return totals
+
+    def longest(self, totals: Ints, most: int) -> list[int]:
+        """Numbers of the pairs with the largest totals above 0, then by name and category."""
+        order = sorted(
+            np.flatnonzero(totals > 0).tolist(),
+            key=lambda i: (-totals[i], str(self.name[i]), str(self.category[i])),
+        )
+        return order[:most]
+
+    def row(self, totals: Ints, number: int) -> dict[str, object]:
+        """A pair with its total: name, category, duration_ns."""
+        name, category = str(self.name[number]), str(self.category[number])
+        return {"name": name, "category": category, "duration_ns": int(totals[number])}
+
+
+def find_kinds(events: Events, index: Ints) -> Kinds:
+    """Number the events at `index` by name and category."""
+    count = len(events.category.values)
+    pair = events.name.codes[index] * np.int64(count) + events.category.codes[index]
+    number, pairs = pd.factorize(pair)
+    return Kinds(number, events.name.values[pairs // count], events.category.values[pairs % count])

@@ -1,0 +1,69 @@
+"""Calls that last far longer than calls of their name do while the GPU works, and nothing shows why."""
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
+from tracegraph.ingest.causal.events import Events, Ints, is_call_named
+from tracegraph.ingest.causal.time_slices import Spans, covered
+
+_TIMES_USUAL, _SHORTEST_NS = 10, 100_000
+_FEWEST = 5
+_BUSY = 0.5
+
+
+def unexplained_calls(events: Events, known: Waits) -> Waits:
+    """Stretches of calls that are neither their work nor a wait of the `known` ones.
+
+    A call works for as long as calls of its name do at the median (at least five are needed; calls that are
+    named after waiting do no work). What is left before and after its waits is unexplained where it lasts ten
+    times as long, and at least 100 µs, while the GPU is busy for half of it. Where the GPU idles there is
+    nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
+    """
+    call = np.flatnonzero(events.on_thread & events.category.among("cuda_runtime", "cuda_driver"))
+    call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
+    usual = _usual(events, call)
+    call, usual = call[usual >= 0], usual[usual >= 0]
+    begin, end = _left_over(events, call, known)
+    begin = np.minimum(begin + np.tile(usual, 2), end)
+    call, usual = np.tile(call, 2), np.tile(usual, 2)
+    long = end - begin >= np.maximum(_TIMES_USUAL * usual, _SHORTEST_NS)
+    call, begin, end = call[long], begin[long], end[long]
+    busy = _busy(events, begin, end) >= _BUSY * (end - begin)
+    call, begin, end = call[busy], begin[busy], end[busy]
+    none = np.full(len(call), UNEXPLAINED, dtype=np.int64)
+    return Waits(events.lane[call], begin, end, call, none, np.zeros(len(call), dtype=bool))
+
+
+def _usual(events: Events, call: Ints) -> Ints:
+    """Median duration of calls of the name of each, 0 for those that only wait, -1 where few are known."""
+    code, lasted = events.name.codes, events.end - events.start
+    same = np.flatnonzero(events.on_thread & np.isin(code, code[call]))
+    groups = pd.Series(lasted[same]).groupby(code[same])
+    usual = groups.median().where(groups.size() >= _FEWEST, -1).reindex(code[call]).to_numpy()
+    waits = is_call_named(events, "Synchronize")[call]
+    found: Ints = np.where(waits, 0, usual).astype(np.int64)
+    return found
+
+
+def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
+    """Begin and end of what each call does before its first wait, then of what it does after its last."""
+    inside = known.event >= 0
+    first = np.full(len(events), np.iinfo(np.int64).max)
+    last = events.start.copy()
+    np.minimum.at(first, known.event[inside], known.start[inside])
+    np.maximum.at(last, known.event[inside], known.end[inside])
+    waits = first[call] <= events.end[call]
+    begin = np.concatenate([events.start[call], last[call]])
+    until = np.where(waits, first[call], events.end[call])
+    # A call that waits for nothing has one stretch, not two.
+    end = np.concatenate([until, np.where(waits, events.end[call], last[call])])
+    return begin, np.maximum(begin, end)
+
+
+def _busy(events: Events, begin: Ints, end: Ints) -> Ints:
+    """ns of each stretch in which any GPU of the file ran something."""
+    work = np.flatnonzero(events.is_gpu)
+    anywhere = np.zeros(len(work), dtype=np.int64)
+    spans = Spans(anywhere, events.start[work], events.end[work])
+    return covered(Spans(np.zeros(len(begin), dtype=np.int64), begin, end), spans)

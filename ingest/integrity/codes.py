@@ -1,0 +1,242 @@
+"""Every code of the integrity report: its level, what it means for the numbers, and what to do."""
+
+from dataclasses import dataclass
+
+from tracegraph.ingest.integrity.findings import Level
+
+_AGAIN = "Record or copy the trace again."
+_TOOL = "Find out which tool wrote it, and repair the entry there."
+_KNOW = "Nothing; it is good to know."
+
+
+@dataclass(frozen=True)
+class Code:
+    """What one code says."""
+
+    level: Level
+    meaning: str
+    advice: str
+
+
+CODES = {
+    "gzip_damaged": Code("error", "The gzip stream is cut or damaged; what unpacks before is read.", _AGAIN),
+    "json_cut": Code(
+        "error",
+        "The text ends within the list of events, as after a killed writer or a full disk. How much time is "
+        "missing cannot be known.",
+        _AGAIN,
+    ),
+    "event_broken": Code(
+        "error",
+        "Entries are not valid JSON, such as a name with quotes in it that are not escaped. They are "
+        "skipped; "
+        "their time is unknown.",
+        "A newer torch escapes names.",
+    ),
+    "events_after_end": Code(
+        "error",
+        "Entries stand after the end of the document: two files were joined. Only the first is read.",
+        "Split the file and report on each part.",
+    ),
+    "list_repeated": Code(
+        "error", "The key traceEvents is there more than once; the last list is read.", _TOOL
+    ),
+    "changed_while_read": Code(
+        "error", "The file was written to while it was read.", "Wait until it is complete."
+    ),
+    "start_missing": Code("error", "Events without a usable ts are dropped.", _TOOL),
+    "start_absurd": Code("error", "Events over 30 days from the others are dropped.", _TOOL),
+    "duration_missing": Code("error", "Events (ph X) without a usable dur are dropped.", _TOOL),
+    "duration_negative": Code("error", "Events with a negative dur are dropped.", _TOOL),
+    "duration_absurd": Code("error", "Events of over 30 days are dropped.", _TOOL),
+    "thread_missing": Code("error", "Events without a tid are dropped: their thread is not known.", _TOOL),
+    "begin_without_end": Code("error", "B entries without an E are dropped.", _AGAIN),
+    "end_without_begin": Code("error", "E entries without a B are dropped.", _AGAIN),
+    "gpu_category_unknown": Code(
+        "error",
+        "Events stand on a lane that is named like a device's, but their category is none of kernel, "
+        "gpu_memcpy, "
+        "gpu_memset. They are taken for work of a CPU thread, so that a path through the device is wrong.",
+        "Such traces (of JAX, TensorFlow, some accelerators) are not supported beyond their CPU side.",
+    ),
+    "gpu_work_missing": Code(
+        "error",
+        "Calls launch GPU work, and the file holds none: the profiler could not record the GPU, or the file "
+        "was filtered.",
+        "Record with ProfilerActivity.CUDA, and check that the driver lets the profiler in.",
+    ),
+    "stream_shared": Code(
+        "error",
+        "One device and stream holds work of several processes: files were joined. Their work is taken "
+        "for one "
+        "stream's.",
+        "Report on each process's own file.",
+    ),
+    "device_shared": Code(
+        "error",
+        "Calls of several processes launched the work of one stream: it is several streams in one row. Edges "
+        "from and to its work have a confidence of at most .5.",
+        "Report on each process's own file.",
+    ),
+    "recording_hole": Code(
+        "error",
+        "Nothing was recorded for a while, although ids and launches show that something ran. What leads "
+        "over the hole has a confidence of at most .5.",
+        "Record with larger buffers, or fewer steps.",
+    ),
+    "launches_unjoined": Code(
+        "error",
+        "Neither correlation ids nor flows join GPU work with its calls. Edges from and to GPU work have a "
+        "confidence of at most .5.",
+        "Use the file that the profiler wrote, with its args and flows.",
+    ),
+    "top_level_broken": Code(
+        "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN
+    ),
+    "text_after_end": Code("warning", "Text without entries after the end of the document.", _TOOL),
+    "number_not_finite": Code("warning", "NaN or Infinity stands for a number; it is read as absent.", _TOOL),
+    "entry_not_object": Code("warning", "Entries of the list are no objects and are skipped.", _TOOL),
+    "event_repaired": Code(
+        "warning",
+        "Fields of another type than expected, or text that is no UTF-8, were read all the same.",
+        _TOOL,
+    ),
+    "args_unusable": Code("warning", "`args` is no object and is read as none.", _TOOL),
+    "text_truncated": Code(
+        "warning",
+        "Texts beyond the limit are cut; names that differ later become one.",
+        "Raise `--limit text=N`.",
+    ),
+    "stream_from_tid": Code("warning", "GPU work names no stream; its tid is taken.", _TOOL),
+    "flow_unusable": Code("warning", "Flows without an id or a usable ts are dropped.", _TOOL),
+    "event_repeated": Code(
+        "warning", "The same event stands in the file twice; both count.", "Remove the copies."
+    ),
+    "several_processes": Code(
+        "warning",
+        "Several processes have a good part of the CPU events. The file is read as one rank; hand-overs "
+        "between "
+        "processes are seen only by the rules for threads.",
+        "Report on each rank's own file.",
+    ),
+    "async_unread": Code("warning", "Asynchronous spans (ph b, e, …) are not read.", _KNOW),
+    "phase_unknown": Code("warning", "Entries with an unknown ph are not read.", _TOOL),
+    "times_rounded": Code(
+        "warning",
+        "Starts went through floating point: they are exact to a quarter of a microsecond only, so "
+        "orders and "
+        "gaps below that are not to be trusted.",
+        "Use the file that the profiler wrote.",
+    ),
+    "gpu_without_launch": Code(
+        "warning",
+        "GPU work whose call is not in the file, as after a cut or with work launched before the "
+        "recording. The "
+        "path can enter it only from the work before it on the stream.",
+        "Record with the CPU activity, too, and for a whole step.",
+    ),
+    "begins_in_work": Code(
+        "warning",
+        "The first GPU work of a stream was launched before the recording: what it waited for is not known.",
+        "Start the recording after a synchronise, or leave the first step out (`--step`).",
+    ),
+    "begins_mid_step": Code(
+        "warning",
+        "The recording begins in mid-step: the first step is missing, or shorter than it was.",
+        "Leave it out (`--step`), or record from the beginning of a step.",
+    ),
+    "ends_in_work": Code(
+        "warning",
+        "Work of the last launches is not in the file: the last step may be shorter than it was.",
+        "Synchronise before the recording ends, or leave the last step out (`--step`).",
+    ),
+    "gpu_clock_shifted": Code(
+        "warning",
+        "GPU times contradicted the calls; all were moved by the likeliest offset and drift of their clock.",
+        _KNOW,
+    ),
+    "gpu_clock_inconsistent": Code(
+        "warning", "GPU times contradict the calls, and no offset and drift mends it; they stay.", _KNOW
+    ),
+    "window_empty": Code(
+        "warning",
+        "Over half of the window holds no event in one stretch: a few events have wrong times, or two "
+        "recordings "
+        "were joined.",
+        "Look at the first and the last event of the file.",
+    ),
+    "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
+    "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
+    "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
+    "category_unknown": Code(
+        "info", "Events of categories without rules; they count as work of their thread.", _KNOW
+    ),
+    "category_missing": Code("info", "Events without a category; they count as work of their thread.", _KNOW),
+    "name_missing": Code("info", "Events without a name.", _KNOW),
+    "process_missing": Code("info", "Events without a pid.", _KNOW),
+    "process_stray": Code("info", "Processes with under 1 % of the CPU events each.", _KNOW),
+    "rank_missing": Code("info", "distributedInfo names no rank; 0 is taken.", _KNOW),
+    "correlation_repeated": Code(
+        "info", "Several calls share a correlation id; process and order tell whose work is whose.", _KNOW
+    ),
+    "times_whole_us": Code(
+        "info",
+        "Times are whole microseconds: shorter gaps and the order within one cannot be told.",
+        "A newer torch writes nanoseconds.",
+    ),
+    "flow_without_end": Code(
+        "info", "Flows start and never end; usual for calls that launch nothing.", _KNOW
+    ),
+    "flow_without_start": Code("info", "Flows end and never start; usual in files of torch.", _KNOW),
+    "flow_id_repeated": Code("info", "Flow ids start more than once.", _KNOW),
+    "thread_unnamed": Code("info", "Threads without a name: metadata was dropped.", _KNOW),
+    "device_unknown": Code("info", "GPU work, but no deviceProperties: metadata was dropped.", _KNOW),
+    "frame_without_caller": Code(
+        "info", "Python frames whose caller is not in the file: the file was cut or filtered.", _KNOW
+    ),
+    "frame_not_closed": Code(
+        "info",
+        "Python frames were never seen to return and end with the recording, although their callers went on: "
+        "they are closed where their caller ends or calls the next one.",
+        _KNOW,
+    ),
+    "frames_cut": Code(
+        "info", "Python frames were still open when the recording ended; they end there.", _KNOW
+    ),
+    "outside_parent": Code(
+        "info", "Events end after the event they start in; while both are open the younger one counts.", _KNOW
+    ),
+    "launch_without_gpu_work": Code(
+        "info", "Launches without GPU work: it ran after the recording, or during a graph's capture.", _KNOW
+    ),
+    "no_sequence_numbers": Code(
+        "info",
+        "Several threads of a process run operators, and nothing in the file joins the forward pass with the "
+        "backward one: hand-overs to the engine of autograd are inferred from times.",
+        "A newer torch writes sequence numbers.",
+    ),
+    "no_cuda_sync": Code(
+        "info",
+        "No cuda_sync rows: what a call waits for is inferred from its name and from times.",
+        "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
+    ),
+    "stream_waits_inferred": Code(
+        "info",
+        "Calls make a stream wait for another (StreamWaitEvent), and no row names the two: they are inferred "
+        "from what is launched next and from starts that follow an end again and again.",
+        "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
+    ),
+    "stream_overlap": Code(
+        "info", "Work on one stream overlaps, as in CUDA graphs; no order is assumed there.", _KNOW
+    ),
+    "steps_missing": Code("info", "No ProfilerStep in the file.", "Call the profiler's step()."),
+    "step_repeated": Code("info", "Several steps have one number; the first of each counts.", _KNOW),
+    "step_left_out": Code("info", "Step numbers are left out between the first and the last.", _KNOW),
+    "after_window": Code(
+        "info", "Events on lanes that do not matter end after the last one that matters; cut there.", _KNOW
+    ),
+    "before_window": Code(
+        "info", "Events on lanes that do not matter start before the first that matters; cut there.", _KNOW
+    ),
+}
+"""By code, errors first."""

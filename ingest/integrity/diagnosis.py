@@ -1,0 +1,149 @@
+"""What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.causal.edges import CODE
+from tracegraph.ingest.causal.events import NONE, Ints, is_call_named
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
+from tracegraph.ingest.trace import TraceFile
+
+_STEP = re.compile(r"ProfilerStep#\d{1,18}")
+_EMPTY_SHARE = 0.5
+"""A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
+
+
+def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
+    """Add the findings that need the call tree, the launches, the steps and the window."""
+    _diagnose_nesting(model, integrity)
+    if model.events.is_gpu.any():
+        _diagnose_gpu(model, integrity)
+    diagnose_missing(model, integrity)
+    _diagnose_threads(model, integrity)
+    _diagnose_steps(trace, model, integrity)
+    _diagnose_window(model, integrity)
+
+
+def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
+    stack, events = model.stack, model.events
+    if stack.overruns:
+        message = (
+            "events outlive the one they start in, as annotations do with the frame that opens them; "
+            f"the youngest open one counts; {place_of(model, stack.first_overrun)}"
+        )
+        integrity.add("outside_parent", "info", stack.overruns, message)
+    frames = np.flatnonzero(events.category.among("python_function"))
+    if len(frames):
+        last = frames[events.end[frames] == events.end[frames].max()]
+        place = place_of(model, int(last[0]))
+        message = f"Python frames were open when the recording ended, which cut them; {place}"
+        integrity.add("frames_cut", "info", len(last) * (len(last) > 1), message)
+
+
+def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
+    events = model.events
+    total = max(length_of(model, events.is_gpu), 1.0)
+    if not events.category.among("cuda_sync").any():
+        message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
+        integrity.add("no_cuda_sync", "info", 1, message)
+    _diagnose_stream_waits(model, integrity)
+    overlapping, overlap = _overlapping(model)
+    if len(overlapping):
+        share = overlap / total
+        message = (
+            f"GPU activities overlap the one before on their stream ({percent(share)} of the GPU's time is "
+            f"there twice); {place_of(model, int(overlapping[0]))}"
+        )
+        integrity.add("stream_overlap", "info", len(overlapping), message, share)
+
+
+def _diagnose_threads(model: Model, integrity: Integrity) -> None:
+    """No numbers although several threads of a process run operators: how much of the path this concerns."""
+    events, segments, edges = model.events, model.segments, model.dependencies
+    if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
+        return
+    busy = np.unique(events.lane[events.category.among("cpu_op") & events.on_thread])
+    processes = model.lanes.process[busy]
+    if len(busy) == len(np.unique(processes)):
+        return
+    inferred = np.isin(edges.mechanism, [CODE["resume"], CODE["hand-over"]]) & edges.binding
+    crossed = int((inferred & model.on_path[edges.effect]).sum())
+    main = segments.lane == segments.lane[model.sink]
+    others = model.on_path & segments.on_thread & ~main
+    share = float(
+        (segments.end - segments.start)[others].sum() / max(model.window.end - model.window.start, 1)
+    )
+    message = (
+        f"no operator has a sequence number, and no flow joins the passes: {crossed} hand-overs between "
+        f"threads on the path are inferred from times, and {percent(share)} of it hangs on them"
+    )
+    integrity.add("no_sequence_numbers", "info", 1, message, share)
+
+
+def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
+    events, found = model.events, model.dependencies
+    calls = np.flatnonzero(is_call_named(events, "StreamWaitEvent"))
+    rows = np.flatnonzero(events.category.among("cuda_sync") & events.name.among("Stream Wait Event"))
+    told = np.isin(events.correlation[calls], events.correlation[rows])
+    if told.all():
+        return
+    inferred = (found.mechanism == CODE["stream wait event"]) & ~found.recorded
+    message = (
+        f"calls make a stream wait for another, and no row names the two: {int(inferred.sum())} waits are "
+        f"inferred, {int((inferred & found.binding).sum())} of which held work; "
+        f"{place_of(model, int(calls[~told][0]))}"
+    )
+    integrity.add("stream_waits_inferred", "info", int((~told).sum()), message)
+
+
+def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:
+    names = trace.events["name"].combine_chunks()
+    is_step = np.array([bool(_STEP.fullmatch(text)) for text in names.dictionary.to_pylist()], dtype=bool)
+    stated = int((is_step[names.indices.to_numpy()] & model.events.on_thread).sum())
+    numbers = np.sort(model.steps.number)
+    message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"
+    integrity.add("steps_missing", "info", int(not len(numbers)), message)
+    again = "steps stand more than once under one number; the first of each counts"
+    integrity.add("step_repeated", "info", stated - len(numbers), again)
+    holes = np.flatnonzero(np.diff(numbers) > 1)
+    if len(holes):
+        message = f"step numbers are left out, the first after {numbers[holes[0]]}"
+        integrity.add("step_left_out", "info", int((np.diff(numbers)[holes] - 1).sum()), message)
+
+
+def _diagnose_window(model: Model, integrity: Integrity) -> None:
+    events, window = model.events, model.window
+    span = max(window.end - window.start, 1)
+    placed = events.on_thread | events.is_gpu
+    for code, what, beyond in (
+        ("after_window", "end after the last one that matters", events.end - window.end),
+        ("before_window", "start before the first that matters", window.start - events.start),
+    ):
+        outside = events.on_thread & (beyond > 0)
+        if outside.any():
+            most = int(beyond[outside].max())
+            message = f"events {what}; cut there ({percent(most / (most + span))} of the file's time)"
+            integrity.add(code, "info", int(outside.sum()), message)
+    order = np.argsort(events.start[placed], kind="stable")
+    start, end = events.start[placed][order], np.maximum.accumulate(events.end[placed][order])
+    empty = start[1:] - end[:-1]
+    share = float(empty.max()) / span if len(empty) else 0.0
+    message = f"one stretch of {percent(share)} of the window holds no event at all: some times may be wrong"
+    integrity.add("window_empty", "warning", int(share > _EMPTY_SHARE), message, share)
+
+
+def _overlapping(model: Model) -> tuple[Ints, float]:
+    """GPU activities that start before an earlier one of their stream has ended, and for how many ns."""
+    segments = model.segments
+    on_stream = np.flatnonzero(~segments.on_thread)
+    start, end = segments.start[on_stream], segments.end[on_stream]
+    streams = pd.Series(end).groupby(segments.lane[on_stream])
+    ended = streams.cummax().groupby(segments.lane[on_stream]).shift(fill_value=model.window.start).to_numpy()
+    chosen = start < ended
+    overlap = (np.minimum(end, ended) - start)[chosen].astype(np.float64).sum()
+    overlapping: Ints = segments.event[on_stream][chosen]
+    return overlapping, float(overlap)

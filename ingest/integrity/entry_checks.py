@@ -1,0 +1,157 @@
+"""Findings about single entries of a trace: twice there, of unknown kind, without a name, cut off."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_ASYNC = ("b", "e", "n", "S", "T", "p", "F")
+_COUNTED = ("i", "I", "C", "N", "O", "D", "v", "V", "P", "R", "c", "M")
+"""Instants, counters, objects, dumps, samples, marks, metadata: entries without a duration."""
+_DEVICE_NAME = re.compile(
+    r"\bstream\b|/device:(?!cpu|host)|\b(?:gpu|npu|xpu|hpu|tpu|mtia|ascend hardware|xla ops)\b", re.IGNORECASE
+)
+_HASH = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 3], np.uint64
+)
+
+
+def check_entries(trace: TraceFile, integrity: Integrity) -> None:
+    """Record what is odd about single entries of the table."""
+    _check_repeated(trace.events, integrity)
+    _check_categories(trace, integrity)
+    _check_streams(trace.events, integrity)
+    _check_names(trace, integrity)
+
+
+def check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
+    """Record the entries that are neither durations, flows nor metadata, by their phase."""
+    spans = {phase: count for phase, count in phases.items() if phase in _ASYNC}
+    message = f"entries of asynchronous spans ({_listed(spans)}) are not read: their time is not in the graph"
+    integrity.add("async_unread", "warning", sum(spans.values()), message)
+    unknown = {p: n for p, n in phases.items() if p not in _ASYNC and p not in _COUNTED}
+    message = f"entries of an unknown kind ({_listed(unknown)}) are not read"
+    integrity.add("phase_unknown", "warning", sum(unknown.values()), message)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    most = Counter(counts).most_common(6)
+    more = ", …" if len(counts) > len(most) else ""
+    return ", ".join(f"{text[:40] or 'none'} {count:,}" for text, count in most) + more
+
+
+def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
+    """Events that are there twice: same name, category, place, times and correlation, with a duration."""
+    start, end = (events[name].to_numpy() for name in ("start_ns", "end_ns"))
+    columns = [_codes(events, name) for name in ("name", "category", "pid", "tid")]
+    columns.append(events["correlation"].fill_null(-1).to_numpy())
+    mixed = start.view(np.uint64) * np.uint64(31) + end.view(np.uint64) * np.uint64(1_000_003)
+    for column, factor in zip(columns, _HASH, strict=True):
+        mixed = mixed + column.astype(np.uint64) * factor
+    order = np.argsort(mixed, kind="stable")
+    first, second = order[:-1], order[1:]
+    alike = (mixed[first] == mixed[second]) & (end[first] > start[first])
+    for column in (start, end, *columns):
+        alike &= column[first] == column[second]
+    repeated = np.sort(second[alike])
+    if len(repeated):
+        place = events["source_index"][int(repeated[0])]
+        message = f"events stand in the file more than once and count each time; first again at {place}"
+        integrity.add("event_repeated", "warning", len(repeated), message)
+
+
+def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
+    """Events of categories without rules, and among them those that look like work of a device."""
+    names = trace.events["category"].combine_chunks()
+    counts = np.bincount(names.indices.to_numpy(), minlength=len(names.dictionary))
+    distinct = dict(zip(names.dictionary.to_pylist(), counts.tolist(), strict=True))
+    unknown = {text: n for text, n in distinct.items() if text and not kinds.is_known(text)}
+    message = f"events of categories without rules ({_listed(unknown)}) count as work of their thread"
+    integrity.add("category_unknown", "info", sum(unknown.values()), message)
+    message = "events have no category and count as work of their thread"
+    integrity.add("category_missing", "info", distinct.get("", 0), message)
+    if unknown or "" in distinct:
+        _check_device_rows(trace, {"", *unknown}, integrity)
+
+
+def _check_device_rows(trace: TraceFile, categories: set[str], integrity: Integrity) -> None:
+    events = trace.events
+    named = {pair for pair, name in trace.thread_names.items() if _DEVICE_NAME.search(name)}
+    devices = {pid for pid, name in trace.process_names.items() if _DEVICE_NAME.search(name)}
+    if not named and not devices:
+        return
+    pid, tid = (events[name].combine_chunks().dictionary for name in ("pid", "tid"))
+    pairs, place = _pairs(_codes(events, "pid"), _codes(events, "tid"))
+    lanes = [(pid[p].as_py(), tid[t].as_py()) for p, t in pairs]
+    on_device = np.array([lane in named or lane[0] in devices for lane in lanes])
+    texts = events["category"].combine_chunks().dictionary.to_pylist()
+    foreign = np.array([text in categories for text in texts])[_codes(events, "category")]
+    found = on_device[place] & foreign
+    length = (events["end_ns"].to_numpy() - events["start_ns"].to_numpy()).astype(np.float64)
+    share = float(length[found].sum() / max(length.sum(), 1.0))
+    if found.any():
+        first = events["source_index"][int(np.flatnonzero(found)[0])]
+        message = (
+            f"events stand on a device's lane but not in a category of GPU work: they count as a CPU "
+            f"thread's ({percent(share)} of all events' time); the first at source index {first}"
+        )
+        integrity.add("gpu_category_unknown", "error", int(found.sum()), message, share)
+
+
+def _check_streams(events: pa.Table, integrity: Integrity) -> None:
+    """Streams whose work comes from several processes: files that were joined."""
+    category = events["category"].combine_chunks()
+    is_work = np.array([text in GPU_WORK for text in category.dictionary.to_pylist()], dtype=bool)
+    rows = np.flatnonzero(is_work[category.indices.to_numpy()])
+    device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
+    with_pid, _ = _pairs(_pairs(device, stream)[1], _codes(events, "pid")[rows])
+    lanes, processes = np.unique([lane for lane, _ in with_pid], return_counts=True)
+    shared = int((processes > 1).sum()) if len(lanes) else 0
+    message = (
+        "streams hold work of several processes, as when files are joined: they are taken for one stream"
+    )
+    integrity.add("stream_shared", "error", shared, message)
+
+
+def _check_names(trace: TraceFile, integrity: Integrity) -> None:
+    """Threads without a name, and work of devices that the file does not describe."""
+    events = trace.events
+    texts = events["category"].combine_chunks().dictionary.to_pylist()
+    on_thread = np.array([text not in (*GPU_WORK, *NOT_IN_LANES, "overhead") for text in texts], dtype=bool)
+    rows = np.flatnonzero(on_thread[_codes(events, "category")])
+    pid, tid = (events[name].combine_chunks().dictionary for name in ("pid", "tid"))
+    pairs, _ = _pairs(_codes(events, "pid")[rows], _codes(events, "tid")[rows])
+    unnamed = [(pid[p].as_py(), tid[t].as_py()) for p, t in pairs]
+    unnamed = [pair for pair in unnamed if pair not in trace.thread_names]
+    if unnamed:
+        message = (
+            f"threads have no name in the file, such as {unnamed[0][1]:.40} of process {unnamed[0][0]:.40}"
+        )
+        integrity.add("thread_unnamed", "info", len(unnamed), message)
+    work = any(text in GPU_WORK for text in texts)
+    message = "the file does not describe its GPUs (no deviceProperties)"
+    integrity.add("device_unknown", "info", int(work and not trace.devices), message)
+
+
+def _pairs(first: Ints, second: Ints) -> tuple[list[tuple[int, int]], Ints]:
+    """The distinct pairs of two columns, and which of them each row holds."""
+    (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
+    place, both = pd.factorize(left.astype(np.int64) << 32 | right)
+    pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]
+    return pairs, place.astype(np.int64)
+
+
+def _codes(events: pa.Table, column: str) -> Ints:
+    codes: Ints = events[column].combine_chunks().indices.to_numpy().astype(np.int64)
+    return codes

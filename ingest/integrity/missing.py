@@ -1,0 +1,144 @@
+"""What the recording lacks, and what that costs: launches, links, whole stretches, a beginning or an end."""
+
+import numpy as np
+
+from tracegraph.ingest.causal.events import NONE, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.holes import working_calls
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.integrity.findings import Integrity, percent
+
+_MID_STEP_SHARE = 0.1
+
+
+def diagnose_missing(model: Model, integrity: Integrity) -> None:
+    """Add the findings about what is not in the file, or not told apart."""
+    _diagnose_holes(model, integrity)
+    _diagnose_beginning(model, integrity)
+    if model.events.is_gpu.any():
+        _diagnose_shared(model, integrity)
+        _diagnose_work(model, integrity)
+    _diagnose_calls(model, integrity)
+
+
+def place_of(model: Model, index: int) -> str:
+    """The event as the place of a first case."""
+    events = model.events
+    return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
+
+
+def length_of(model: Model, chosen: Flags | Ints) -> float:
+    """Summed duration of events in ns; floats, since a sum over many long events may pass 64 bits."""
+    return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
+
+
+def _diagnose_holes(model: Model, integrity: Integrity) -> None:
+    start, end = model.basis.doubts.holes
+    if len(start):
+        share = float((end - start).sum()) / max(model.window.end - model.window.start, 1)
+        message = (
+            f"stretches ({percent(share)} of the window) lost their events, as skipped correlation ids and "
+            f"launches without work around them show; the first from {start[0]} to {end[0]} ns"
+        )
+        integrity.add("recording_hole", "error", len(start), message, share)
+
+
+def _diagnose_shared(model: Model, integrity: Integrity) -> None:
+    events, shared = model.events, model.basis.doubts.shared
+    mine = np.flatnonzero(events.is_gpu & shared[events.lane])
+    if len(mine):
+        share = length_of(model, mine) / max(length_of(model, events.is_gpu), 1.0)
+        message = (
+            f"streams run work that several processes launched ({percent(share)} of the GPU's time): each "
+            f"process has streams of its own, which cannot be told apart; {place_of(model, int(mine[0]))}"
+        )
+        integrity.add("device_shared", "error", int(shared.sum()), message, share)
+
+
+def _diagnose_work(model: Model, integrity: Integrity) -> None:
+    """GPU work without a call: all of it, that of the beginning, and the rest."""
+    events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
+    total = max(length_of(model, events.is_gpu), 1.0)
+    if model.basis.doubts.unjoined:
+        lost = np.flatnonzero(orphan)
+        share = length_of(model, lost) / total
+        message = (
+            f"GPU activities have neither a correlation id nor a flow to the call that launched them "
+            f"({percent(share)} of the GPU's time): when they could have started is not known"
+        )
+        integrity.add("launches_unjoined", "error", len(lost), message, share)
+        return
+    early = _before_recording(model, orphan)
+    for code, chosen, message in (
+        ("begins_in_work", early, "GPU activities at the beginning were launched before the recording"),
+        ("gpu_without_launch", orphan & ~early, "GPU activities without a launching call"),
+    ):
+        found = np.flatnonzero(chosen)
+        if len(found):
+            share = length_of(model, found) / total
+            told = f"their cause is unknown ({percent(share)} of the GPU's time)"
+            integrity.add(
+                code, "warning", len(found), f"{message}; {told}; {place_of(model, int(found[0]))}", share
+            )
+
+
+def _before_recording(model: Model, orphan: Flags) -> Flags:
+    """Work without a call that comes before all work with one on its stream."""
+    events = model.events
+    first = np.full(len(model.lanes.frame), NONE, dtype=np.int64)
+    launched = np.flatnonzero(events.is_gpu & ~orphan)
+    order = launched[np.argsort(events.start[launched], kind="stable")[::-1]]
+    first[events.lane[order]] = events.start[order]
+    early: Flags = orphan & (events.start < first[events.lane])
+    return early
+
+
+def _diagnose_beginning(model: Model, integrity: Integrity) -> None:
+    """A recording that begins in mid-step: operators before the first step, or events that are cut."""
+    events, steps, begin = model.events, model.steps, model.window.start
+    if not len(steps.number):
+        return
+    lead = float(steps.start[0] - begin)
+    on_lane = events.on_thread & np.isin(events.lane, steps.lane)
+    early = np.flatnonzero(on_lane & (events.start < steps.start[0]) & (events.start >= begin))
+    if len(early) and lead >= _MID_STEP_SHARE * float(np.median(steps.end - steps.start)):
+        share = lead / max(model.window.end - begin, 1)
+        message = (
+            f"events before the first step ({percent(share)} of the window): the recording begins in mid-step"
+        )
+        integrity.add("begins_mid_step", "warning", len(early), message, share)
+        return
+    cut = np.flatnonzero((events.start == begin) & (events.on_thread | events.is_gpu))
+    if len(np.unique(events.lane[cut])) > 1 and len(cut) > 2:
+        message = f"events of several lanes begin in the first nanosecond, step {steps.number[0]} among them"
+        integrity.add("begins_mid_step", "warning", len(cut), f"{message}: they were cut there")
+
+
+def _diagnose_calls(model: Model, integrity: Integrity) -> None:
+    """Launches without GPU work: at the end, elsewhere, or all of them."""
+    events = model.events
+    has = np.zeros(len(events), dtype=bool)
+    has[model.launches.call[model.launches.call >= 0]] = True
+    launches = is_call_named(events, "Launch")
+    idle = launches & ~has
+    if not idle.any():
+        return
+    if not events.is_gpu.any():
+        message = "launches, and no GPU work at all: the GPU's time is not in the file"
+        message = f"{message}; {place_of(model, int(np.flatnonzero(idle)[0]))}"
+        integrity.add("gpu_work_missing", "error", int(idle.sum()), message)
+        return
+    calls = np.flatnonzero(events.on_thread & events.category.among("cuda_runtime", "cuda_driver"))
+    lacks = np.zeros(len(events), dtype=bool)
+    lacks[calls] = working_calls(events, model.launches, calls)[1]
+    late = lacks & (events.start > events.start[has].max(initial=NONE))
+    if late.any():
+        message = (
+            "launches at the end have no GPU work in the file: the recording ended before it did; "
+            f"{place_of(model, int(np.flatnonzero(late)[0]))}"
+        )
+        integrity.add("ends_in_work", "warning", int(late.sum()), message)
+    rest = np.flatnonzero(idle & ~late)
+    if len(rest) and not model.basis.doubts.unjoined:
+        message = f"of {int(launches.sum())} launches have no GPU work in the file"
+        message = f"{message}; {place_of(model, int(rest[0]))}"
+        integrity.add("launch_without_gpu_work", "info", len(rest), message)

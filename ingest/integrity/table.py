@@ -1,0 +1,55 @@
+"""The integrity codes as Markdown: `python -m tracegraph.ingest.integrity.table > docs/integrity.md`."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from tracegraph.ingest.integrity.codes import CODES
+from tracegraph.ingest.limits import DEFAULT_LIMITS
+
+_LEVELS = {
+    "error": "time or events are lost, so that numbers may be wrong",
+    "warning": "something was repaired, left out or contradicts itself; look at its share",
+    "info": "good to know; the numbers stand",
+}
+_LIMITS = {
+    "unpacked": "bytes of text after unpacking; KiB, MiB and GiB may follow the number",
+    "events": "entries of the list",
+    "threads": "threads and streams with events",
+    "text": "characters of one text; a longer one is cut and counted as `text_truncated`",
+}
+
+
+def integrity_table() -> str:
+    """Levels, codes and limits as one Markdown document."""
+    return "\n".join([*_codes(), *_limits()]) + "\n"
+
+
+def _codes() -> Iterator[str]:
+    yield "# What a trace is checked for"
+    yield ""
+    yield "This file is generated from `ingest/integrity/codes.py`."
+    yield "`tracegraph doctor FILE` prints the findings of a file; every report begins with them. Each has a"
+    yield "code, a level, a count, the place of the first case and, where it is known, the share of time."
+    for level, meaning in _LEVELS.items():
+        yield f"\n## {level}\n\n{meaning[0].upper()}{meaning[1:]}.\n"
+        yield "| code | what it means | what to do |"
+        yield "|---|---|---|"
+        for name, code in CODES.items():
+            if code.level == level:
+                yield f"| `{name}` | {code.meaning} | {code.advice} |"
+
+
+def _limits() -> Iterator[str]:
+    yield "\n## Limits\n"
+    yield "A file beyond a limit ends in one line, before it can fill the machine. `--limit NAME=N` raises"
+    yield "one, on `report`, `ingest`, `convert` and `doctor`.\n"
+    yield "| limit | default | of what |"
+    yield "|---|---|---|"
+    for field in fields(DEFAULT_LIMITS):
+        yield f"| `{field.name}` | {getattr(DEFAULT_LIMITS, field.name):,} | {_LIMITS[field.name]} |"
+    yield "\nAn entry may be nested as deep as Python's decoder goes, about a thousand levels; a deeper one"
+    yield "is skipped and counted as `event_broken`. A pipe that nobody writes to for ten seconds is refused."
+
+
+if __name__ == "__main__":
+    print(integrity_table(), end="")

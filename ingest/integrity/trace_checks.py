@@ -1,0 +1,112 @@
+"""Findings about a whole trace: what is complete, and what its times can resolve."""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.readers.times import EXACT_FLOAT_US
+from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+
+_QUARTERS_NS = (0, 200, 250, 500, 750, 800)
+"""Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""
+
+_PART = 0.01
+"""A process with a smaller part of the CPU events is a by-product, such as a monitor's thread."""
+
+Flags = npt.NDArray[np.bool_]
+
+
+def check_trace(trace: TraceFile, has_rank: bool, integrity: Integrity) -> None:
+    """Record what a reader of the results must know about the input."""
+    on_gpu = _among(trace.events, "category", GPU_WORK)
+    _check_rank(trace.events, has_rank, on_gpu, integrity)
+    _check_processes(trace.events, on_gpu, integrity)
+    _check_calls(trace.events, integrity)
+    _check_resolution(trace.events, integrity)
+    _check_flows(trace.flows, integrity)
+
+
+def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Integrity) -> None:
+    matters = bool(on_gpu.any()) or events["collective"].null_count < events.num_rows
+    message = "distributedInfo names no rank: 0 is taken"
+    integrity.add("rank_missing", "info", int(matters and not has_rank), message)
+
+
+def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
+    """Processes with a good part of the CPU events: several are ranks, or a parent and its workers."""
+    # the profiler's own overhead has the pid -1
+    on_cpu = ~on_gpu & ~_among(events, "category", (*NOT_IN_LANES, "overhead"))
+    counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
+    if len(counts) < 2:
+        return
+    total = sum(entry["counts"] for entry in counts)
+    parts = {str(entry["values"]): entry["counts"] / total for entry in counts}
+    large = sorted((pid for pid, part in parts.items() if part >= _PART), key=lambda pid: -parts[pid])
+    small = sorted(pid for pid in parts if pid not in large)
+    shown = ", ".join(f"{pid:.40} ({percent(parts[pid])})" for pid in large[:4])
+    message = (
+        f"processes have CPU events: {shown}; the file is read as one rank, and hand-overs between its "
+        "processes are found only where a rule sees them"
+    )
+    integrity.add("several_processes", "warning", len(large) * (len(large) > 1), message)
+    shown = ", ".join(f"{pid:.40}" for pid in small[:4])
+    message = f"processes have a few CPU events each, under {percent(_PART)} of all: {shown}"
+    integrity.add("process_stray", "info", len(small), message)
+
+
+def _check_calls(events: pa.Table, integrity: Integrity) -> None:
+    """Calls that share a correlation id."""
+    correlation = events["correlation"].fill_null(-1).to_numpy()
+    calls = correlation[_is_call(events) & (correlation >= 0)]
+    ids, counts = np.unique(calls, return_counts=True)
+    repeated = ids[counts > 1]
+    if len(repeated):
+        message = f"correlation ids are used by several calls, such as {repeated[0]}"
+        integrity.add("correlation_repeated", "info", len(repeated), message)
+
+
+def _is_call(events: pa.Table) -> Flags:
+    categories = events["category"].combine_chunks()
+    flags = np.array([kinds.is_call(text) for text in categories.dictionary.to_pylist()], dtype=bool)
+    found: Flags = flags[categories.indices.to_numpy()]
+    return found
+
+
+def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
+    """Times that the file holds less exactly than in nanoseconds."""
+    start = events["start_ns"].to_numpy()
+    if not (start % 1000).any():
+        message = "events start at whole microseconds: shorter gaps and orders cannot be told"
+        integrity.add("times_whole_us", "info", len(start), message)
+    elif np.isin(start % 1000, _QUARTERS_NS).all() and np.abs(start).max() >= EXACT_FLOAT_US * 1000:
+        message = "events start at quarters of a microsecond: a tool wrote absolute times as floating point"
+        integrity.add("times_rounded", "warning", len(start), message)
+
+
+def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
+    """Flows that start without an end, end without a start, or start twice."""
+    kinds_of, ids = flows["kind"].combine_chunks(), flows["id"].combine_chunks()
+    width = max(len(ids.dictionary), 1)
+    keys = kinds_of.indices.to_numpy().astype(np.int64) * width + ids.indices.to_numpy()
+    is_start = flows["is_start"].to_numpy()
+    starts, times = np.unique(keys[is_start], return_counts=True)
+    ends = np.unique(keys[~is_start])
+    for code, what, cases in (
+        ("flow_without_end", "flows start and never end", starts[~np.isin(starts, ends)]),
+        ("flow_without_start", "flows end and never start", ends[~np.isin(ends, starts)]),
+        ("flow_id_repeated", "flow ids start more than once", starts[times > 1]),
+    ):
+        if len(cases):
+            kind, flow_id = divmod(int(cases[0]), width)
+            example = f"{kinds_of.dictionary[kind]} {ids.dictionary[flow_id]}"
+            integrity.add(code, "info", len(cases), f"{what}, such as {example}")
+
+
+def _among(events: pa.Table, column: str, texts: tuple[str, ...]) -> Flags:
+    values = events[column].combine_chunks()
+    flags = np.array([text in texts for text in values.dictionary.to_pylist()], dtype=bool)
+    found: Flags = flags[values.indices.to_numpy()]
+    return found

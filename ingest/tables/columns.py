@@ -1,0 +1,70 @@
+"""Columns of the graph's tables, in the order and types of the schema."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.store import schema
+from tracegraph.store.tables import arrow_type
+
+Columns = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class SegmentNodes:
+    """Which segments are their event's node, and the node id of each segment."""
+
+    merged: Flags
+    node: Ints
+
+
+def nullable(values: Ints) -> pa.Array:
+    """Integers with `NONE` as null."""
+    return pa.array(values, mask=values == NONE)
+
+
+def make_table(columns: Columns, properties: Iterable[schema.Property], count: int) -> pa.Table:
+    """Columns in the schema's order and types; a scalar is repeated, an absent property left out.
+
+    Texts may stay dictionaries.
+    """
+    arrays: dict[str, pa.Array] = {}
+    for name, kind in (("id", pa.int64()), ("labels", None), ("start", pa.int64()), ("end", pa.int64())):
+        if name in columns:
+            arrays[name] = _array(columns[name], kind, count)
+    for known in properties:
+        if known.name in columns:
+            arrays[known.name] = _array(columns[known.name], arrow_type(known.type), count)
+    unknown = columns.keys() - arrays.keys()
+    if unknown:
+        raise KeyError(f"columns {sorted(unknown)} are not in the schema")
+    return pa.table(arrays)
+
+
+def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
+    if isinstance(value, str):
+        return text_column(np.zeros(count, dtype=np.int32), [value])
+    if isinstance(value, int):
+        return pa.repeat(pa.scalar(value, type=kind), count)
+    array = value if isinstance(value, (pa.Array, pa.ChunkedArray)) else pa.array(value)
+    plain = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    return array.cast(kind) if kind is not None and plain != kind else array
+
+
+def text_column(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
+    """A text one row, by its position in `texts`; null where `mask` says so."""
+    distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(distinct) < len(texts):
+        codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=mask)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
+
+
+def label_column(labels: str, count: int) -> pa.Array:
+    """A label set such as "Event;Kernel" for all rows."""
+    return text_column(np.zeros(count, dtype=np.int32), [labels])

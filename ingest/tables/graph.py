@@ -1,0 +1,119 @@
+"""The graph of a run as node and relationship tables, from the causal model."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.answers.find import find_answers
+from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.tables import nodes as graph_nodes
+from tracegraph.ingest.tables import relationships as graph_relationships
+from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store import schema
+from tracegraph.store.tables import GraphTables, new_graph
+
+_RUN_ID = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the Run node says beyond the model."""
+
+    created: str
+    tool_version: str
+    integrity: list[dict[str, object]]
+    alternatives: list[dict[str, object]]
+    what_next: list[dict[str, object]]
+
+
+class _Ids:
+    """Hands out node ids, table after table."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def take(self, count: int) -> Ints:
+        ids = np.arange(self.next, self.next + count, dtype=np.int64)
+        self.next += count
+        return ids
+
+
+def _merge_with_events(model: Model) -> Flags:
+    """A segment is its event's own node when it is work and spans the whole event."""
+    segments, events = model.segments, model.events
+    event = segments.event
+    merged: Flags = (
+        (event >= 0)
+        & (segments.kind == WORK)
+        & (segments.start == events.start[event])
+        & (segments.end == events.end[event])
+    )
+    return merged
+
+
+def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None = None) -> GraphTables:
+    """Node and relationship tables of a run with one rank, but for the node that `add_run` makes.
+
+    Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
+    million events need half as much memory.
+    """
+    graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
+    graph.answers.update(find_answers(model, trace.rank))
+    ids = _Ids()
+    run_id, trace_id = ids.take(len(_RUN_ID)), ids.take(1)
+    lane_ids = ids.take(len(model.lanes.frame))
+    step_ids = ids.take(len(model.steps.number))
+    event_ids = ids.take(len(model.events))
+    merged = _merge_with_events(model)
+    segment_node = np.empty(len(model.segments), dtype=np.int64)
+    segment_node[merged] = event_ids[model.segments.event[merged]]
+    segment_node[~merged] = ids.take(int((~merged).sum()))
+    segments = SegmentNodes(merged, segment_node)
+    chain_first = np.flatnonzero(np.append(True, model.binding.chain[1:] != model.binding.chain[:-1]))
+    chain_ids = ids.take(len(chain_first))
+    common = {"run": name, "rank": trace.rank}
+    graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
+    graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
+    graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
+    graph.nodes["Event"] = graph_nodes.event_nodes(trace, model, event_ids, segments, common)
+    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, common)
+    graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
+    graph.relationships.update(graph_relationships.dependency_tables(model, segments))
+    graph.relationships.update(graph_relationships.event_relationships(model, event_ids, segments))
+    graph.relationships["LEADS_TO"] = graph_relationships.leads_to(model, chain_first, chain_ids)
+    graph.relationships["OF_RUN"] = pa.table({"start": trace_id, "end": run_id})
+    of_trace = {"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}
+    graph.relationships["OF_TRACE"] = pa.table(of_trace)
+    return graph
+
+
+def add_run(graph: GraphTables, model: Model, facts: RunFacts) -> None:
+    """Add the node of a run whose other nodes are in `graph`; the counts hold it, too."""
+    by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
+    columns = {
+        "id": _RUN_ID,
+        "labels": label_column("Run", 1),
+        "name": graph.run,
+        "state": "ready",
+        "created": facts.created,
+        "ranks": 1,
+        "window_start_ns": model.window.start,
+        "window_end_ns": model.window.end,
+        "cross_thread": model.cross_thread,
+        "alternatives": json.dumps(facts.alternatives),
+        "what_next": json.dumps(facts.what_next),
+        "tool_version": facts.tool_version,
+        "schema_version": schema.SCHEMA_VERSION,
+        "events": len(model.events),
+        "nodes": graph.count_nodes() + 1,
+        "nodes_by_label": json.dumps(by_label),
+        "relationships": json.dumps(graph.count_relationships()),
+        "integrity": json.dumps(facts.integrity),
+    }
+    graph.nodes["Run"] = make_table(columns, schema.RUN.properties, 1)

@@ -1,0 +1,161 @@
+"""Node tables of a run, one function a label."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.causal.edges import GAP_NAMES
+from tracegraph.ingest.causal.events import Ints
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import KINDS, WORK
+from tracegraph.ingest.tables.columns import (
+    Columns,
+    SegmentNodes,
+    label_column,
+    make_table,
+    nullable,
+    text_column,
+)
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store import schema
+
+
+def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa.Table:
+    """The file, one row."""
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Trace", 1),
+        "file": trace.path,
+        "sha256": trace.sha256,
+        "clock_offset_ns": model.clock_offset_ns,
+        "clock_drift_ppb": model.clock_drift_ppb,
+        "devices": json.dumps(trace.devices),
+        "versions": json.dumps(trace.versions),
+    }
+    return make_table(columns, schema.TRACE.properties, 1)
+
+
+def lane_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
+    """One row a lane, in the order of lane ids."""
+    frame = model.lanes.frame
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Lane", len(frame)),
+        "lane": np.arange(len(frame)),
+        **{name: pa.array(frame[name], from_pandas=True) for name in frame.columns},
+    }
+    return make_table(columns, schema.LANE_NODE.properties, len(frame))
+
+
+def step_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
+    """One row a step, in time order."""
+    steps = model.steps
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Step", len(ids)),
+        "number": steps.number,
+        "start_ns": steps.start,
+        "end_ns": steps.end,
+        "window_end_ns": steps.window_end,
+    }
+    return make_table(columns, schema.STEP.properties, len(ids))
+
+
+def _segment_columns(model: Model) -> dict[str, pa.Array]:
+    """Properties that only segments have, one entry a segment."""
+    segments = model.segments
+    return {
+        "work_ns": pa.array(segments.work),
+        "kind": text_column(segments.kind, KINDS),
+        "slack_ns": pa.array(model.slack),
+        "margin_ns": nullable(model.binding.margin),
+        "chain": pa.array(model.binding.chain),
+        "on_critical_path": pa.array(model.on_path),
+    }
+
+
+def event_nodes(
+    trace: TraceFile, model: Model, ids: Ints, segments: SegmentNodes, common: Columns
+) -> pa.Table:
+    """One row an event, in the order of the file; an uncut leaf carries its segment."""
+    events, table = model.events, trace.events
+    category = table["category"].combine_chunks()
+    code = category.indices.to_numpy()
+    named = [
+        f"Event;{schema.CATEGORY_LABELS.get(text, schema.OTHER_LABEL)}"
+        for text in category.dictionary.to_pylist()
+    ]
+    own = np.full(len(events), -1, dtype=np.int64)
+    own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
+    labels = pa.DictionaryArray.from_arrays(
+        pa.array((code + len(named) * (own >= 0)).astype(np.int32)),
+        pa.array([*named, *(f"{label};Segment" for label in named)]),
+    )
+    position = pa.array(own, mask=own < 0)
+    columns = {
+        **common,
+        "id": ids,
+        "labels": labels,
+        "lane": events.lane,
+        "source_index": events.source_index,
+        "name": table["name"].combine_chunks(),
+        "category": category,
+        "start_ns": events.start,
+        "end_ns": events.end,
+        "duration_ns": events.end - events.start,
+        "self_ns": model.stack.self_time(events),
+        "step": nullable(model.steps.of_event),
+        "correlation": nullable(events.written_correlation),
+        "sequence_number": nullable(events.sequence_number),
+        **{name: table[name].combine_chunks() for name in ("shapes", "bytes", "collective", "group")},
+        **{name: table[name].combine_chunks() for name in ("elements", "dtype")},
+        **{name: column.take(position) for name, column in _segment_columns(model).items()},
+    }
+    properties = {p.name: p for p in (*schema.EVENT.properties, *schema.SEGMENT.properties)}
+    return make_table(columns, properties.values(), len(events))
+
+
+def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Table:
+    """The segments that are no event's node: pieces, waits and gaps."""
+    segments, events = model.segments, model.events
+    keep = ~nodes.merged
+    event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
+    gap_name = segments.gap_name[keep] + len(events.name.values)
+    gap = len(events.category.values)
+    columns = {
+        **common,
+        "id": nodes.node[keep],
+        "labels": label_column("Segment", int(keep.sum())),
+        "lane": segments.lane[keep],
+        "start_ns": segments.start[keep],
+        "end_ns": segments.end[keep],
+        **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model).items()},
+        "name": text_column(
+            np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
+        ),
+        "category": text_column(
+            np.where(is_work, events.category.codes[event], gap), [*events.category.values, "gap"]
+        ),
+        "source_index": pa.array(events.source_index[event], mask=~is_work),
+    }
+    return make_table(columns, schema.SEGMENT.properties, int(keep.sum()))
+
+
+def chain_nodes(model: Model, first: Ints, ids: Ints, common: Columns) -> pa.Table:
+    """One row a chain; `first` holds the first segment of each."""
+    segments = model.segments
+    last = np.append(first[1:], len(segments)) - 1
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Chain", len(first)),
+        "chain": np.arange(len(first)),
+        "lane": segments.lane[first],
+        "start_ns": segments.start[first],
+        "end_ns": segments.end[last],
+    }
+    return make_table(columns, schema.CHAIN.properties, len(first))

@@ -1,0 +1,75 @@
+"""Relationship tables of a run."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.edges import GAP_NAMES, GAP_OF_MECHANISM, MECHANISMS
+from tracegraph.ingest.causal.events import Ints
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
+from tracegraph.store import schema
+
+
+def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]:
+    return {
+        "mechanism": text_column(dependencies.mechanism[chosen], [m.name for m in MECHANISMS]),
+        "evidence": text_column(~dependencies.recorded[chosen], schema.EVIDENCE),
+        "confidence": dependencies.confidence[chosen],
+        "lag_ns": dependencies.lag[chosen],
+        "gap_ns": dependencies.gap[chosen],
+    }
+
+
+def dependency_tables(model: Model, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+    """The four dependency kinds between segments, one after the other."""
+    found = model.dependencies
+    for kind in schema.DEPENDENCIES:
+        chosen = np.flatnonzero(np.array([m.kind == kind for m in MECHANISMS])[found.mechanism])
+        columns = {
+            "start": nodes.node[found.cause[chosen]],
+            "end": nodes.node[found.effect[chosen]],
+            **_edge_columns(found, chosen),
+            "gap_name": _unusual_names(model, chosen),
+            "binding": found.binding[chosen],
+        }
+        yield kind, make_table(columns, _properties(kind), len(chosen))
+
+
+def _unusual_names(model: Model, chosen: Ints) -> pa.Array:
+    """The names of gaps that are not what their mechanism says, null for all others."""
+    usual = GAP_OF_MECHANISM[model.dependencies.mechanism[chosen]]
+    name = model.gap_name[chosen]
+    return text_column(name, GAP_NAMES, mask=name == usual)
+
+
+def _properties(relationship: str) -> tuple[schema.Property, ...]:
+    return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
+
+
+def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+    """Launches, the call tree, and the events of pieces, one after the other."""
+    call, parent = model.launches.call, model.stack.parent
+    work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
+    piece = np.flatnonzero(~nodes.merged & (model.segments.event >= 0))
+    yield "LAUNCHED", pa.table({"start": ids[call[work]], "end": ids[work]})
+    yield "CHILD_OF", pa.table({"start": ids[child], "end": ids[parent[child]]})
+    yield "PART_OF", pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]})
+
+
+def leads_to(model: Model, first: Ints, ids: Ints) -> pa.Table:
+    """The binding edge of every chain's first segment, between the chains."""
+    edge = model.binding.edge[first]
+    bound = edge >= 0
+    edge, found = edge[bound], model.dependencies
+    cause = found.cause[edge]
+    columns = {
+        "start": ids[model.binding.chain[cause]],
+        "end": ids[bound],
+        "at_ns": model.segments.completion[cause],
+        "dependency": text_column(found.mechanism[edge], [m.kind for m in MECHANISMS]),
+        **_edge_columns(found, edge),
+    }
+    return make_table(columns, _properties("LEADS_TO"), len(edge))
