@@ -15,9 +15,9 @@ from rich.text import Text
 from tracegraph.cli.context import Context
 from tracegraph.cli.reporters.drawing import draw, drawn_by
 from tracegraph.cli.reporters.text import visible
-from tracegraph.store import class_archive, install
 from tracegraph.store.connection import connect
 from tracegraph.store.errors import StoreError, TracegraphError
+from tracegraph.store.managed import class_archive, install
 from tracegraph.store.session import find_server
 
 _PACKAGES = (

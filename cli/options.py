@@ -11,7 +11,7 @@ import click
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
-from tracegraph.store.estimate import LOADS
+from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
 
 FORMATS = ("table", "csv", "json", "parquet")

@@ -9,10 +9,10 @@ from pathlib import Path
 from tracegraph.cli.context import Context
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.condition import explained
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
-from tracegraph.store.estimate import Load
+from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
 from tracegraph.store.storing import store_and_open

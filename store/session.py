@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from tracegraph.store import restore, server
-from tracegraph.store.condition import explained
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.locks import lock, try_lock
+from tracegraph.store.managed import restore, server
+from tracegraph.store.managed.failure_causes import explained
+from tracegraph.store.managed.server import ServerState
 from tracegraph.store.progress import Progress, silent
-from tracegraph.store.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 

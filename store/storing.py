@@ -3,12 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from tracegraph.store import generation, rebuild, server
-from tracegraph.store.bulk import build_home
-from tracegraph.store.condition import explained
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import InputError
-from tracegraph.store.estimate import Load
 from tracegraph.store.load import (
     as_loading,
     begin_schema,
@@ -20,6 +16,10 @@ from tracegraph.store.load import (
     make_ready,
 )
 from tracegraph.store.locks import lock, try_lock, waiting_lock
+from tracegraph.store.managed import generation, rebuild, server
+from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.failure_causes import explained
+from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.memory import give_back_memory
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import open_at_once, open_database

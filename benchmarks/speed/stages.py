@@ -25,10 +25,10 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries import catalog
-from tracegraph.store import bulk, java, server
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import TracegraphError
 from tracegraph.store.load import load_run
+from tracegraph.store.managed import java, offline_import, server
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.tables import GraphTables
@@ -162,7 +162,7 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
         patch.object(java, "run_admin", timed),
         _made(trace, workspace) as graph,
     ):
-        bulk.build_home(workspace, [graph], silent)
+        offline_import.build_home(workspace, [graph], silent)
     shutil.rmtree(workspace.root)
     return costs[0]
 

@@ -4,7 +4,7 @@ import click
 
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.store.connection import ConnectionSettings, connect
-from tracegraph.store.server import ServerState
+from tracegraph.store.managed.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 
 _COMPONENTS = """

@@ -10,7 +10,7 @@ from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.reporters.text import label, plural
 from tracegraph.cli.traces import stored_run
 from tracegraph.ingest.limits import Limits
-from tracegraph.store.estimate import Load
+from tracegraph.store.managed.estimate import Load
 
 
 @click.command()

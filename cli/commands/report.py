@@ -21,8 +21,8 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.queries.inventory import ready_run, run_details
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
-from tracegraph.store.estimate import Load
 from tracegraph.store.load import await_indexes
+from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress
 from tracegraph.store.session import open_database
 

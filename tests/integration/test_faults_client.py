@@ -10,8 +10,8 @@ from commands import Command, run
 from export import from_database, from_tables
 
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store import generation
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.managed import generation
 from tracegraph.store.progress import silent
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.storing import store_run

@@ -18,11 +18,12 @@ from export import from_database, from_tables
 from hostile import hostile_graph
 from relay import Relay
 
-from tracegraph.store import connection, ddl, java, server
+from tracegraph.store import connection, ddl
 from tracegraph.store.connection import ConnectionSettings, connect
 from tracegraph.store.errors import StoreError
-from tracegraph.store.estimate import LOADS
 from tracegraph.store.load import delete_run
+from tracegraph.store.managed import java, server
+from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import INDEXES
 from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.storing import store_run

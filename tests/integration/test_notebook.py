@@ -3,8 +3,8 @@
 import pytest
 
 from tracegraph.queries.notebook import subgraph
-from tracegraph.store import server
 from tracegraph.store.connection import Database
+from tracegraph.store.managed import server
 from tracegraph.store.workspace import Workspace
 
 pytest.importorskip("py2neo", reason="the py2neo extra is not installed")

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tracegraph.store import server
-from tracegraph.store.config import Ports
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
+from tracegraph.store.managed import server
+from tracegraph.store.managed.config import Ports
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 

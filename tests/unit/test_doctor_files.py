@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracegraph.cli.main import main
-from tracegraph.store import java
+from tracegraph.store.managed import java
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": 1.5}'
 WHOLE = f"[{EVENT % 1.5}, {EVENT % 4.5}]"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tracegraph.store import class_archive, class_list
 from tracegraph.store.locks import lock
+from tracegraph.store.managed import class_archive, class_list
 from tracegraph.store.progress import silent
 
 Run = Callable[..., Any]

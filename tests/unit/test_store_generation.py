@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store import generation
 from tracegraph.store.errors import StoreError
-from tracegraph.store.generation import Generation
+from tracegraph.store.managed import generation
+from tracegraph.store.managed.generation import Generation
 
 
 def test_the_two_names_take_turns(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracegraph.store import class_archive, install
 from tracegraph.store.errors import StoreError
+from tracegraph.store.managed import class_archive, install
 from tracegraph.store.progress import silent
 
 CONTENT = {"org/a/one/1.0/one-1.0.jar": b"one", "org/a/two/2.0/two-2.0-native.jar": b"two"}

@@ -9,7 +9,7 @@ from hostile import NAMES, hostile_graph
 
 from tracegraph.store.bolt import _sides, node_query, relationship_query
 from tracegraph.store.ddl import constraints, statements
-from tracegraph.store.import_files import write_files
+from tracegraph.store.managed.import_files import write_files
 from tracegraph.store.progress import silent
 from tracegraph.store.tables import GraphTables
 

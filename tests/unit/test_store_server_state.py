@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store import java, server
-from tracegraph.store.config import Ports, configuration
 from tracegraph.store.locks import lock, try_lock, waiting_lock
+from tracegraph.store.managed import java, server
+from tracegraph.store.managed.config import Ports, configuration
 from tracegraph.store.workspace import Workspace, open_workspace
 
 

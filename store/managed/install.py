@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import platformdirs
 
-from tracegraph.store import class_archive
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock
+from tracegraph.store.managed import class_archive
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 
@@ -29,7 +29,7 @@ _STAGE = f"fetching Neo4j {NEO4J_VERSION}"
 @cache
 def pinned_jars() -> dict[str, str]:
     """SHA-256 of each jar by its path in a Maven repository, in the order of the class path."""
-    text = resources.files("tracegraph.store").joinpath("jars.sha256").read_text()
+    text = resources.files("tracegraph.store.managed").joinpath("jars.sha256").read_text()
     return {path: digest for digest, path in (line.split() for line in text.splitlines())}
 
 

@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tracegraph.store import server
 from tracegraph.store.errors import StoreError
 from tracegraph.store.failures import is_cut
-from tracegraph.store.server import ServerState
+from tracegraph.store.managed import server
+from tracegraph.store.managed.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 _LEAST_FREE_BYTES = 8 << 20

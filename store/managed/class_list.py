@@ -1,6 +1,6 @@
 """Make the list of Neo4j's classes anew, as for another version of it, from what a command makes it load.
 
-    python -m tracegraph.store.class_list tracegraph --workspace FRESH report TRACE --output FOLDER
+    python -m tracegraph.store.managed.class_list tracegraph --workspace FRESH report TRACE --output FOLDER
 
 runs the command, records which classes each of its Java processes loads and writes them to classes.lst.gz.
 The workspace must be fresh, so that the offline import and the server's first start are among them.
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tracegraph.store.class_archive import LIST_NAME, RECORD_VARIABLE
+from tracegraph.store.managed.class_archive import LIST_NAME, RECORD_VARIABLE
 
 _LONGEST_LINE = 4000  # Java refuses a list with a line of 4096 characters
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 
-from tracegraph.store import generation, install, java, processes
-from tracegraph.store.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.connection import ConnectionSettings, answers, why_closed
 from tracegraph.store.errors import StoreError
+from tracegraph.store.managed import generation, install, java, processes
+from tracegraph.store.managed.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 

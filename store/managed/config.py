@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tracegraph.store.java import page_cache_mib
+from tracegraph.store.managed.java import page_cache_mib
 
 HOST = "127.0.0.1"
 USERNAME = "neo4j"

@@ -3,12 +3,12 @@
 import shutil
 from pathlib import Path
 
-from tracegraph.store import generation, server
-from tracegraph.store.bulk import build_home
 from tracegraph.store.connection import connect
 from tracegraph.store.load import ensure_schema
+from tracegraph.store.managed import generation, server
+from tracegraph.store.managed.offline_import import build_home
+from tracegraph.store.managed.server import ServerState, UnopenableError
 from tracegraph.store.progress import Progress
-from tracegraph.store.server import ServerState, UnopenableError
 from tracegraph.store.workspace import Workspace
 
 

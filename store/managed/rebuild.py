@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tracegraph.store import generation, server
-from tracegraph.store.bulk import import_beside
 from tracegraph.store.connection import Database, connect
 from tracegraph.store.errors import StoreError
-from tracegraph.store.estimate import Load, Size, cheaper, size_of
 from tracegraph.store.load import begin_schema, finish_schema
 from tracegraph.store.locks import waiting_lock
+from tracegraph.store.managed import generation, server
+from tracegraph.store.managed.estimate import Load, Size, cheaper, size_of
+from tracegraph.store.managed.offline_import import import_beside
 from tracegraph.store.progress import Progress
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables

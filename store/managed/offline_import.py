@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from tracegraph.store import generation, install, java, server
 from tracegraph.store.errors import StoreError
-from tracegraph.store.import_files import FOLDER, write_files
+from tracegraph.store.managed import generation, install, java, server
+from tracegraph.store.managed.import_files import FOLDER, write_files
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
