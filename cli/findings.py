@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.step_summary import StepSummary, summarise_steps
-from tracegraph.queries.unclear import UNKNOWN, unclear_parts
+from tracegraph.queries.unclear import unclear_parts
+from tracegraph.store.gaps import UNKNOWN
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
@@ -17,7 +18,6 @@ PATH_COLUMNS = (
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
-GAP = "gap"
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""

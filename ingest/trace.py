@@ -44,11 +44,6 @@ FLOW_SCHEMA = pa.schema(
 )
 """Flow events, used where a rule says so; they are no nodes."""
 
-GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-"""Categories of GPU activities: the rows that become segments of a stream."""
-NOT_IN_LANES = ("gpu_user_annotation", "cuda_sync", "cuda_profiler_range")
-"""Categories of events that are no work of their own: they get no segments."""
-
 
 @dataclass(frozen=True)
 class TraceFile:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tracegraph.queries.inventory import lanes
 from tracegraph.queries.module import Column, in_types, load
+from tracegraph.store.categories import GAP
 from tracegraph.store.connection import Database
 
 PATH_COLUMNS = (
@@ -64,7 +65,7 @@ def critical_path(database: Database, run: str, start_ns: int, end_ns: int, chai
         start_ns=segments["end_ns"].shift(fill_value=start_ns),
         end_ns=segments["start_ns"],
         name=segments["lag_name"],
-        category="gap",
+        category=GAP,
         source_index=pd.array([pd.NA] * len(segments), dtype="Int64"),
     )
     stretches = pd.concat([lags, segments], ignore_index=True)

@@ -6,7 +6,9 @@ import pandas as pd
 from tracegraph.queries.inventory import steps
 from tracegraph.queries.module import Column, load
 from tracegraph.queries.unclear import unclear_parts
+from tracegraph.store.categories import GAP
 from tracegraph.store.connection import Database
+from tracegraph.store.step_names import STEP_PREFIX
 
 STEP_COLUMNS = (
     Column("rank", "INTEGER", False, "rank of the process"),
@@ -44,7 +46,6 @@ RECURRING_COLUMNS = (
 RECURRING_SUMMARY = "What recurs on the critical paths of the profiler steps: events and gaps by name."
 _MAD_TO_SIGMA = 1.4826
 _OUTLIER_SIGMAS = 3.0
-_STEP_PREFIX = "ProfilerStep#"
 
 
 def step_hotspots(database: Database, run: str) -> pd.DataFrame:
@@ -72,7 +73,7 @@ def describe_steps(listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame
     """
     rows = listed.assign(end_ns=listed["window_end_ns"])[["rank", "number", "start_ns", "end_ns"]]
     rows["length_ns"] = rows["end_ns"] - rows["start_ns"]
-    gap = hotspots["category"].eq("gap")
+    gap = hotspots["category"].eq(GAP)
     parts = {
         "gpu_share": hotspots["on_gpu"] & ~gap,
         "cpu_share": ~hotspots["on_gpu"] & ~gap,
@@ -118,9 +119,9 @@ def find_recurring(hotspots: pd.DataFrame) -> pd.DataFrame:
     """
     step = [hotspots["rank"], hotspots["number"]]
     length = hotspots.groupby(step)["duration_ns"].transform("sum")
-    numbered = hotspots["name"].str.startswith(_STEP_PREFIX)
+    numbered = hotspots["name"].str.startswith(STEP_PREFIX)
     parts = hotspots.assign(
-        name=hotspots["name"].mask(numbered, _STEP_PREFIX), share=hotspots["duration_ns"] / length
+        name=hotspots["name"].mask(numbered, STEP_PREFIX), share=hotspots["duration_ns"] / length
     )
     keys = ["name", "category", "rank", "number"]
     each = parts.groupby(keys, as_index=False)[["duration_ns", "share"]].sum()

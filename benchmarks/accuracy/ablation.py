@@ -18,21 +18,39 @@ from tracegraph.ingest.causal import dependencies
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.basis import Basis, find_basis
 from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.edges import CODE, MECHANISMS, Edges, Waits
+from tracegraph.ingest.causal.edges import Edges, Waits
 from tracegraph.ingest.causal.events import Flags
 from tracegraph.ingest.causal.launches import Lags, measure_lags
 from tracegraph.ingest.causal.likelihood import Verdict, judge
 from tracegraph.ingest.causal.model import Solution, solve
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.causal.policies import EVIDENCE, find_edges
+from tracegraph.store.mechanisms import (
+    AUTOGRAD_HAND_OFF,
+    AUTOGRAD_JOIN,
+    CODE,
+    DEVICE_SYNCHRONIZE,
+    EVENT_SYNCHRONIZE,
+    GIL_HOLDER,
+    GIL_WAIT,
+    HAND_OVER,
+    LAUNCH,
+    MECHANISMS,
+    PROGRAM_ORDER,
+    QUEUE_START,
+    RESUME,
+    SERIALISED,
+    STREAM_SYNCHRONIZE,
+    STREAM_WAIT_EVENT,
+)
 
 CLOCK_ERROR_NS = -30_000
 """By how much the GPU's rows are moved where the correction of clocks is judged."""
-_HOST_WAITS = ("stream synchronize", "device synchronize", "event synchronize")
-_AUTOGRAD, _RESUME = ("autograd hand-off", "autograd join"), ("resume", "hand-over")
-_GIL = ("GIL wait", "GIL holder")
-_TOGETHER = {"stream wait event", *_HOST_WAITS, *_AUTOGRAD, *_RESUME, *_GIL}
-_NEVER_LEFT_OUT = {"program order", "queue start", "serialised"}
+_HOST_WAITS = (STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE)
+_AUTOGRAD, _RESUME = (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN), (RESUME, HAND_OVER)
+_GIL = (GIL_WAIT, GIL_HOLDER)
+_TOGETHER = {STREAM_WAIT_EVENT, *_HOST_WAITS, *_AUTOGRAD, *_RESUME, *_GIL}
+_NEVER_LEFT_OUT = {PROGRAM_ORDER, QUEUE_START, SERIALISED}
 Chosen = Callable[[Basis, Edges], Flags]
 
 
@@ -62,7 +80,7 @@ def _made_by(*names: str, recorded: bool | None = None) -> Chosen:
 
 def _from_inside_a_call(basis: Basis, edges: Edges) -> Flags:
     call = basis.launches.call[edges.effect_event]
-    inside: Flags = (edges.mechanism == CODE["launch"]) & (edges.effect_time < basis.events.end[call])
+    inside: Flags = (edges.mechanism == CODE[LAUNCH]) & (edges.effect_time < basis.events.end[call])
     return inside
 
 
@@ -86,8 +104,8 @@ def cases() -> list[Case]:
     return [
         Case("nothing"),
         *(Case(name, _made_by(name)) for name in alone),
-        Case("stream wait event, recorded", _made_by("stream wait event", recorded=True)),
-        Case("stream wait event, inferred", _made_by("stream wait event", recorded=False)),
+        Case("stream wait event, recorded", _made_by(STREAM_WAIT_EVENT, recorded=True)),
+        Case("stream wait event, inferred", _made_by(STREAM_WAIT_EVENT, recorded=False)),
         Case("waits of the CPU for the GPU, recorded", _made_by(*_HOST_WAITS, recorded=True)),
         Case("waits of the CPU for the GPU, inferred", _made_by(*_HOST_WAITS, recorded=False)),
         Case("autograd hand-off and join", _made_by(*_AUTOGRAD)),

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.answers.asked import BEGINNINGS, Parameters
-from tracegraph.ingest.causal.edges import GAP_NAMES
 from tracegraph.ingest.causal.events import NONE, Flags, Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.tables.columns import text_column
+from tracegraph.store.gaps import GAP_NAMES
 
 _GPU_BUSY = pa.schema(
     [

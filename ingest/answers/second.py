@@ -5,11 +5,12 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.answers.asked import Parameters
-from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 
 _TEXT = pa.string()
 _SCHEMA = pa.schema(

@@ -7,12 +7,13 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
-from tracegraph.ingest.causal.edges import GAP_CODE, GAP_NAMES
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import text_column
+from tracegraph.store.categories import GAP
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
 
 _SEGMENTS_AT_ONCE = 500_000
 _KEYS = ["number", "name", "category", "on_gpu"]
@@ -56,7 +57,7 @@ def step_hotspots(model: Model, rank: int) -> pa.Table:
     nothing = np.empty(0, dtype=np.int64)
     sums = pd.concat([_sums(model, nothing, nothing, nothing), *parts]).groupby(_KEYS, as_index=False).sum()
     names = [*model.events.name.values, *GAP_NAMES]
-    categories = [*model.events.category.values, "gap"]
+    categories = [*model.events.category.values, GAP]
     table = pa.table(
         {
             "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(sums)),
@@ -196,7 +197,7 @@ def _lag_rows(model: Model, step: Ints, segment: Ints, first: Ints) -> _Rows:
         step=step,
         segment=segment,
         event=np.full(len(step), -1),
-        gap_name=np.where(bound, np.append(model.gap_name, 0)[edge], GAP_CODE["unknown"]),
+        gap_name=np.where(bound, np.append(model.gap_name, 0)[edge], GAP_CODE[UNKNOWN]),
         start=np.where(bound, since, model.steps.start[step]),
         end=segments.start[segment],
         inferred=_inferred(model, edge),

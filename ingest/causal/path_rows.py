@@ -8,11 +8,13 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.edges import GAP_CODE, GAP_NAMES, MECHANISMS
 from tracegraph.ingest.causal.events import NONE, Flags, Ints
 from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import text_column
+from tracegraph.store.categories import GAP
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
+from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import EVIDENCE
 
 
@@ -63,7 +65,7 @@ def find_stretches(solution: Solution) -> Stretches:
     first, last = np.append(True, ~goes_on)[: len(at)], np.append(~goes_on, True)[: len(at)]
     at, is_lag = at[first], is_lag[first]
     edge = solution.binding.edge[at].copy()
-    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
+    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE[UNKNOWN])
     edge[:1] = -1
     name = np.where(is_lag, lag_name, segments.gap_name[at])
     return Stretches(at, event[first], name, edge, begin[first], until[last])
@@ -94,7 +96,7 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
             ),
             "category": text_column(
                 np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
-                [*events.category.values, "gap"],
+                [*events.category.values, GAP],
             ),
             "start_ns": rows.start,
             "end_ns": rows.end,

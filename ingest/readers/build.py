@@ -10,13 +10,13 @@ from tracegraph.ingest.integrity.entry_checks import check_entries, check_phases
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.decode import Event, decode_events
 from tracegraph.ingest.readers.document import Batch, Document
 from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.events import build_events
 from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import SPAN
 from tracegraph.store.errors import InputError
 
 
@@ -41,7 +41,7 @@ class _Collector:
             if event is None:
                 self.no_objects.append(batch.positions[k])
             elif event.ph in DURATIONS:
-                if event.cat != kinds.SPAN:
+                if event.cat != SPAN:
                     durations.append((k, event))
             elif event.ph in FLOWS:
                 flows.append((k, event))

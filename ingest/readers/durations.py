@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
 from tracegraph.ingest.readers.decode import (
     Arguments,
@@ -20,20 +19,22 @@ from tracegraph.ingest.readers.decode import (
 )
 from tracegraph.ingest.readers.document import RawEvent
 from tracegraph.ingest.readers.times import to_ns
+from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")
 _TEXTS = ("collective", "group", "dtype")
+_FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
     (
-        kinds.is_on_device,
+        (*GPU_WORK, Role.SYNC),
         ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements"),
         True,
     ),
-    (kinds.is_call, ("correlation",), False),
-    (kinds.is_operator, ("sequence_number", "forward_thread", "elements"), True),
+    ((Role.CALL,), ("correlation",), False),
+    ((Role.OPERATOR, Role.ANNOTATION), ("sequence_number", "forward_thread", "elements"), True),
 )
-"""Which arguments are read: test of the category, columns of numbers, whether it has texts and shapes."""
+"""Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ class DurationCollector:
         categories = [event.cat for event in events]
         distinct = set(categories)
         described: list[tuple[Ints, list[Arguments]]] = []
-        for belongs, numbers, has_texts in _GROUPS:
-            wanted = {category for category in distinct if belongs(category)}
+        for roles, numbers, has_texts in _GROUPS:
+            wanted = {category for category in distinct if has_role(category, *roles)}
             places = [k for k, category in enumerate(categories) if category in wanted]
             arguments, odd = decode_arguments([events[k].args for k in places])
             self._odd_arguments += [self._length + places[k] for k in odd]
@@ -136,7 +137,7 @@ class DurationCollector:
         self._text["shapes"].extend_sparse(len(events), groups)
 
     def _add_frames(self, events: Sequence[Event]) -> None:
-        places = [k for k, event in enumerate(events) if event.cat in kinds.FRAMES]
+        places = [k for k, event in enumerate(events) if event.cat in _FRAMES]
         links = decode_links([events[k].args for k in places])
         rows = np.array(places, dtype=np.int64) + self._length
         self._frame.extend(rows, [link.frame for link in links])

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from tracegraph.ingest.integrity.findings import Integrity, Level, percent
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers import kinds
 from tracegraph.ingest.readers.begin_end import match_pairs
 from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.durations import Durations
 from tracegraph.ingest.readers.frames import close_frames
-from tracegraph.ingest.trace import EVENT_SCHEMA, GPU_WORK
+from tracegraph.ingest.trace import EVENT_SCHEMA
+from tracegraph.store.categories import GPU_WORK, ON_DEVICE, TODAYS_SPELLING, spellings_of
 from tracegraph.store.errors import InputError
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
@@ -76,11 +76,11 @@ def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Du
 
 
 def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
-    old = int(durations.category.among(kinds.OLD_SPELLINGS).sum())
+    old = int(durations.category.among(TODAYS_SPELLING).sum())
     integrity.add(
         "category_old", "info", old, "events have an old category (Operator, Kernel, …), read as today's"
     )
-    return replace(durations, category=durations.category.renamed(kinds.OLD_SPELLINGS))
+    return replace(durations, category=durations.category.renamed(TODAYS_SPELLING))
 
 
 def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
@@ -170,12 +170,12 @@ def _place_on_device(
     device, has_device = durations.numbers["device"]
     stream, has_stream = durations.numbers["stream"]
     stream = np.where(has_stream & (stream == ALL_STREAMS), -1, stream)
-    on_device = durations.category.among(kinds.DEVICE_ROWS)
+    on_device = durations.category.among(spellings_of(*ON_DEVICE))
     pid_number, pid_known = durations.pid.numbers()
     tid_number, tid_known = durations.tid.numbers()
     from_pid = on_device & ~has_device & pid_known
     from_tid = on_device & ~has_stream & tid_known
-    work = durations.category.among(GPU_WORK)
+    work = durations.category.among(spellings_of(*GPU_WORK))
     positions = durations.position[from_tid & work]
     _note(integrity, "stream_from_tid", "warning", "of GPU work name no stream: tid is taken", positions)
     return (

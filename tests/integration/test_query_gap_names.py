@@ -3,10 +3,11 @@
 import pytest
 from graphs import stored
 
-from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
 from tracegraph.queries import path, steps
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 
 RUN = "tiny-gap-names"
 WINDOW = (RUN, 0, 100, 1)

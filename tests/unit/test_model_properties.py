@@ -11,7 +11,7 @@ from random_traces import replay, rows
 
 from tracegraph.ingest.causal.basis import find_basis
 from tracegraph.ingest.causal.binding import walk
-from tracegraph.ingest.causal.edges import MECHANISMS, Edges, inferred_waits
+from tracegraph.ingest.causal.edges import Edges, inferred_waits
 from tracegraph.ingest.causal.events import Ints, read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, solve
@@ -20,6 +20,7 @@ from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.store.mechanisms import MECHANISMS
 
 
 def check_tiling(model: Model) -> None:

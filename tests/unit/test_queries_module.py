@@ -9,6 +9,7 @@ from tracegraph.queries import module
 from tracegraph.queries.catalog import find, queries
 from tracegraph.queries.module import CypherModule
 from tracegraph.store import schema
+from tracegraph.store.categories import LABELS
 from tracegraph.store.errors import InputError
 
 MODULES = {query.module.name: query.module for query in queries().values()}
@@ -23,7 +24,7 @@ HEADER = """// One sentence.
 MATCH (e:Event {run: $run})
 RETURN e.name AS name
 """
-LABELS = {node.label for node in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
+LABELS = {node.label for node in schema.NODES} | set(LABELS)
 TYPES = {kind.type for kind in schema.RELATIONSHIPS}
 PROPERTIES = {p.name for kind in (*schema.NODES, *schema.RELATIONSHIPS) for p in kind.properties}
 WALK = re.compile(r"MATCH \(sink:Chain.*?UNWIND exits AS exit\n", re.DOTALL)

@@ -11,9 +11,9 @@ from tiny import call, event, kernel
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
-from tracegraph.ingest.causal.edges import CODE
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import GAP
+from tracegraph.store.mechanisms import CODE
 
 
 def counted(model: Model) -> Dependencies:

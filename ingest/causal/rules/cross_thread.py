@@ -7,8 +7,9 @@ import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import CODE, Edges, Waits, make_edges, on_thread
+from tracegraph.ingest.causal.edges import Edges, Waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_passive
+from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
 _CONFIDENCE = 0.98
 
@@ -116,7 +117,7 @@ def autograd(events: Events, stack: CallStack, process: Ints, window_end: int) -
     np.maximum.at(last_on_lane, events.lane, events.end)
     joins = (passes.end < np.minimum(last_on_lane[passes.caller], window_end)) & ~_busy(events, passes)
     hand_off = make_edges(
-        "autograd hand-off",
+        AUTOGRAD_HAND_OFF,
         on_thread(passes.caller, passes.begin),
         on_thread(passes.engine, passes.begin),
         passes.begin,
@@ -124,7 +125,7 @@ def autograd(events: Events, stack: CallStack, process: Ints, window_end: int) -
         confidence=_CONFIDENCE,
     )
     join = make_edges(
-        "autograd join",
+        AUTOGRAD_JOIN,
         on_thread(passes.engine, passes.end),
         on_thread(passes.caller, passes.end),
         passes.end,
@@ -162,7 +163,7 @@ def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
         start=np.concatenate([passes.begin, idle_since]),
         end=np.concatenate([passes.end, passes.begin]),
         event=np.full(2 * count, -1, dtype=np.int64),
-        mechanism=np.repeat([CODE["autograd join"], CODE["autograd hand-off"]], count),
+        mechanism=np.repeat([CODE[AUTOGRAD_JOIN], CODE[AUTOGRAD_HAND_OFF]], count),
         recorded=np.zeros(2 * count, dtype=bool),
     )
     keep = np.concatenate([joins, np.ones(count, dtype=bool)])

@@ -5,6 +5,7 @@ import numpy as np
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Ints
 from tracegraph.ingest.causal.launches import Lags, Launches
+from tracegraph.store.mechanisms import LAUNCH
 
 
 def left_at(events: Events, launches: Launches, lags: Lags, usual_work: Ints, done_before: Ints) -> Ints:
@@ -37,7 +38,7 @@ def invocation(events: Events, launches: Launches, lags: Lags, left: Ints) -> Ed
     inside = start < call_end
     usual = np.where(inside, call_start + lags.launch_from_start, call_end + lags.launch_from_end)
     return make_edges(
-        "launch",
+        LAUNCH,
         on_thread(events.lane[call], np.minimum(left[work], start)),
         on_gpu(events, work, at_end=False),
         usual,

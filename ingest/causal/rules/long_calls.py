@@ -6,6 +6,7 @@ import pandas as pd
 from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events, Ints, is_call_named
 from tracegraph.ingest.causal.time_slices import Spans, covered
+from tracegraph.store.categories import Role
 
 _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
 _FEWEST = 5
@@ -20,7 +21,7 @@ def unexplained_calls(events: Events, known: Waits) -> Waits:
     times as long, and at least 100 µs, while the GPU is busy for half of it. Where the GPU idles there is
     nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
     """
-    call = np.flatnonzero(events.on_thread & events.category.among("cuda_runtime", "cuda_driver"))
+    call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
     usual = _usual(events, call)
     call, usual = call[usual >= 0], usual[usual >= 0]

@@ -16,6 +16,7 @@ from tracegraph.ingest.causal.edges import (
 from tracegraph.ingest.causal.events import NONE, Events, Ints
 from tracegraph.ingest.causal.rules.coincidence import believe_pairs
 from tracegraph.ingest.causal.rules.silence import Silence
+from tracegraph.store.mechanisms import HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
 _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
@@ -178,7 +179,7 @@ def _top_level(events: Events, stack: CallStack, silence: Silence) -> pd.DataFra
 def _all_edges(found: pd.DataFrame, *handed: pd.DataFrame) -> tuple[Edges, Waits]:
     """The edges and waits of stretches that another thread ends, and of what was handed over to it."""
     back = found.assign(start=found["began"], left_at=found["cut"])
-    parts = [_edges("resume", back), *(_edges("hand-over", frame) for frame in handed)]
+    parts = [_edges(RESUME, back), *(_edges(HAND_OVER, frame) for frame in handed)]
     edges, waits = zip(*parts, strict=True)
     return join_rows(edges), join_rows(waits)
 

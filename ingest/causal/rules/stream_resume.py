@@ -4,6 +4,7 @@ import numpy as np
 
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.store.mechanisms import STREAM_RESUME
 
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
@@ -39,7 +40,7 @@ def stream_resume(events: Events, known: Edges) -> Edges:
         confidences.append(confidence[found])
     cause, effect = np.concatenate(causes), np.concatenate(effects)
     return make_edges(
-        "stream resume",
+        STREAM_RESUME,
         on_gpu(events, cause, at_end=True),
         on_gpu(events, effect, at_end=False),
         events.end[cause],

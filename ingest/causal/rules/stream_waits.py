@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.overlaps import only_slightly
 from tracegraph.ingest.causal.rules.stream_resume import REACH_NS, latest_arrival
 from tracegraph.ingest.causal.rules.synchronization import SyncRows, concerns
 from tracegraph.ingest.causal.rules.wait_calls import HeldWork, infer_waits
+from tracegraph.store.mechanisms import STREAM_WAIT_EVENT
 
 _LOW = 0.05
 _ENOUGH_LAGS = 3
@@ -28,7 +29,7 @@ def stream_edges(events: Events, launches: Launches, streams: Streams, rows: Syn
     inferred = infer_waits(events, launches, streams, told, arrival, recorded)
     waits = _distinct(join_rows([recorded, inferred]))
     return make_edges(
-        "stream wait event",
+        STREAM_WAIT_EVENT,
         on_gpu(events, waits.cause, at_end=True),
         on_gpu(events, waits.effect, at_end=False),
         events.end[waits.cause] + _usual_lags(events, waits, arrival),
