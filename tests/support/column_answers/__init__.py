@@ -3,7 +3,6 @@
 Written on its own in numpy and pandas: nothing of it knows the database.
 """
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
