@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.readers import kinds
-from tracegraph.ingest.readers.times import EXACT_FLOAT_US
 from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
 
 _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
