@@ -1,6 +1,5 @@
 """The modules' answers about every real file are those that the columns give: one import, one server."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import InputError
-from tracegraph.store.load import finish_schema, begin_schema
+from tracegraph.store.load import begin_schema, finish_schema
 from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
@@ -55,7 +54,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, dict[str, Expected]]]:
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[str, Expected]]:
     """All shared files that hold a trace, as runs of one imported database."""
     workspace = open_workspace(tmp_path_factory.mktemp("files"))
     found: dict[str, Expected] = {}
@@ -66,7 +65,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspa
         except InputError:
             continue  # no trace, and other tests say why
     build_home(workspace, (workspace.load_run(run) for run in found), silent)
-    yield workspace, found
+    return workspace, found
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"no real traces in {SHARED}")
