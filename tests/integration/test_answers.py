@@ -1,8 +1,6 @@
 """One answer, three ways: kept = fresh from Cypher = an independent computation from the columns."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import column_answers
@@ -11,13 +9,11 @@ import pytest
 import random_traces
 import tiny
 from hypothesis import HealthCheck, given, settings
+from stored_traces import stored, take_for_own
 
 from tracegraph.cli.questions import questions
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find
@@ -25,8 +21,6 @@ from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
-from tracegraph.store.load import delete_run, load_run
-from tracegraph.store.managed import generation
 from tracegraph.store.workspace import Workspace
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
@@ -40,32 +34,6 @@ REAL = [
     "torch_cpu/ddp_gloo_w2_straggler200_rank0.json.gz",
     "torch_cpu/two_threads_gil.json.gz",
 ]
-CREATED = "2026-01-01T00:00:00.000000+00:00"
-
-
-@contextmanager
-def stored(database: Database, workspace: Workspace, trace: TraceFile) -> Iterator[tuple[str, Model]]:
-    """A trace as a run for the block, noted as a write of tracegraph's own."""
-    integrity = Integrity(trace.path)
-    model = build_checked(trace, integrity)
-    run = f"answers-{Path(trace.path).name}"
-    graph = build_graph(trace, model, run)
-    add_run(graph, model, RunFacts(CREATED, "0", integrity.rows(), [], []))
-    load_run(database, graph)
-    workspace.save_run(graph, {"run": run, "created": CREATED})
-    take_for_own(database, workspace)
-    try:
-        yield run, model
-    finally:
-        delete_run(database, run)
-        workspace.delete_run(run)
-
-
-def take_for_own(database: Database, workspace: Workspace) -> None:
-    """Record all that is in the database as tracegraph's own: other tests write what they like."""
-    home = workspace.neo4j_home
-    known = generation.current(home)
-    generation.commit(home, replace(known, bookmark=database.bookmark(), changed=False))
 
 
 def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
