@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.findings import Findings
+from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
-from tracegraph.ingest.answers.asked import COMMUNICATION, DATA_LOADING
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import Role
 from tracegraph.store.gaps import (

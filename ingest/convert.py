@@ -16,11 +16,11 @@ from isal import igzip
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers import parquet
-from tracegraph.ingest.readers.decode import Event, decode_events, time_literals
-from tracegraph.ingest.readers.document import Batch, StrictDocument, locate_list, parse_strict
-from tracegraph.ingest.readers.source import read_bytes, unpack
-from tracegraph.ingest.readers.times import to_ns
+from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.kineto import parquet_file
+from tracegraph.ingest.readers.kineto.document import Batch, StrictDocument, locate_list, parse_strict
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events, time_literals
+from tracegraph.ingest.readers.unpacking import read_bytes, unpack
 from tracegraph.store.errors import InputError
 
 _GZIP_LEVEL = 2
@@ -45,10 +45,10 @@ def convert_trace(
     does not fit, or when the source is damaged, since then nothing could be kept without loss.
     """
     data = read_bytes(source, limits=limits)
-    from_parquet = data.startswith(parquet.MAGIC)
+    from_parquet = data.startswith(parquet_file.MAGIC)
     _check_target(source, target, _JSON if from_parquet else (".parquet",), replace)
     if from_parquet:
-        document = parquet.ParquetDocument(source, data, limits)
+        document = parquet_file.ParquetDocument(source, data, limits)
         with _new_file(target) as temporary:
             events = _write_json(document, temporary, packed=target.name.endswith(".gz"))
     else:
@@ -97,7 +97,7 @@ def _write_parquet(source: Path, data: bytes, target: Path, limits: Limits) -> i
         if finding.level == "error":
             raise _refusal(source, finding.message)
     head, document, tail = _split(source, text)
-    schema = parquet.SCHEMA.with_metadata({parquet.HEAD: head, parquet.TAIL: tail})
+    schema = parquet_file.SCHEMA.with_metadata({parquet_file.HEAD: head, parquet_file.TAIL: tail})
     rows = 0
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for batch in document.batches():
@@ -144,7 +144,7 @@ def _to_table(source: Path, batch: Batch) -> pa.Table:
         "dur_ns": _nullable(to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1])),
         "json": pa.array(exact, pa.large_string()),
     }
-    return pa.table([columns[name] for name in parquet.SCHEMA.names], schema=parquet.SCHEMA)
+    return pa.table([columns[name] for name in parquet_file.SCHEMA.names], schema=parquet_file.SCHEMA)
 
 
 def _texts(values: list[str | None] | list[int | str | None]) -> "pa.Array[Any]":
@@ -155,7 +155,7 @@ def _nullable(times: tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]) -> "pa
     return pa.array(times[0], mask=~times[1])
 
 
-def _write_json(document: parquet.ParquetDocument, target: Path, packed: bool) -> int:
+def _write_json(document: parquet_file.ParquetDocument, target: Path, packed: bool) -> int:
     """Write the document batch by batch; returns the number of events."""
     events = 0
     with target.open("wb") as raw, _gzip(raw) if packed else nullcontext(raw) as file:

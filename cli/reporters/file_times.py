@@ -9,7 +9,7 @@ import pandas as pd
 from msgspec import Raw, Struct
 
 from tracegraph.cli.findings import Source
-from tracegraph.ingest.readers.times import literal_to_ns
+from tracegraph.ingest.microseconds import literal_to_ns
 
 Ints = npt.NDArray[np.int64]
 _ROUNDED_NS = 2

@@ -13,10 +13,10 @@ from msgspec import Raw
 from tracegraph.cli.findings import Findings, Source
 from tracegraph.cli.reporters.file_times import on_file_clock
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.readers.document import Document, locate_list
-from tracegraph.ingest.readers.lenient import LenientDocument
-from tracegraph.ingest.readers.parquet import MAGIC, ParquetDocument
-from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
+from tracegraph.ingest.readers.kineto.document import Document, locate_list
+from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
+from tracegraph.ingest.readers.kineto.parquet_file import MAGIC, ParquetDocument
+from tracegraph.ingest.readers.unpacking import read_bytes, sha256_of, unpack
 from tracegraph.store.errors import InputError
 
 CATEGORY = "critical_path"

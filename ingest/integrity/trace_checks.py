@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
 from tracegraph.ingest.integrity.findings import Integrity, percent
-from tracegraph.ingest.readers.times import EXACT_FLOAT_US
+from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 

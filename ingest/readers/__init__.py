@@ -6,11 +6,11 @@ import msgspec
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers import parquet
-from tracegraph.ingest.readers.build import build_trace
-from tracegraph.ingest.readers.document import Document, parse_strict
-from tracegraph.ingest.readers.lenient import LenientDocument
-from tracegraph.ingest.readers.source import read_bytes, sha256_of, unpack
+from tracegraph.ingest.readers.kineto import parquet_file
+from tracegraph.ingest.readers.kineto.document import Document, parse_strict
+from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
+from tracegraph.ingest.readers.kineto.trace_builder import build_trace
+from tracegraph.ingest.readers.unpacking import read_bytes, sha256_of, unpack
 from tracegraph.ingest.trace import TraceFile
 
 
@@ -27,8 +27,8 @@ def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 def _open(path: Path, integrity: Integrity, limits: Limits) -> tuple[str, Document]:
     data = read_bytes(path, integrity, limits)
     sha256 = sha256_of(data)
-    if data.startswith(parquet.MAGIC):
-        return sha256, parquet.ParquetDocument(path, data, limits)
+    if data.startswith(parquet_file.MAGIC):
+        return sha256, parquet_file.ParquetDocument(path, data, limits)
     text = unpack(path, data, integrity, limits)
     try:
         document = parse_strict(path, text)

@@ -38,7 +38,7 @@ LONG = [name for name in sorted(NAMES) if re.search("[ _]", name)]
 HOMONYMS = {
     *(("store/schema.py", word) for word in ("Trace", "collective")),
     *(("ingest/trace.py", word) for word in ("collective",)),
-    *(("ingest/readers/durations.py", word) for word in ("collective",)),
+    *(("ingest/readers/kineto/duration_columns.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),

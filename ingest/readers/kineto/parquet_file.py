@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.document import BATCH, Batch, Facts, TopLevel, read_facts
-from tracegraph.ingest.readers.opening import too_large
+from tracegraph.ingest.readers.file_bytes import too_large
+from tracegraph.ingest.readers.kineto.document import BATCH, Batch, Facts, TopLevel, read_facts
 from tracegraph.store.errors import InputError
 
 MAGIC = b"PAR1"

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.columns import Flags, Ints, TextColumn
-from tracegraph.ingest.readers.decode import Event, decode_label, time_literals
-from tracegraph.ingest.readers.document import RawEvent
-from tracegraph.ingest.readers.times import to_ns
+from tracegraph.ingest.readers.kineto.document import RawEvent
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_label, time_literals
 from tracegraph.ingest.trace import FLOW_SCHEMA
 
 FLOWS = ("s", "t", "f")

@@ -10,11 +10,11 @@ from tracegraph.ingest.integrity.entry_checks import check_entries, check_phases
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.decode import Event, decode_events
-from tracegraph.ingest.readers.document import Batch, Document
-from tracegraph.ingest.readers.durations import DURATIONS, DurationCollector
-from tracegraph.ingest.readers.events import build_events
-from tracegraph.ingest.readers.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.kineto.document import Batch, Document
+from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
+from tracegraph.ingest.readers.kineto.event_table import build_events
+from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector, NameCollector
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import SPAN
 from tracegraph.store.errors import InputError

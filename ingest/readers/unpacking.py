@@ -8,7 +8,7 @@ from isal import isal_zlib
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.opening import read_bytes, too_large
+from tracegraph.ingest.readers.file_bytes import read_bytes, too_large
 from tracegraph.store.errors import InputError
 
 _PIECE = 4096

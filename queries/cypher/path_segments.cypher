@@ -21,14 +21,7 @@
 // Empty when: the run has no such chain.
 // Cost: lists instead of rows, as every row of a result costs as much as a hundred numbers in a list.
 
-// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
-// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
-MATCH (sink:Chain {run: $run, chain: $chain})
-MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
-WITH DISTINCT link
-MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
-WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
-UNWIND exits AS exit
+// @include walk
 MATCH (s:Segment {run: $run, chain: exit.chain})
 // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
 WHERE s.start_ns <= exit.exit_ns AND s.end_ns > $start_ns

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.answers.asked import Parameters
+from column_answers.values import Values
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model
@@ -22,7 +22,7 @@ _SCHEMA = pa.schema(
 )
 
 
-def second_causes(model: Model, asked: Parameters) -> pa.Table:
+def second_causes(model: Model, asked: Values) -> pa.Table:
     """The largest events of the path by name with their smallest margin, and the two causes at that start."""
     segments = model.segments
     at = np.flatnonzero(model.on_path & (segments.kind == WORK) & (segments.end > segments.start))

@@ -9,16 +9,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
-from tracegraph.ingest.readers.decode import (
+from tracegraph.ingest.readers.kineto.document import RawEvent
+from tracegraph.ingest.readers.kineto.entry_decoding import (
     Arguments,
     Event,
     decode_arguments,
     decode_links,
     time_literals,
 )
-from tracegraph.ingest.readers.document import RawEvent
-from tracegraph.ingest.readers.times import to_ns
 from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)

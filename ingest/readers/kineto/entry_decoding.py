@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from tracegraph.ingest.readers.document import RawEvent
+from tracegraph.ingest.readers.kineto.document import RawEvent
 
 NULL = Raw(b"null")
 Id = int | str | None

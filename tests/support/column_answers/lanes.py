@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.ingest.answers.asked import BEGINNINGS, Parameters
+from column_answers.values import Values
 from tracegraph.ingest.causal.events import NONE, Flags, Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model
@@ -22,7 +22,7 @@ _GPU_BUSY = pa.schema(
 )
 
 
-def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
+def lane_timeline(model: Model, asked: Values) -> pa.Table:
     """Work on every lane: lane, start_ns, end_ns, name (null for several), category, count.
 
     What is shorter than a pixel shares a row with all such of its lane, pixel and category.
@@ -62,7 +62,7 @@ def lane_timeline(model: Model, asked: Parameters) -> pa.Table:
     return found.sort_by([(key, "ascending") for key in ("lane", "start_ns", "end_ns", "category")])
 
 
-def lane_waits(model: Model, asked: Parameters) -> pa.Table:
+def lane_waits(model: Model, asked: Values) -> pa.Table:
     """Waiting of each thread by name, longest first: lane, lane_name, name, duration_ns, share, count."""
     segments = model.segments
     at = np.flatnonzero(segments.on_thread & (segments.kind == WAIT))
@@ -72,7 +72,7 @@ def lane_waits(model: Model, asked: Parameters) -> pa.Table:
     return _listed(model, rows, {"duration_ns": False, "lane": True, "name": True}, asked)
 
 
-def near_critical(model: Model, asked: Parameters) -> pa.Table:
+def near_critical(model: Model, asked: Values) -> pa.Table:
     """Events with a slack above zero and at most `slack_ns` by name, category and lane, least slack first."""
     segments = model.segments
     near = (model.slack > 0) & (model.slack <= int(asked["slack_ns"]))
@@ -107,17 +107,17 @@ def gpu_busy(model: Model, rank: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_GPU_BUSY)
 
 
-def events_about(model: Model, asked: Parameters) -> pa.Table:
-    """Where events run whose names begin in one of `BEGINNINGS`: beginning, lane, start_ns, end_ns."""
-    events = model.events
-    fits = [[str(name).startswith(beginning) for beginning in BEGINNINGS] for name in events.name.values]
-    fit = np.array(fits, dtype=bool).reshape(-1, len(BEGINNINGS))
+def events_about(model: Model, asked: Values) -> pa.Table:
+    """Where events run whose names begin in one of several ways: beginning, lane, start_ns, end_ns."""
+    events, beginnings = model.events, asked["beginnings"].split("\n")
+    fits = [[str(name).startswith(beginning) for beginning in beginnings] for name in events.name.values]
+    fit = np.array(fits, dtype=bool).reshape(-1, len(beginnings))
     named = np.asarray(fit.any(axis=1), dtype=bool)
     at = np.flatnonzero(events.name.matching(named) & (events.start < int(asked["end_ns"])))
     at = at[events.end[at] > int(asked["start_ns"])]
     rows = pd.DataFrame(
         {
-            "beginning": np.array(BEGINNINGS, dtype=object)[fit.argmax(axis=1)[events.name.codes[at]]],
+            "beginning": np.array(beginnings, dtype=object)[fit.argmax(axis=1)[events.name.codes[at]]],
             "lane": events.lane[at],
             "start_ns": events.start[at],
             "end_ns": events.end[at],
@@ -126,13 +126,13 @@ def events_about(model: Model, asked: Parameters) -> pa.Table:
     return pa.Table.from_pandas(rows.sort_values(list(rows.columns)), preserve_index=False)
 
 
-def _lengths(keys: pd.DataFrame, lengths: Ints, asked: Parameters) -> pd.DataFrame:
+def _lengths(keys: pd.DataFrame, lengths: Ints, asked: Values) -> pd.DataFrame:
     """Sum and number of the lengths for each row of keys, without sums below `least_ns`."""
     groups = keys.assign(duration_ns=lengths, count=1).groupby(list(keys.columns), as_index=False).sum()
     return groups[groups["duration_ns"] >= int(asked["least_ns"])]
 
 
-def _listed(model: Model, rows: pd.DataFrame, order: dict[str, bool], asked: Parameters) -> pa.Table:
+def _listed(model: Model, rows: pd.DataFrame, order: dict[str, bool], asked: Values) -> pa.Table:
     """The first rows in an order (columns, True if ascending), with the lane's name and the share."""
     length_ns = int(asked["end_ns"]) - int(asked["start_ns"])
     listed = rows.sort_values(list(order), ascending=list(order.values())).head(int(asked["limit"]))

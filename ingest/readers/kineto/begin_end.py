@@ -6,7 +6,7 @@ import numpy as np
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.columns import Flags
-from tracegraph.ingest.readers.durations import Durations
+from tracegraph.ingest.readers.kineto.duration_columns import Durations
 
 
 def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, Flags]:

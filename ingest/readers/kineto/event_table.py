@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from tracegraph.ingest.integrity.findings import Integrity, Level, percent
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.begin_end import match_pairs
 from tracegraph.ingest.readers.columns import Flags, Ints
-from tracegraph.ingest.readers.durations import Durations
-from tracegraph.ingest.readers.frames import close_frames
+from tracegraph.ingest.readers.kineto.begin_end import match_pairs
+from tracegraph.ingest.readers.kineto.duration_columns import Durations
+from tracegraph.ingest.readers.kineto.open_frames import close_frames
 from tracegraph.ingest.trace import EVENT_SCHEMA
 from tracegraph.store.categories import GPU_WORK, ON_DEVICE, TODAYS_SPELLING, spellings_of
 from tracegraph.store.errors import InputError

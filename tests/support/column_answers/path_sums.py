@@ -1,4 +1,4 @@
-"""Sums over the rows of a path by name: what the queries of these names give."""
+"""Sums over the rows of a path by name and by category."""
 
 import pandas as pd
 
@@ -15,6 +15,17 @@ def largest_gaps(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the gaps on the path by name, longest first, as the query `path_gaps`."""
     gaps = rows[rows["source_index"].isna()]
     return _largest(gaps, gaps, rows, _MOST_GAPS)
+
+
+def composition(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the categories on the path, longest first, as the query `path_composition`."""
+    lengths = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
+    sums = lengths.groupby("category", observed=True)["duration_ns"].sum().reset_index()
+    events = rows[rows["source_index"].notna()].drop_duplicates(["rank", "source_index"])
+    counts = events.groupby("category", observed=True).size()
+    sums["share"] = sums["duration_ns"] / int(lengths["duration_ns"].sum())
+    sums["count"] = sums["category"].map(counts).fillna(0).astype("int64")
+    return sums.sort_values(["duration_ns", "category"], ascending=[False, True]).reset_index(drop=True)
 
 
 def _largest(chosen: pd.DataFrame, counted: pd.DataFrame, rows: pd.DataFrame, most: int) -> pd.DataFrame:
