@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers import kinds
+from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
 from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
-from tracegraph.ingest.readers.kineto.document import RawEvent
 from tracegraph.ingest.readers.kineto.entry_decoding import (
     Arguments,
     Event,
     decode_arguments,
     decode_links,
-    time_literals,
 )
 
 _T = TypeVar("_T", bound=np.generic)
@@ -92,7 +91,7 @@ class DurationCollector:
         self._odd_arguments: list[int] = []
         self._frame, self._outer_frame = SparseColumn(), SparseColumn()
 
-    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
+    def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
         column = self._text
         column["phase"].extend([event.ph for event in events])
