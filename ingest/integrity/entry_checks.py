@@ -34,9 +34,10 @@ def check_entries(trace: TraceFile, integrity: Integrity) -> None:
     _check_categories(trace, integrity)
     _check_streams(trace.events, integrity)
     _check_names(trace, integrity)
+    _check_phases(trace.other_phases, integrity)
 
 
-def check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
+def _check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
     """Record the entries that are neither durations, flows nor metadata, by their phase."""
     spans = {phase: count for phase, count in phases.items() if phase in _ASYNC}
     message = f"entries of asynchronous spans ({_listed(spans)}) are not read: their time is not in the graph"

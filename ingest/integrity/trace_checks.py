@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
+from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.trace import TraceFile
@@ -20,20 +21,21 @@ _PART = 0.01
 Flags = npt.NDArray[np.bool_]
 
 
-def check_trace(trace: TraceFile, has_rank: bool, integrity: Integrity) -> None:
-    """Record what a reader of the results must know about the input."""
+def check_trace(trace: TraceFile, integrity: Integrity) -> None:
+    """Record what a reader of the results must know about the input, whatever its format was."""
     on_gpu = _of_role(trace.events, *GPU_WORK)
-    _check_rank(trace.events, has_rank, on_gpu, integrity)
+    _check_rank(trace, on_gpu, integrity)
     _check_processes(trace.events, on_gpu, integrity)
     _check_calls(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
+    check_entries(trace, integrity)
 
 
-def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Integrity) -> None:
-    matters = bool(on_gpu.any()) or events["collective"].null_count < events.num_rows
+def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
+    matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
     message = "distributedInfo names no rank: 0 is taken"
-    integrity.add("rank_missing", "info", int(matters and not has_rank), message)
+    integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
 
 
 def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:

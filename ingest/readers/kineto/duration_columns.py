@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
 from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
-from tracegraph.ingest.readers.kineto.document import RawEvent
 from tracegraph.ingest.readers.kineto.entry_decoding import (
     Arguments,
     Event,
     decode_arguments,
     decode_links,
-    time_literals,
 )
 from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
@@ -93,7 +92,7 @@ class DurationCollector:
         self._odd_arguments: list[int] = []
         self._frame, self._outer_frame = SparseColumn(), SparseColumn()
 
-    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
+    def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
         column = self._text
         column["phase"].extend([event.ph for event in events])

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.integrity.findings import Integrity, Level, percent
@@ -13,9 +12,8 @@ from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.open_frames import close_frames
-from tracegraph.ingest.trace import EVENT_SCHEMA
+from tracegraph.ingest.trace import EVENT_SCHEMA, table_in
 from tracegraph.store.categories import GPU_WORK, ON_DEVICE, TODAYS_SPELLING, spellings_of
-from tracegraph.store.errors import InputError
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
@@ -41,7 +39,6 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     device, stream = _place_on_device(durations, integrity)
     keep = _drop_unusable(durations, keep, stream[1], integrity)
     rows = np.flatnonzero(keep)
-    _limit_lanes(durations, rows, limits)
     _note_absent(durations, rows, integrity)
     _note_frames(durations, rows, integrity)
     start = durations.start[rows]
@@ -59,7 +56,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
         **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
         **{name: texts.take(rows) for name, texts in durations.texts.items()},
     }
-    return pa.table([columns[name] for name in EVENT_SCHEMA.names], schema=EVENT_SCHEMA)
+    return table_in(EVENT_SCHEMA, columns)
 
 
 def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
@@ -116,17 +113,6 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
 def _note(integrity: Integrity, code: str, level: Level, what: str, positions: Ints) -> None:
     if len(positions):
         integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
-
-
-def _limit_lanes(durations: Durations, rows: Ints, limits: Limits) -> None:
-    """Refuse more threads and streams than there may be: each is a lane of the graph and of every picture."""
-    pairs = durations.pid.codes[rows].astype(np.int64) << 32 | durations.tid.codes[rows]
-    lanes = len(pd.unique(pairs))
-    if lanes > limits.threads:
-        raise InputError(
-            f"the trace has {lanes:,} threads and streams, more than {limits.threads:,}",
-            "raise the limit with --limit threads=N if each of them is one",
-        )
 
 
 def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
 from tracegraph.ingest.readers.columns import Flags, Ints, TextColumn
-from tracegraph.ingest.readers.kineto.document import RawEvent
-from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_label, time_literals
-from tracegraph.ingest.trace import FLOW_SCHEMA
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_label
+from tracegraph.ingest.trace import FLOW_SCHEMA, table_in
 
 FLOWS = ("s", "t", "f")
 
@@ -26,7 +26,7 @@ class FlowCollector:
         self._times: list[Ints] = []
         self._usable: list[Flags] = []
 
-    def add(self, events: Sequence[Event], texts: Sequence[RawEvent], positions: Sequence[int]) -> None:
+    def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
         """Append flow events; `texts` are their sources, `positions` their places in the file's list."""
         self._positions.extend(positions)
         self._text["kind"].extend([event.cat for event in events])
@@ -57,7 +57,7 @@ class FlowCollector:
         }
         columns["is_start"] = pa.array(np.array(self._start, dtype=bool)[rows])
         columns["ts_ns"] = pa.array(times[rows])
-        return pa.table([columns[name] for name in FLOW_SCHEMA.names], schema=FLOW_SCHEMA)
+        return table_in(FLOW_SCHEMA, columns)
 
 
 class NameCollector:
