@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import tiny
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 
@@ -115,13 +115,13 @@ def lasts(row: tiny.Row) -> bool:
     return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(graphs())
 def test_random_graphs(model: Model) -> None:
     check_all(model)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(rows(), st.sampled_from(list(POLICIES)))
 def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
     if not any(lasts(row) for row in events):
@@ -146,8 +146,8 @@ def example() -> Model:
 
 
 def test_the_oracle_agrees_on_the_example() -> None:
-    answer = replay(example())
-    assert [tiny.label(example(), i) for i in answer.path] == [
+    model = example()
+    assert [tiny.label(model, i) for i in replay(model).path] == [
         "op@0",
         "l@3",
         "a@8",
