@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracegraph.cli.findings import GAP, Findings
-from tracegraph.queries.unclear import UNKNOWN
+from tracegraph.cli.findings import Findings
+from tracegraph.store.categories import GAP
+from tracegraph.store.gaps import UNKNOWN
 
 _HOTSPOTS = 3
 

@@ -1,101 +1,94 @@
-"""Asks the database for everything a report shows."""
+"""Asks for everything a report shows."""
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from tracegraph.cli.answers import Answers
 from tracegraph.cli.findings import Findings, RunDetails, Source
-from tracegraph.cli.path_sums import largest_events, largest_gaps
-from tracegraph.ingest.answers.asked import TOPICS, ask, near_slack_ns
-from tracegraph.ingest.causal.segments import Window
-from tracegraph.queries import inventory, steps, windows
+from tracegraph.cli.questions import ROWS, TOPICS, near_slack_ns, questions
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.module import in_types
+from tracegraph.queries.runs import find_window
+from tracegraph.queries.shapes import PATH_COLUMNS
 from tracegraph.store.connection import Database
-from tracegraph.store.progress import Progress
+from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
 
-Answer = TypeVar("Answer")
-_STAGES = 7
-_RECURRING_ROWS = 10
-
-
-class _Stages:
-    """Reports each stage of the collection and keeps its seconds."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self.timings_s: dict[str, float] = {}
-
-    def run(self, name: str, ask: Callable[[], Answer]) -> Answer:
-        self._progress(name, len(self.timings_s), _STAGES)
-        begun = time.perf_counter()
-        answer = ask()
-        self.timings_s[name] = round(time.perf_counter() - begun, 3)
-        return answer
+_PATH = "critical_path"
 
 
 def collect_findings(
-    database: Database,
+    answers: Answers,
+    workspace: Workspace,
     run: str,
     *,
     step: int | None,
     top: int,
     timings_s: Mapping[str, float],
-    progress: Progress,
-    workspace: Workspace,
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
-    `timings_s` are the seconds of earlier stages; those of the queries are added. What `workspace` keeps of
-    the answers is taken from there: the database gives the same, a million rows in a minute.
+    `timings_s` are the seconds of earlier stages; those of the queries are added.
 
     Raises:
         InputError: the run has no such step.
         StoreError: the server failed, or the run is damaged.
     """
-    answers = Answers(database, run, workspace, progress)
-    found = answers.of("run_window", {}) if step is None else windows.step_window(answers.indexed, run, step)
-    start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
-    window = Window(start_ns, end_ns)
-    asked = ask(window, chain)
-    stages = _Stages(progress)
+    details = answers.of("run_details", {"run": run}).iloc[0]
+    timings = dict(timings_s)
+    window = find_window(answers.of, run, step)
+    asked = questions(run, window, step, top)
+    begun = time.perf_counter()
+    path = _whole_path(workspace, answers.kept, details) if step is None else None
+    if path is None:
+        asked = {_PATH: {"run": run, **vars(window)}, **asked}
+    else:
+        timings["reading the critical path"] = round(time.perf_counter() - begun, 3)
 
-    def answer(stage: str, query: str) -> pd.DataFrame:
-        return stages.run(stage, lambda: answers.of(query, asked[query]))
+    def heard(module: str, seconds: float) -> None:
+        timings[f"query {module}"] = round(seconds, 3)
 
-    rows = stages.run("walking the critical path", lambda: answers.path(asked["critical_path"]))
-    hotspots = stages.run("ranking hotspots", lambda: largest_events(rows, top))
-    gaps = stages.run("ranking gaps", lambda: largest_gaps(rows))
-    drawn = answer("reading the lanes", "lane_timeline")
-    waits = answer("looking for what threads wait for", "lane_waits")
-    all_steps = inventory.steps(database, run)
-    step_paths, recurring = pd.DataFrame(), pd.DataFrame()
-    if step is None:
-        step_paths, recurring = _compare_steps(all_steps, answer("comparing steps", "step_hotspots"))
-    near_critical = answer("looking for what is critical next", "near_critical")
+    found = answers.of_all(asked, heard)
+    rows = _categorical(found[_PATH] if path is None else path)
+    about = found["events_about"]
     return Findings(
-        details=_details(database, run, answers.details, {**timings_s, **stages.timings_s}),
-        start_ns=start_ns,
-        end_ns=end_ns,
+        details=_details(answers.database, details, found["traces"], timings),
+        start_ns=window.start_ns,
+        end_ns=window.end_ns,
         step=step,
         path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
-        hotspots=hotspots,
-        gaps=gaps,
-        lanes=inventory.lanes(database, run),
-        timeline=drawn,
-        waits=waits,
-        gpu=answers.of("gpu_busy", asked["gpu_busy"]),
-        steps=all_steps,
-        step_paths=step_paths,
-        recurring=recurring,
+        composition=found["path_composition"],
+        hotspots=found["hotspots"],
+        gaps=found["path_gaps"],
+        lanes=found["lanes"],
+        timeline=found["lane_timeline"],
+        waits=found["lane_waits"],
+        gpu=found["gpu_busy"],
+        steps=found["steps"],
+        step_paths=found.get("step_paths", pd.DataFrame()),
+        recurring=found.get("recurring_hotspots", pd.DataFrame()).head(ROWS),
         near_slack_ns=near_slack_ns(window),
-        near_critical=near_critical,
-        second_causes=answers.of("second_causes", asked["second_causes"]),
-        topics=_topics(answers.of("events_about", asked["events_about"])),
+        near_critical=found["near_critical"],
+        second_causes=found["second_causes"],
+        topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
     )
+
+
+def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any]") -> pd.DataFrame | None:
+    """The path of the whole run from its columns: as rows of the database a million would take a minute."""
+    if not kept.hold():
+        return None
+    rows = workspace.rows(str(details["name"]), str(details["created"]), _PATH)
+    return None if rows is None else rows.to_pandas(types_mapper=nullable)
+
+
+def _categorical(path: pd.DataFrame) -> pd.DataFrame:
+    """Texts as categories: a million rows have a few hundred."""
+    texts = [column.name for column in PATH_COLUMNS if column.type == "STRING"]
+    return in_types(path, PATH_COLUMNS).astype(dict.fromkeys(texts, "category"))
 
 
 def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -104,22 +97,11 @@ def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
     return texts.cat.add_categories(sorted(missing)).fillna("")
 
 
-def _compare_steps(all_steps: pd.DataFrame, hotspots: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return every step's path and what recurs on them."""
-    paths = steps.describe_steps(all_steps, hotspots)
-    return paths, steps.find_recurring(hotspots).head(_RECURRING_ROWS)
-
-
-def _topics(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return {topic: found[found["beginning"].isin(beginnings)] for topic, beginnings in TOPICS.items()}
-
-
 def _details(
-    database: Database, run: str, stored: "pd.Series[Any]", timings_s: Mapping[str, float]
+    database: Database, stored: "pd.Series[Any]", files: pd.DataFrame, timings_s: Mapping[str, float]
 ) -> RunDetails:
-    files = inventory.traces(database, run)
     return RunDetails(
-        name=run,
+        name=str(stored["name"]),
         ranks=int(stored["ranks"]),
         events=int(stored["events"]),
         nodes=int(stored["nodes"]),

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.step_summary import StepSummary, summarise_steps
-from tracegraph.queries.unclear import UNKNOWN, unclear_parts
+from tracegraph.queries.shapes import sum_by
+from tracegraph.queries.unclear import unclear_parts
+from tracegraph.store.gaps import UNKNOWN
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
@@ -17,7 +19,6 @@ PATH_COLUMNS = (
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
-GAP = "gap"
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
@@ -67,14 +68,15 @@ class Findings:
 
     `path`: PATH_COLUMNS, texts as categories, lane_name and margin_ns (how much later the cause comes than
     the second-best, null without one), one row a stretch, in time order; a gap row has no `source_index`.
+    `composition`: category, duration_ns, share, count: what the path is made of.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
     `waits`: lane, lane_name, name, duration_ns, share, count: what threads wait for, on the path or not.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns.
-    `step_paths`, `recurring`: as of `tracegraph.queries.steps`, the latter its first rows; without columns
-    for a report on one step.
+    `step_paths`, `recurring`: as of `step_paths` and `recurring_hotspots`, the latter its first rows;
+    without columns for a report on one step.
     `near_critical`: name, category, lane, lane_name, slack_ns, duration_ns, share, count; slack up to
     `near_slack_ns`, least first.
     `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
@@ -87,6 +89,7 @@ class Findings:
     end_ns: int
     step: int | None
     path: pd.DataFrame
+    composition: pd.DataFrame
     hotspots: pd.DataFrame
     gaps: pd.DataFrame
     lanes: pd.DataFrame
@@ -195,32 +198,25 @@ class Findings:
         """Share of the path's length."""
         return duration_ns / max(1, self.length_ns)
 
-    @cached_property
+    @property
     def by_category_ns(self) -> dict[str, int]:
         """Length of the path in each category, gaps as `gap`; sums to the length."""
-        return self._grouped("category")
+        return _lengths(self.composition, "category")
 
     @cached_property
     def by_dependency_ns(self) -> dict[str, int]:
         """Length of the rows that each dependency kind led to; what begins the path is `root`."""
-        return self._grouped("dependency")
+        return sum_by(self.path, "dependency")
 
-    @cached_property
+    @property
     def by_gap_ns(self) -> dict[str, int]:
         """Length of the path in each kind of gap, unknown ones first."""
-        lengths = self._grouped("name", self.is_gap)
-        return {name: lengths[name] for name in sorted(lengths, key=lambda name: name != UNKNOWN)}
+        return _lengths(self.gaps_unknown_first, "name")
 
     @property
     def gaps_unknown_first(self) -> pd.DataFrame:
         """The listed gaps for people: unknown ones first, else the largest first."""
         return self.gaps.sort_values("name", key=lambda names: names.ne(UNKNOWN), kind="stable")
-
-    def _grouped(self, column: str, only: "pd.Series[bool] | None" = None) -> dict[str, int]:
-        rows = pd.DataFrame({"key": self.path[column], "length": self.durations})
-        sums = (rows if only is None else rows[only]).groupby("key", observed=True)["length"].sum()
-        lengths = {str(key): int(value) for key, value in sums.items()}
-        return dict(sorted(lengths.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def gpu_busy_share(self) -> float | None:
@@ -228,3 +224,7 @@ class Findings:
         if self.gpu.empty:
             return None
         return float(self.gpu["busy_share"].mean())
+
+
+def _lengths(sums: pd.DataFrame, key: str) -> dict[str, int]:
+    return {str(name): int(total) for name, total in zip(sums[key], sums["duration_ns"], strict=True)}

@@ -7,16 +7,26 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.findings import Findings
+from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
-from tracegraph.ingest.answers.asked import COMMUNICATION, DATA_LOADING
-from tracegraph.queries.unclear import UNKNOWN
+from tracegraph.queries.roles import of_role
+from tracegraph.store.categories import Role
+from tracegraph.store.gaps import (
+    BUSY_GPU,
+    CPU_TURN,
+    LAUNCH_LATENCY,
+    UNKNOWN,
+    UNRECORDED_GRAPH,
+    WAITING_FOR_GIL,
+    WAITING_FOR_RANK,
+    WAITING_FOR_THREAD,
+)
+from tracegraph.store.mechanisms import COLLECTIVE
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
-_GIL, _OTHER_THREAD = "waiting for the GIL", "waiting for another thread"
-_CALLS = ("cuda_runtime", "cuda_driver")
 _NAME_CELLS = 60
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
@@ -56,7 +66,7 @@ def synchronization(findings: Findings) -> Measured | None:
     """
     on_gpu, path = _on_gpu(findings), findings.path
     moved = on_gpu.ne(on_gpu.shift(fill_value=bool(on_gpu.iloc[0])))
-    of_ranks = path["mechanism"].eq("collective")
+    of_ranks = path["mechanism"].eq(COLLECTIVE)
     waited = ~on_gpu & path["dependency"].eq("SYNCHRONIZATION") & ~of_ranks
     count = int((moved & waited).sum())
     if not count:
@@ -68,7 +78,7 @@ def synchronization(findings: Findings) -> Measured | None:
     most = findings.share(int(findings.durations[block.isin(after)].sum()))
     part = count / int(path["lane"].ne(path["lane"].shift()).iloc[1:].sum())
     number = (
-        f"{format_share(share)} of the path in waits for the GPU and launch latency after them; "
+        f"{format_share(share)} of the path in waits for the GPU and {LAUNCH_LATENCY} after them; "
         f"{plural(count, 'return')} to the CPU, {format_share(part)} of the changes of lane "
         f"(enough: {_MANY_RETURNS:,}, or {_FEW_RETURNS} that are {format_share(_RETURNS_PART)}); "
         f"at most {format_share(most)} of the path runs on the CPU after a wait"
@@ -80,10 +90,10 @@ def synchronization(findings: Findings) -> Measured | None:
 def launch_overhead(findings: Findings) -> Measured | None:
     """Share of the path in launching calls and launch latency."""
     path = findings.path
-    calls = path["category"].isin(_CALLS) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
+    calls = of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
     spent = int(findings.durations[calls | _is_latency(findings)].sum())
-    kernels = findings.durations[path["category"].eq("kernel")]
-    where = "in launching calls and launch latency"
+    kernels = findings.durations[of_role(path["category"], Role.KERNEL)]
+    where = f"in launching calls and {LAUNCH_LATENCY}"
     if len(kernels):
         median = format_ns(kernels.median())
         where += f" ({plural(len(kernels), 'kernel')} on it, half of them shorter than {median})"
@@ -93,8 +103,8 @@ def launch_overhead(findings: Findings) -> Measured | None:
 def thread_hand_over(findings: Findings) -> Measured | None:
     """Share of the path in waits of one thread for another, those for the GIL named with their confidence."""
     path = findings.path
-    gil = findings.is_gap & path["name"].eq(_GIL)
-    waits = gil | findings.is_gap & path["name"].eq(_OTHER_THREAD)
+    gil = findings.is_gap & path["name"].eq(WAITING_FOR_GIL)
+    waits = gil | findings.is_gap & path["name"].eq(WAITING_FOR_THREAD)
     count = int(path["dependency"].eq("CROSS_THREAD").sum())
     where = f"in waits between threads ({plural(count, 'row')} after a hand-over)"
     held = findings.durations[gil]
@@ -108,22 +118,22 @@ def thread_hand_over(findings: Findings) -> Measured | None:
 
 def rank_waits(findings: Findings) -> Measured | None:
     """Share of the path in collectives before all ranks took part."""
-    return _in_gaps(findings, "waiting for another rank")
+    return _in_gaps(findings, WAITING_FOR_RANK)
 
 
 def unrecorded_graphs(findings: Findings) -> Measured | None:
     """Share of the path in which graph launches ran kernels that the file does not hold."""
-    return _in_gaps(findings, "unrecorded graph work")
+    return _in_gaps(findings, UNRECORDED_GRAPH)
 
 
 def cpu_turns(findings: Findings) -> Measured | None:
     """Share of the path in which a thread was ready to run, but the system ran another one."""
-    return _in_gaps(findings, "CPU turn of another thread")
+    return _in_gaps(findings, CPU_TURN)
 
 
 def busy_gpu(findings: Findings) -> Measured | None:
     """Share of the path in which work could have started, but its GPU ran other work."""
-    return _in_gaps(findings, "GPU busy with other work")
+    return _in_gaps(findings, BUSY_GPU)
 
 
 def idle_gpu(findings: Findings) -> Measured | None:
@@ -154,7 +164,7 @@ def untraced(findings: Findings) -> Measured | None:
 def copies(findings: Findings) -> Measured | None:
     """Share of the path in copies between host and GPU."""
     path = findings.path
-    host = path["category"].eq("gpu_memcpy") & path["name"].str.contains(
+    host = of_role(path["category"], Role.COPY) & path["name"].str.contains(
         "HtoD|DtoH|HostTo|ToHost", case=False
     )
     spent = int(findings.durations[host].sum())
@@ -163,7 +173,7 @@ def copies(findings: Findings) -> Measured | None:
 
 def top_kernel(findings: Findings) -> Measured | None:
     """Share of the path in the kernel with the largest total."""
-    kernels = findings.path["category"].eq("kernel")
+    kernels = of_role(findings.path["category"], Role.KERNEL)
     if not kernels.any():
         return None
     totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
@@ -173,7 +183,7 @@ def top_kernel(findings: Findings) -> Measured | None:
 
 def profiler_overhead(findings: Findings) -> Measured | None:
     """Share of the path in rows that the profiler marks as its own overhead."""
-    rows = findings.path["category"].eq("overhead")
+    rows = of_role(findings.path["category"], Role.OVERHEAD)
     return _measured(findings, int(findings.durations[rows].sum()), "in the profiler's own overhead")
 
 
@@ -225,7 +235,7 @@ def _on_gpu(findings: Findings) -> "pd.Series[bool]":
 
 def _is_latency(findings: Findings) -> "pd.Series[bool]":
     """Return which rows of the path are launch latency."""
-    return findings.is_gap & findings.path["name"].eq("launch latency")
+    return findings.is_gap & findings.path["name"].eq(LAUNCH_LATENCY)
 
 
 def _in_gaps(findings: Findings, name: str) -> Measured | None:

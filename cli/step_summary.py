@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracegraph.queries.steps import spread_of
+from tracegraph.queries.shapes import spread_of
 
 _LEAST_STEPS = 2
 

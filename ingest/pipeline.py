@@ -17,6 +17,7 @@ from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
@@ -47,11 +48,8 @@ class _Stages:
 
 
 def run_name(path: Path, sha256: str, cross_thread: str = EVIDENCE) -> str:
-    """The default name: the file's stem, the first 8 hex digits of its SHA-256, and a policy of its own."""
-    stem = path.name
-    for suffix in (".gz", ".json", ".parquet", ".pt.trace"):
-        stem = stem.removesuffix(suffix)
-    return f"{stem}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
+    """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own."""
+    return f"{trace_stem(path.name)}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
 
 
 def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:

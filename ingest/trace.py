@@ -1,6 +1,8 @@
 """A trace file in columns: what every reader returns and the causal model starts from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -44,11 +46,6 @@ FLOW_SCHEMA = pa.schema(
 )
 """Flow events, used where a rule says so; they are no nodes."""
 
-GPU_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-"""Categories of GPU activities: the rows that become segments of a stream."""
-NOT_IN_LANES = ("gpu_user_annotation", "cuda_sync", "cuda_profiler_range")
-"""Categories of events that are no work of their own: they get no segments."""
-
 
 @dataclass(frozen=True)
 class TraceFile:
@@ -64,3 +61,11 @@ class TraceFile:
     devices: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
+    rank_stated: bool = True  # or 0 because the file does not say
+
+
+def table_in(schema: pa.Schema, columns: Mapping[str, "pa.Array[Any]"]) -> pa.Table:
+    """Table in a schema such as EVENT_SCHEMA; a column that is not given is null. At least one is given."""
+    rows = len(next(iter(columns.values())))
+    arrays = [columns.get(name, pa.nulls(rows, schema.field(name).type)) for name in schema.names]
+    return pa.table(arrays, schema=schema)

@@ -1,143 +1,96 @@
-"""All queries by name, each with its parameters, its columns and the function that runs it."""
+"""All queries by name with parameters and columns: the .cypher modules, and what is made of their rows."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import pandas as pd
 
-from tracegraph.queries import events, inventory, path, steps, timeline, windows
-from tracegraph.queries.inventory import first_rank, ready_run
-from tracegraph.queries.module import Column, CypherModule, Parameter, load
+from tracegraph.queries import module, shapes
+from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
+from tracegraph.queries.shapes import Derived
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
-
-WINDOW = ("start_ns", "end_ns", "chain")
-"""Parameters that a window gives, for those who do not give them themselves."""
-STEP = Parameter("step", "INTEGER", "number in ProfilerStep#N: the window of this step")
-
-_FUNCTIONS: tuple[Callable[..., pd.DataFrame], ...] = (
-    inventory.runs,
-    inventory.run_details,
-    inventory.newest_ready_run,
-    inventory.traces,
-    inventory.steps,
-    inventory.lanes,
-    inventory.dependency_counts,
-    windows.run_window,
-    windows.step_window,
-    path.critical_path,
-    path.path_hops,
-    path.hotspots,
-    path.path_gaps,
-    path.path_composition,
-    path.near_ties,
-    path.second_causes,
-    steps.step_hotspots,
-    steps.step_paths,
-    steps.recurring_hotspots,
-    timeline.near_critical,
-    timeline.lane_waits,
-    timeline.gpu_busy,
-    timeline.lane_timeline,
-    timeline.lane_dependencies,
-    events.events_named,
-    events.events_about,
-    events.call_tree,
-    events.launches,
-    events.event_causes,
-    events.event_history,
-    events.hotspot_neighbourhood,
-)
-
-_SHAPED = {
-    "critical_path": ("critical_path", path.PATH_SUMMARY, path.PATH_COLUMNS),
-    "step_paths": ("step_hotspots", steps.STEP_SUMMARY, steps.STEP_COLUMNS),
-    "recurring_hotspots": ("step_hotspots", steps.RECURRING_SUMMARY, steps.RECURRING_COLUMNS),
-}
-"""Queries whose rows are made of those of a Cypher module: that module, their sentence and their columns."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query that can be called by name; `module` is the Cypher behind it."""
+    """A query that can be called by name: one module, or a shape of the rows of several."""
 
     name: str
     summary: str
-    module: CypherModule
+    modules: tuple[CypherModule, ...]
     columns: tuple[Column, ...]
-    function: Callable[..., pd.DataFrame]
+    derived: Derived | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What a caller may give: the Cypher's parameters, and the step where a window is among them."""
-        return (*self.module.parameters, STEP) if self.window else self.module.parameters
+        """The parameters of all modules, each once."""
+        return tuple({p.name: p for one in self.modules for p in one.parameters}.values())
 
     @property
-    def window(self) -> tuple[str, ...]:
-        """Which parameters a window gives."""
-        return tuple(p.name for p in self.module.parameters if p.name in WINDOW)
+    def source(self) -> str:
+        """All text that decides on the rows: that of the modules, and of the functions that shape theirs."""
+        shaping = () if self.derived is None else (inspect.getsource(shapes),)
+        return "\n".join([*(one.text for one in self.modules), *shaping])
 
-    def parse(self, texts: Mapping[str, str]) -> dict[str, object]:
-        """Values of texts typed by a user; InputError for an unknown name or a text of another type."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name in texts:
-            if name not in known:
-                valid = f"{self.name} takes: {', '.join(known)}" if known else "it takes none"
-                raise InputError(f"query {self.name} has no parameter {name}", valid)
-        return {name: known[name].parse(text) for name, text in texts.items()}
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of that name."""
+        return any(parameter.name == name for parameter in self.parameters)
+
+    def complete(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Checked values of all parameters, defaults filled in; InputError names what is valid."""
+        return complete_values(self.name, self.parameters, values)
 
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
-        """Result for `values` of the parameters; InputError when one is missing, unknown or not allowed."""
-        return self.function(database, **self.module.complete(values))
+        """Result for `values` of the parameters, in the types that `CypherModule.run` tells.
+
+        Raises:
+            InputError: a value is missing, unknown or not allowed.
+            StoreError: the server failed.
+        """
+        complete = self.complete(values)
+        frames = [
+            one.run(database, **{p.name: complete[p.name] for p in one.parameters}) for one in self.modules
+        ]
+        return self.shaped(complete, frames)
+
+    def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """The result from those of the modules, in their order."""
+        if self.derived is None:
+            return frames[0]
+        return in_types(self.derived.shape(values, *frames), self.columns)
 
 
-def _query(function: Callable[..., pd.DataFrame]) -> Query:
-    name = function.__name__
-    if name in _SHAPED:
-        cypher, summary, columns = _SHAPED[name]
-        return Query(name, summary, load(cypher), columns, function)
-    module = load(name)
-    return Query(name, module.summary, module, module.columns, function)
-
-
+@cache
 def queries() -> dict[str, Query]:
-    """All queries by name, in the order in which they are listed."""
-    return {function.__name__: _query(function) for function in _FUNCTIONS}
+    """All queries by name, sorted; modules with lists as columns are only there to be shaped."""
+    own = [load(name) for name in module.names()]
+    found = [
+        Query(one.name, one.summary, (one,), one.columns)
+        for one in own
+        if all(column.type != "LIST" for column in one.columns)
+    ]
+    found += [
+        Query(one.name, one.summary, tuple(map(load, one.modules)), one.columns, one)
+        for one in shapes.DERIVED
+    ]
+    return {query.name: query for query in sorted(found, key=lambda query: query.name)}
 
 
 def find(name: str) -> Query:
     """The query of that name; InputError lists those there are."""
-    listed = queries()
-    if name not in listed:
-        raise InputError(f"there is no query named {name!r}", f"there are: {', '.join(sorted(listed))}")
-    return listed[name]
+    if name not in queries():
+        raise InputError(f"there is no query named {name!r}", f"there are: {', '.join(queries())}")
+    return queries()[name]
 
 
-def fill(database: Database, query: Query, given: Mapping[str, object]) -> dict[str, object]:
-    """Values for a query: `given`, the newest run unless one is given, its first rank, and its window.
+def asking(database: Database) -> Callable[[str, Mapping[str, object]], pd.DataFrame]:
+    """What gives the rows of a query by name, for values of its parameters, always from the database."""
+    return lambda name, values: find(name).run(database, values)
 
-    The window is that of the step, if one is given, else of the run. A path ends in the chain whose work ends
-    at the window's end, so `end_ns` and `chain` are given together or not at all.
 
-    Raises:
-        InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
-    """
-    values = dict(given)
-    if any(parameter.name == "run" for parameter in query.parameters):
-        run = values.get("run")
-        values["run"] = name = ready_run(database, None if run is None else str(run))
-        if "rank" not in values and any(parameter.name == "rank" for parameter in query.parameters):
-            values["rank"] = first_rank(database, name)
-    step = values.pop(STEP.name, None)
-    if step is not None and any(name in values for name in query.window):
-        raise InputError(f"a step gives {', '.join(query.window)}", "give the step or them")
-    if "chain" in query.window and ("chain" in values) != ("end_ns" in values):
-        raise InputError("end_ns and chain belong together", "give both or none of them")
-    if all(name in values for name in query.window):
-        return values
-    window = (
-        windows.run_window(database, str(values["run"]))
-        if step is None
-        else windows.step_window(database, str(values["run"]), int(str(step)))
-    )
-    return {name: int(window[name].iloc[0]) for name in query.window} | values
+def ask(database: Database, name: str, **values: object) -> pd.DataFrame:
+    """Rows of the query of that name, as of `Query.run`."""
+    return find(name).run(database, values)

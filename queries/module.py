@@ -25,7 +25,9 @@ _FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN|LIS
 _NOTE = re.compile(r"// (Order|Empty when|Cost): \S.*")
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
 _DEFAULT = re.compile(r"default (\S+)")
+_FOLDER, _ENDING = files("tracegraph.queries") / "cypher", ".cypher"
 _BOOLEANS = {"true": True, "false": False}
+_INCLUDE = re.compile(r"^ *// @include (\w+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,6 @@ class CypherModule:
         lines = self.text.splitlines()
         return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
 
-    def complete(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Checked values of all parameters, defaults filled in; InputError names what is valid."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        valid = f"{self.name} takes: {', '.join(known) or 'no parameters'}"
-        for name in values:
-            if name not in known:
-                raise InputError(f"query {self.name} has no parameter {name}", valid)
-        complete = {p.name: values.get(p.name, p.default) for p in self.parameters}
-        for name, value in complete.items():
-            if value is None:
-                raise InputError(f"query {self.name} needs parameter {name}", valid)
-            known[name].check(value)
-        return complete
-
     def run(self, database: Database, **values: object) -> pd.DataFrame:
         """Result of the query with the header's columns, in its order, in the header's types.
 
@@ -108,7 +96,25 @@ class CypherModule:
         object with None for null, LIST object. InputError for a parameter that is missing, unknown, of
         another type or out of bounds.
         """
-        return in_types(database.read(self.text, self.complete(values)), self.columns)
+        complete = complete_values(self.name, self.parameters, values)
+        return in_types(database.read(self.text, complete), self.columns)
+
+
+def complete_values(
+    query: str, parameters: Iterable[Parameter], values: Mapping[str, object]
+) -> dict[str, object]:
+    """Checked values of all parameters of a query, defaults filled in; InputError names what is valid."""
+    known = {parameter.name: parameter for parameter in parameters}
+    valid = f"{query} takes: {', '.join(known) or 'no parameters'}"
+    for name in values:
+        if name not in known:
+            raise InputError(f"query {query} has no parameter {name}", valid)
+    complete = {name: values.get(name, parameter.default) for name, parameter in known.items()}
+    for name, value in complete.items():
+        if value is None:
+            raise InputError(f"query {query} needs parameter {name}", valid)
+        known[name].check(value)
+    return complete
 
 
 def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
@@ -164,6 +170,21 @@ def _parameter(name: str, type_: str, meaning: str) -> Parameter:
 
 @cache
 def load(name: str) -> CypherModule:
-    """The module in `cypher/{name}.cypher` of this package."""
-    source = files("tracegraph.queries") / "cypher" / f"{name}.cypher"
-    return parse(name, source.read_text(encoding="utf-8"))
+    """The module in `cypher/{name}.cypher` of this package, with the parts that it includes."""
+    return parse(name, _INCLUDE.sub(_part, _read(name)))
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of all modules, sorted."""
+    files_here = (path.name for path in _FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(_ENDING) for name in files_here if name.endswith(_ENDING)))
+
+
+def _part(include: re.Match[str]) -> str:
+    """The text of a part: what several modules need word for word, such as the walk over chains."""
+    return _read(f"parts/{include[1]}")
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / f"{name}{_ENDING}").read_text(encoding="utf-8")

@@ -4,10 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-UNKNOWN, UNTRACED_CPU = "unknown", "untraced CPU time"
-"""Gaps that say nothing about what happened: no rule explains it; no event is open on the thread."""
-_STEP_PREFIX = "ProfilerStep#"
-_ANNOTATION = "user_annotation"
+from tracegraph.queries.roles import of_role
+from tracegraph.store.categories import Role
+from tracegraph.store.gaps import UNKNOWN, UNTRACED_CPU
+from tracegraph.store.step_names import STEP_PREFIX
 
 
 def unclear_parts(
@@ -18,7 +18,7 @@ def unclear_parts(
     `unknown_share`: gaps that no rule explains. `untraced_share`: self time of annotations and steps, Python
     that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread.
     """
-    annotation = category.eq(_ANNOTATION) | name.str.startswith(_STEP_PREFIX)
+    annotation = of_role(category, Role.ANNOTATION) | name.str.startswith(STEP_PREFIX)
     parts = {
         "unknown_share": is_gap & name.eq(UNKNOWN),
         "untraced_share": annotation & ~is_gap,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tracegraph.store import schema
 from tracegraph.store.batches import Batch, batches
+from tracegraph.store.categories import LABELS
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import StoreError
 from tracegraph.store.failures import translated
@@ -21,7 +22,7 @@ from tracegraph.store.tables import GraphTables
 
 _WRITERS = 2
 
-_LABELS = {kind.label for kind in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
+_LABELS = {kind.label for kind in schema.NODES} | set(LABELS)
 _TYPES = {kind.type for kind in schema.RELATIONSHIPS}
 _PROPERTIES = {prop.name for node in schema.NODES for prop in node.properties} | {
     prop.name for kind in schema.RELATIONSHIPS for prop in kind.properties

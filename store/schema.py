@@ -7,6 +7,9 @@ the clock of the file's `ts`, all shares are 0..1.
 from dataclasses import dataclass
 from typing import Literal
 
+from tracegraph.store.categories import GAP
+from tracegraph.store.mechanisms import Kind
+
 SCHEMA_VERSION = 1
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
@@ -69,7 +72,7 @@ LANE = _number("lane", "lane id, unique within the run")
 _START = _time("start_ns", "start")
 _END = _time("end_ns", "end")
 _NAME = _text("name", "name of the event, or of the gap")
-_CATEGORY = _text("category", "Kineto category in today's spelling, or `gap`")
+_CATEGORY = _text("category", f"category in today's spelling (below), or `{GAP}`")
 _SOURCE_INDEX = _number("source_index", "0-based position in the file's traceEvents list")
 
 RUN = NodeLabel(
@@ -199,22 +202,6 @@ CHAIN = NodeLabel(
     (RUN_KEY, _number("chain", "chain id, unique within the run"), LANE, RANK, _START, _END),
 )
 
-CATEGORY_LABELS = {
-    "cpu_op": "CpuOp",
-    "cuda_runtime": "Runtime",
-    "cuda_driver": "Driver",
-    "kernel": "Kernel",
-    "gpu_memcpy": "Memcpy",
-    "gpu_memset": "Memset",
-    "user_annotation": "Annotation",
-    "gpu_user_annotation": "GpuAnnotation",
-    "python_function": "PythonFunction",
-    "cuda_sync": "Sync",
-    "overhead": "Overhead",
-}
-"""Second label of an event by its category; every other category is `OTHER_LABEL`."""
-OTHER_LABEL = "Other"
-
 NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN)
 
 EVIDENCE = ("recorded", "inferred")
@@ -223,16 +210,16 @@ CROSS_THREAD_POLICIES = ("evidence", "serialise", "none")
 RECORDED_ONLY = "recorded only"
 """Among the alternatives of a run: its own policy without what a timing rule made."""
 _EDGE = (
-    _text("mechanism", "the rule that made the edge"),
+    _text("mechanism", "the rule that made the edge (below)"),
     _text("evidence", "`recorded`: from ids or order in the file; `inferred`: by a timing rule"),
     Property("confidence", "FLOAT", "how sure the rule is, 0..1"),
     _time("lag_ns", "what a replay adds to the cause's completion"),
     _time("gap_ns", "observed between the cause's completion and the effect's start"),
 )
-_GAP_NAME = _text("gap_name", "name of the gap, where the mechanism has another one for its usual lag")
+_GAP_NAME = _text("gap_name", "name of the gap, where it is not the mechanism's own (below)")
 _BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
 
-DEPENDENCIES = {
+DEPENDENCIES: dict[Kind, str] = {
     "SEQUENTIAL": "The effect comes after the cause on the same thread or stream.",
     "INVOCATION": "The call on the CPU launches the GPU activity.",
     "SYNCHRONIZATION": "The effect waits for the GPU activity to end.",

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from tracegraph.store import schema
+from tracegraph.store.categories import ANY_OTHER, CATEGORIES, FAMILIES
+from tracegraph.store.gaps import GAPS
+from tracegraph.store.mechanisms import MECHANISMS
 
 
 def schema_table() -> str:
-    """All labels, relationship types, properties, units and indexes as one Markdown document."""
-    return "\n".join([*_nodes(), *_relationships(), *_indexes()]) + "\n"
+    """Labels, relationship types, properties, indexes and the vocabulary as one Markdown document."""
+    parts = (_nodes(), _relationships(), _indexes(), _categories(), _mechanisms(), _gaps())
+    return "".join(f"{line}\n" for lines in parts for line in lines)
 
 
 def _properties(properties: Sequence[schema.Property]) -> Iterator[str]:
@@ -20,19 +24,14 @@ def _properties(properties: Sequence[schema.Property]) -> Iterator[str]:
 def _nodes() -> Iterator[str]:
     yield "# The graph"
     yield ""
-    yield f"Schema version {schema.SCHEMA_VERSION}. This file is generated from `store/schema.py`."
+    yield f"Schema version {schema.SCHEMA_VERSION}. This file is generated from the declarations in `store/`."
     yield "Times are integer nanoseconds on the clock of the file's `ts`."
     yield ""
     yield "## Labels"
     for node in schema.NODES:
         yield f"\n### `:{node.label}`\n\n{node.description}\n"
         yield from _properties(node.properties)
-    yield "\nAn event carries a second label for its category:\n"
-    yield "| category | label |"
-    yield "|---|---|"
-    for category, label in schema.CATEGORY_LABELS.items():
-        yield f"| {category} | `:{label}` |"
-    yield f"| any other | `:{schema.OTHER_LABEL}` |"
+    yield "\nAn event carries a second label for its category ([below](#categories))."
 
 
 def _relationships() -> Iterator[str]:
@@ -55,6 +54,35 @@ def _indexes() -> Iterator[str]:
     for index in schema.INDEXES:
         names = ", ".join(f"`{name}`" for name in index.properties)
         yield f"| `:{index.label}` | {names} | {'yes' if index.unique else ''} |"
+
+
+def _categories() -> Iterator[str]:
+    yield "\n## Categories\n"
+    yield "| category | meaning | role | second label | old spelling |"
+    yield "|---|---|---|---|---|"
+    for one in (*CATEGORIES, ANY_OTHER):
+        name = f"`{one.name}`" if one.name else "any other"
+        old = f"`{one.old_spelling}`" if one.old_spelling else ""
+        yield f"| {name} | {one.meaning} | {one.role.value} | `:{one.label}` | {old} |"
+    families = ", ".join(f"`…{ending}` as `{like.name}`" for ending, like in FAMILIES.items())
+    yield f"\nCategories of other vendors' calls are told by their endings: {families}."
+
+
+def _mechanisms() -> Iterator[str]:
+    yield "\n## Mechanisms\n"
+    yield "In the order that decides ties; [rules.md](rules.md) says when each is made, and may be wrong.\n"
+    yield "| mechanism | dependency | meaning | name of its gap |"
+    yield "|---|---|---|---|"
+    for one in MECHANISMS:
+        yield f"| `{one.name}` | `{one.kind}` | {one.meaning} | `{one.gap}` |"
+
+
+def _gaps() -> Iterator[str]:
+    yield "\n## Gaps\n"
+    yield "| name | meaning |"
+    yield "|---|---|"
+    for one in GAPS:
+        yield f"| `{one.name}` | {one.meaning} |"
 
 
 if __name__ == "__main__":

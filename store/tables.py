@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tracegraph.store import schema
 from tracegraph.store.table_folder import TableFolder
 
-_PARAMETERS = b"parameters"
-_KINDS = ("nodes", "relationships", "answers")
+_KINDS = ("nodes", "relationships", "rows")
 _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
 
 
@@ -27,15 +25,15 @@ class GraphTables:
     node lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
     properties of a segment; `nodes["Segment"]` holds the segments that are no event.
     `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
-    `answers[query]`: the rows of a query for the parameters that `answer_to` noted; kept with the tables, but
-    no part of the graph.
+    `rows[query]`: the rows of a query about the whole run, of which there are too many to ask for; kept with
+    the tables, but no part of the graph.
     Any column of texts may be a dictionary. The tables are in memory, or in a folder and read when asked for.
     """
 
     run: str
     nodes: MutableMapping[str, pa.Table]
     relationships: MutableMapping[str, pa.Table]
-    answers: MutableMapping[str, pa.Table] = field(default_factory=dict)
+    rows: MutableMapping[str, pa.Table] = field(default_factory=dict)
 
     def count_nodes(self) -> int:
         """Number of nodes in all tables."""
@@ -63,12 +61,13 @@ class GraphTables:
 
     def save(self, folder: Path) -> None:
         """Write one Parquet file a table into an existing `folder`, or link those of another folder there."""
-        for kind, tables in zip(_KINDS, (self.nodes, self.relationships, self.answers), strict=True):
+        kinds = dict(zip(_KINDS, (self.nodes, self.relationships, self.rows), strict=True))
+        for kind, tables in kinds.items():
             if isinstance(tables, TableFolder):
                 tables.link(folder)
             else:
                 TableFolder(folder, kind).update(tables)
-        index = {"run": self.run, "nodes": list(self.nodes), "relationships": list(self.relationships)}
+        index = {"run": self.run, **{kind: list(tables) for kind, tables in kinds.items()}}
         (folder / "graph.json").write_text(json.dumps(index))
 
 
@@ -80,22 +79,10 @@ def new_graph(run: str, folder: Path) -> GraphTables:
 def load_graph(folder: Path) -> GraphTables:
     """The graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
     index = json.loads((folder / "graph.json").read_text())
-    nodes, relationships = (TableFolder(folder, kind, tuple(index[kind])) for kind in _KINDS[:2])
-    return GraphTables(index["run"], nodes, relationships)
-
-
-def answer_to(parameters: Mapping[str, object], table: pa.Table) -> pa.Table:
-    """The rows of a query, with the parameters that they are the answer for."""
-    return table.replace_schema_metadata({_PARAMETERS: json.dumps(parameters, sort_keys=True)})
-
-
-def load_answer(folder: Path, query: str, parameters: Mapping[str, object]) -> pa.Table | None:
-    """The rows of a query that `GraphTables.save` wrote, if it did so for these parameters."""
-    answers = TableFolder(folder, "answers", (query,))
-    if not answers.file(query).exists():
-        return None
-    noted = (pq.read_schema(answers.file(query)).metadata or {}).get(_PARAMETERS, b"null")
-    return answers[query] if json.loads(noted) == dict(parameters) else None
+    # A run that an earlier version kept has no rows.
+    return GraphTables(
+        index["run"], *(TableFolder(folder, kind, tuple(index.get(kind, ()))) for kind in _KINDS)
+    )
 
 
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:

@@ -15,7 +15,7 @@ from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.locks import lock, try_lock
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.table_folder import readable
-from tracegraph.store.tables import GraphTables, load_answer, load_graph
+from tracegraph.store.tables import GraphTables, load_graph
 
 _MANIFEST = "manifest.json"
 _SPOOL = "spool-"
@@ -115,16 +115,12 @@ class Workspace:
         with readable(folder):
             return load_graph(folder)
 
-    def answer(
-        self, name: str, created: str, query: str, parameters: Mapping[str, object]
-    ) -> pa.Table | None:
-        """The kept rows of a query with these parameters, if of the run ingested at `created`."""
+    def rows(self, name: str, created: str, query: str) -> pa.Table | None:
+        """The kept rows of a query about a whole run, if they are of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
-        folder = self.run_folder(name)
-        with readable(folder):
-            return load_answer(folder, query, parameters)
+        return self.load_run(name).rows.get(query)
 
     def manifest(self, name: str) -> dict[str, object] | None:
         """Manifest of a kept run, or None."""

@@ -8,9 +8,9 @@ import numpy as np
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.store.categories import Role
 
 _NEAR_NS = 50_000
-_CALLS = ("cuda_runtime", "cuda_driver")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _Found:
         known: Flags = self.true.event[start] == mine
         right = self._same_cause(rows, start)
         is_call = np.zeros(int(events.source_index.max()) + 2, dtype=bool)
-        is_call[events.source_index] = events.category.among(*_CALLS)
+        is_call[events.source_index] = events.of_role(Role.CALL)
         other_call = is_call[self.true.cause[start]] & (
             self._source(self.cause[rows]) != self.true.cause[start]
         )

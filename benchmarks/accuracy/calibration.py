@@ -21,7 +21,7 @@ from benchmarks.accuracy.sets import (
     read_json,
 )
 from benchmarks.accuracy.verdict import in_processes
-from tracegraph.ingest.causal.edges import MECHANISMS
+from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import EVIDENCE
 
 FEWEST = 30

@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchmarks.accuracy.sets import OracleSet, Row, Scorer, read_json
 from tracegraph.cli.findings import INFERRED, NEAR_TIE_NS
-from tracegraph.ingest.trace import GPU_WORK
+from tracegraph.store.categories import GPU_WORK, has_role
 
 GOOD = 0.999
 """Recall and overlap from which a set counts as right."""
@@ -114,7 +114,8 @@ def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> 
     for start, end, at in true:
         if at is not None:
             lengths[at[1]] = lengths.get(at[1], 0) + end - start
-    recorded = {at: round(events[at]["dur"] * 1000) for at in lengths if events[at].get("cat") in GPU_WORK}
+    works = [at for at in lengths if has_role(events[at].get("cat"), *GPU_WORK)]
+    recorded = {at: round(events[at]["dur"] * 1000) for at in works}
     reached = sum(min(length, recorded.get(at, length)) for at, length in lengths.items())
     return reached / max(sum(lengths.values()), 1)
 

@@ -6,6 +6,8 @@ import pandas as pd
 from tracegraph.cli.reporters.text import format_ns, label
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.model import Model
+from tracegraph.store.categories import GAP, Role
+from tracegraph.store.gaps import UNKNOWN
 
 _NAMED = 3
 _SOME = 5
@@ -15,7 +17,7 @@ _SHOWN = 0.005
 
 def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
     """Sentences with what was measured about the gaps named unknown in `rows`, the path of `model`."""
-    unknown = rows[rows["name"].eq("unknown") & rows["category"].eq("gap")]
+    unknown = rows[rows["name"].eq(UNKNOWN) & rows["category"].eq(GAP)]
     within = Stretches(unknown["start_ns"].to_numpy(np.int64), unknown["end_ns"].to_numpy(np.int64))
     lengths = unknown["end_ns"] - unknown["start_ns"]
     length = model.window.end - model.window.start
@@ -112,10 +114,10 @@ def _contents(model: Model) -> str:
         "GPU activities": events.is_gpu,
         "of them without a launching call": events.is_gpu & (call < 0),
         "calls that launch": _at(len(events), np.unique(call[call >= 0])),
-        "cuda_sync rows": events.category.among("cuda_sync"),
-        "operators": events.category.among("cpu_op"),
-        "annotations": events.category.among("user_annotation"),
-        "python frames": events.category.among("python_function"),
+        "cuda_sync rows": events.of_role(Role.SYNC),
+        "operators": events.of_role(Role.OPERATOR),
+        "annotations": events.of_role(Role.ANNOTATION),
+        "python frames": events.of_role(Role.FRAME),
     }
     listed = ", ".join(f"{name} {int(found.sum()):,}" for name, found in counts.items())
     return f"The file holds: {listed}."

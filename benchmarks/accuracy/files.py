@@ -14,7 +14,9 @@ from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.queries.unclear import unclear_parts
+from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import UNKNOWN
 
 MUCH_UNKNOWN = 0.08
 _SHOWN = 0.0005
@@ -39,7 +41,7 @@ class Measured:
     @property
     def unknown(self) -> float:
         """Share of the length for which no rule has a cause."""
-        return float(self.gaps.get("unknown", 0.0))
+        return float(self.gaps.get(UNKNOWN, 0.0))
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def _measure(name: str, model: Model, integrity: Integrity) -> Measured:
     rows = path_rows(model)
     length = model.window.end - model.window.start
     share = (rows["end_ns"] - rows["start_ns"]) / length
-    is_gap = rows["category"] == "gap"
+    is_gap = rows["category"] == GAP
     unclear = unclear_parts(rows["name"], rows["category"], is_gap)
     gaps = share[is_gap].groupby(rows["name"][is_gap]).sum().sort_values(ascending=False)
     levels = [finding.level for finding in integrity]
@@ -82,7 +84,7 @@ def _measure(name: str, model: Model, integrity: Integrity) -> Measured:
         near_ties=float(share[(rows["margin_ns"] <= NEAR_TIE_NS).fillna(False)].sum()),
         errors=levels.count("error"),
         warnings=levels.count("warning"),
-        facts=describe_unknown(model, rows) if float(gaps.get("unknown", 0.0)) > MUCH_UNKNOWN else "",
+        facts=describe_unknown(model, rows) if float(gaps.get(UNKNOWN, 0.0)) > MUCH_UNKNOWN else "",
     )
 
 
@@ -90,7 +92,7 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
     """Markdown: the table of all files, those that cannot be read, and the facts where much is unknown."""
     read = [item for item in measured if isinstance(item, Measured)]
     refused = [[item.name, item.reason] for item in measured if isinstance(item, Refused)]
-    columns = ["file", "length", "events", "unknown", "untraced", "unclear", "other gaps"]
+    columns = ["file", "length", "events", UNKNOWN, "untraced", "unclear", "other gaps"]
     parts = [table([*columns, "inferred", "near-ties", "errors, warnings"], map(_row, read))]
     if refused:
         parts.append("Not read:\n\n" + table(["file", "why"], refused))
@@ -99,7 +101,7 @@ def describe_files(measured: Sequence[Measured | Refused]) -> str:
 
 
 def _row(item: Measured) -> list[str]:
-    named = item.gaps.drop("unknown", errors="ignore")
+    named = item.gaps.drop(UNKNOWN, errors="ignore")
     others = [f"{name} {share:.3f}" for name, share in named.items() if share >= _SHOWN]
     shares = [1 - item.gaps.sum(), item.unknown, item.untraced, item.unclear]
     return [

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
 from benchmarks.accuracy.sets import JITTER
+from tracegraph.store.categories import Role, has_role
 
-CPU_WORK = ("cuda_runtime", "cuda_driver", "cpu_op")
-"""Categories of calls, and of the operators that may be around one."""
+CPU_WORK = (Role.CALL, Role.OPERATOR)
+"""Calls, and the operators that may be around one."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Goal:
 
     def bound(self, category: str) -> float:
         """Largest error of the gain of a name of this category; any where none is measured."""
-        if self.calls is not None and category in CPU_WORK:
+        if self.calls is not None and has_role(category, *CPU_WORK):
             return self.calls
         return 1.0 if self.what_if is None else self.what_if
 

@@ -14,11 +14,16 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.ingest.causal.edges import CODE, OFF_CPU, Waits
+from tracegraph.ingest.causal.edges import OFF_CPU, Waits
 from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.queries.roles import of_role
+from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import UNKNOWN, UNTRACED_CPU
+from tracegraph.store.mechanisms import CODE, COLLECTIVE
+from tracegraph.store.step_names import STEP_PREFIX
 
 LEAST_SHARE = 0.01
 """Share of the path's length from which a stretch is listed."""
@@ -26,11 +31,9 @@ MOST = 10
 """Stretches listed of one file, the longest."""
 NEAR_NS = 50_000
 """What ends within this of a stretch's end may be what ended it."""
-_CALLS = ("cuda_runtime", "cuda_driver")
-_PASSIVE = ("user_annotation", "python_function")
-_GAPS = ("untraced CPU time", "unknown")
+_QUIET = (Role.CALL, Role.ANNOTATION, Role.FRAME)
+_GAPS = (UNTRACED_CPU, UNKNOWN)
 _WIDTH = 40
-_STEP = "ProfilerStep#"
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ def describe_stretches(name: str, model: Model) -> list[Silence]:
     """The listed stretches of the path of one model."""
     rows = path_rows(model)
     rows = rows.assign(length=rows["end_ns"] - rows["start_ns"], after=rows["name"].shift(-1, fill_value=""))
-    is_gap = rows["category"].eq("gap") & rows["name"].isin(_GAPS)
-    is_step = rows["name"].str.startswith(_STEP)
-    quiet = rows[rows["category"].isin([*_CALLS, *_PASSIVE]) | is_step | is_gap]
+    is_gap = rows["category"].eq(GAP) & rows["name"].isin(_GAPS)
+    is_step = rows["name"].str.startswith(STEP_PREFIX)
+    quiet = rows[of_role(rows["category"], *_QUIET) | is_step | is_gap]
     quiet = quiet.assign(kind=[_kind(str(text)) for text in quiet["name"]])
     long = quiet[quiet["length"] >= LEAST_SHARE * (model.window.end - model.window.start)]
     around = _Around(model)
@@ -82,7 +85,7 @@ def _describe(file: str, around: "_Around", row: "pd.Series[Any]", quiet: pd.Dat
     alike = quiet["kind"].eq(row["kind"]) & (quiet["length"] >= length / 2)
     inside = around.innermost(int(row["lane"]), start)
     what = f"{row['category']}: {label(str(row['name']), _WIDTH)}"
-    if row["category"] == "gap" and inside >= 0:
+    if row["category"] == GAP and inside >= 0:
         what += f" in {_named(around.events, inside)}"
     return Silence(
         file=file,
@@ -101,23 +104,23 @@ def _describe(file: str, around: "_Around", row: "pd.Series[Any]", quiet: pd.Dat
 def _facts(around: "_Around", row: "pd.Series[Any]", inside: int, quiet: pd.DataFrame) -> Facts:
     start, end, model = int(row["start_ns"]), int(row["end_ns"]), around.model
     same = quiet["kind"].eq(row["kind"]) & ((quiet["length"] - (end - start)).abs() <= (end - start) / 100)
-    is_gap = row["category"] == "gap"
+    is_gap = row["category"] == GAP
     only_waits = "Synchronize" in str(row["name"])
     waits: Waits = model.found.waits
     return Facts(
         is_gap=is_gap,
-        is_call=row["category"] in _CALLS,
-        is_python=row["category"] == "python_function",
-        inside=inside >= 0 and row["name"] == "unknown",
+        is_call=has_role(row["category"], Role.CALL),
+        is_python=has_role(row["category"], Role.FRAME),
+        inside=inside >= 0 and row["name"] == UNKNOWN,
         on_stream=is_gap and not model.lanes.is_thread[int(row["lane"])],
         busy=around.busy_share(start, end),
         end_near=around.gpu_end(end) != "none",
         first=around.is_first(inside) and not only_waits,
         times_usual=np.inf if only_waits else (end - start) / max(around.median(inside), 1),
         same_length=int(same.sum()),
-        stacks=bool(model.events.category.among("python_function").any()),
+        stacks=bool(model.events.of_role(Role.FRAME).any()),
         off_cpu=bool((waits.mechanism == OFF_CPU).any()),
-        transfers=inside in waits.event[waits.mechanism == CODE["collective"]],
+        transfers=inside in waits.event[waits.mechanism == CODE[COLLECTIVE]],
     )
 
 
@@ -142,7 +145,7 @@ class _Around:
     def usual(self, event: int) -> list[str]:
         """Of a call: how many of its name there are, and their median duration."""
         events = self.events
-        if event < 0 or str(events.category[event]) not in _CALLS:
+        if event < 0 or not has_role(str(events.category[event]), Role.CALL):
             return []
         return [f"median {format_ns(self.median(event))} of {int(self._same(event).sum()):,}"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.sets import Oracle, OracleSet, read_json
+from tracegraph.store.categories import GAP
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def judge_gains(oracle: Oracle, one: OracleSet, what_next: Sequence[dict[str, An
 
     A damaged set is compared with the simulation before the damage.
     """
-    said = [row for row in what_next if row["category"] != "gap"]
+    said = [row for row in what_next if row["category"] != GAP]
     total, true = true_gains(oracle, one.undamaged, [str(row["name"]) for row in said])
     return tuple(
         Gain(str(row["name"]), str(row["category"]), int(row["gain_ns"]), true[str(row["name"])], total)

@@ -25,6 +25,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries import catalog
+from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import TracegraphError
 from tracegraph.store.load import load_run
@@ -211,7 +212,7 @@ def queries(_: Path, workspace: Workspace) -> Facts:
     with open_database(workspace, ConnectionSettings()) as database:
         for name, query in catalog.queries().items():
             try:
-                values = catalog.fill(database, query, {})
+                values = fill(catalog.asking(database), query, {})
                 for call in ("wall_s", "again_s"):
                     begun = time.perf_counter()
                     costs[f"{name} rows"] = len(query.run(database, values))

@@ -6,10 +6,12 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from tracegraph.cli.answers import answers_for
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import parameter_option, parse_assignments, result_options
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.queries.catalog import Query, fill, find, queries
+from tracegraph.queries.catalog import Query, find, queries
+from tracegraph.queries.runs import fill, parameters, parse
 from tracegraph.store.errors import InputError
 from tracegraph.store.session import open_database
 
@@ -54,15 +56,16 @@ def query(
 
 
 def _fields(query: Query) -> pd.DataFrame:
-    inputs = [("parameter", p.name, p.type, p.meaning) for p in query.parameters]
+    inputs = [("parameter", p.name, p.type, p.meaning) for p in parameters(query)]
     outputs = [("column", c.name, c.type, c.meaning) for c in query.columns]
     return pd.DataFrame(inputs + outputs, columns=["kind", "name", "type", "meaning"])
 
 
 def _rows(context: Context, query: Query, texts: Mapping[str, str]) -> pd.DataFrame:
-    values = query.parse(texts)
+    values = parse(query, texts)
     with (
         context.progress() as progress,
         open_database(context.workspace, context.connection, progress) as database,
     ):
-        return query.run(database, fill(database, query, values))
+        answers = answers_for(context, database, progress)
+        return answers.of(query.name, fill(answers.of, query, values))

@@ -7,14 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
+from tracegraph.cli.answers import answers_for
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import check_query, parameter_option, parse_values
 from tracegraph.cli.reporters.drawing import FORMATS, draw
 from tracegraph.cli.reporters.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.cli.reporters.picture import path_picture
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.queries import events, inventory, path, timeline, windows
-from tracegraph.store.connection import Database
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.runs import find_window, first_rank, ready_run
 from tracegraph.store.errors import InputError
 from tracegraph.store.session import open_database
 
@@ -53,10 +54,11 @@ def _step(command: _Command) -> _Command:
 @pass_context
 def critical_path(context: Context, step: int | None, name: str | None, output: Path) -> None:
     """Draw the critical path: its longest stretches, a column a lane."""
-    with _database(context, output) as database:
-        run = inventory.ready_run(database, name)
-        rows = path.critical_path(database, run, *_window(database, run, step))
-        lanes = inventory.lanes(database, run)
+    with _answers(context, output) as answers:
+        run = ready_run(answers.of, name)
+        window = find_window(answers.of, run, step)
+        rows = answers.of("critical_path", {"run": run, **vars(window)})
+        lanes = answers.of("lanes", {"run": run})
     _write(path_picture(run, step, rows, lanes), output)
 
 
@@ -71,17 +73,18 @@ def hotspot(
     context: Context, *, event_name: str, count: int, step: int | None, name: str | None, output: Path
 ) -> None:
     """Draw the longest stretches of events called NAME on the path, with all their causes and effects."""
-    with _database(context, output) as database:
-        run = inventory.ready_run(database, name)
-        window = _window(database, run, step)
-        edges = events.hotspot_neighbourhood(database, run, *window, name=event_name, limit=count)
-        lanes = inventory.lanes(database, run)
+    with _answers(context, output) as answers:
+        run = ready_run(answers.of, name)
+        window = find_window(answers.of, run, step)
+        asked = {"run": run, **vars(window), "name": event_name, "limit": count}
+        edges = answers.of("hotspot_neighbourhood", asked)
+        lanes = answers.of("lanes", {"run": run})
     if edges.empty:
         raise InputError(
             f"no event named {event_name!r} is on the path", "tracegraph report lists those that are"
         )
     title = f"{label(event_name, _TITLE_CELLS)}: causes and effects (solid: explains the start)"
-    _write(causes_picture(title, edges, lanes, window[0]), output)
+    _write(causes_picture(title, edges, lanes, window.start_ns), output)
 
 
 @render.command()
@@ -100,13 +103,14 @@ def event(
 
     SOURCE_INDEX is its position in the file's traceEvents, as in critical_path.csv.
     """
-    with _database(context, output) as database:
-        run = inventory.ready_run(database, name)
-        rank = inventory.first_rank(database, run) if rank is None else rank
-        edges = events.event_history(database, run, source_index, rank, depth=depth)
-        lanes = inventory.lanes(database, run)
-        origin_ns = int(inventory.run_details(database, run)["window_start_ns"].iloc[0])
-        known = not events.call_tree(database, run, source_index, rank, depth=0).empty
+    with _answers(context, output) as answers:
+        run = ready_run(answers.of, name)
+        rank = first_rank(answers.of, run) if rank is None else rank
+        of_event = {"run": run, "source_index": source_index, "rank": rank}
+        edges = answers.of("event_history", {**of_event, "depth": depth})
+        lanes = answers.of("lanes", {"run": run})
+        origin_ns = int(answers.of("run_details", {"run": run})["window_start_ns"].iloc[0])
+        known = not answers.of("call_tree", {**of_event, "depth": 0}).empty
     if not known:
         raise InputError(
             f"there is no event {source_index} of rank {rank} in run {run!r}",
@@ -128,14 +132,14 @@ def event(
 @pass_context
 def step(context: Context, number: int, name: str | None, output: Path) -> None:
     """Draw the lanes of step NUMBER and what they cause on each other."""
-    with _database(context, output) as database:
-        run = inventory.ready_run(database, name)
-        start_ns, end_ns, _ = _window(database, run, number)
-        edges = timeline.lane_dependencies(database, run, start_ns, end_ns)
-        lanes = inventory.lanes(database, run)
-    title = (
-        f"Step {number} of {label(run, _TITLE_CELLS)}, {format_ns(end_ns - start_ns)}: lanes and hand-overs"
-    )
+    with _answers(context, output) as answers:
+        run = ready_run(answers.of, name)
+        window = find_window(answers.of, run, number)
+        between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
+        edges = answers.of("lane_dependencies", between)
+        lanes = answers.of("lanes", {"run": run})
+    length = format_ns(window.end_ns - window.start_ns)
+    title = f"Step {number} of {label(run, _TITLE_CELLS)}, {length}: lanes and hand-overs"
     _write(lanes_picture(title, edges, lanes), output)
 
 
@@ -148,13 +152,13 @@ def cypher(context: Context, query: str, assignments: tuple[str, ...], output: P
     """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write."""
     check_query(query)
     parameters = parse_values(assignments)
-    with _database(context, output) as database:
-        rows = database.read(query, parameters)
+    with _answers(context, output) as answers:
+        rows = answers.database.read(query, parameters)
     _write(result_picture(label(query, _TITLE_CELLS), rows), output)
 
 
 @contextmanager
-def _database(context: Context, output: Path) -> Iterator[Database]:
+def _answers(context: Context, output: Path) -> Iterator[Answers]:
     """Open the database once it is clear that the picture can have its format."""
     _format(output)
     with (
@@ -162,14 +166,7 @@ def _database(context: Context, output: Path) -> Iterator[Database]:
         open_database(context.workspace, context.connection, progress) as database,
     ):
         progress("asking the database", 0, 0)
-        yield database
-
-
-def _window(database: Database, run: str, step: int | None) -> tuple[int, int, int]:
-    """Return start, end and sink of the step's window, else of the run's."""
-    found = windows.run_window(database, run) if step is None else windows.step_window(database, run, step)
-    start_ns, end_ns, chain = (int(found[name].iloc[0]) for name in ("start_ns", "end_ns", "chain"))
-    return start_ns, end_ns, chain
+        yield answers_for(context, database, progress)
 
 
 def _format(output: Path) -> str:

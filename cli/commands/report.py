@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from tracegraph.cli.answers import answers_for
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
@@ -18,7 +19,7 @@ from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.cli.reporters.text import visible
 from tracegraph.cli.traces import ingest_timings, stored_run
 from tracegraph.ingest.limits import Limits
-from tracegraph.queries.inventory import ready_run, run_details
+from tracegraph.queries.runs import Ask, ready_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import await_indexes
@@ -76,14 +77,9 @@ def report(
             database, run, timings = opened.enter_context(
                 _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
             )
+            answers = answers_for(context, database, progress)
             findings = collect_findings(
-                database,
-                run,
-                step=step,
-                top=top,
-                timings_s=timings,
-                progress=progress,
-                workspace=context.workspace,
+                answers, context.workspace, run, step=step, top=top, timings_s=timings
             )
             recommendations = recommend(findings)
             if output is not None:
@@ -115,16 +111,17 @@ def _run(
     if context.connection.uri is None and not context.workspace.manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
     with open_database(context.workspace, context.connection, progress) as database:
-        run = ready_run(database, name)
-        _check_policy(database, run, cross_thread)
+        ask = answers_for(context, database, progress).of
+        run = ready_run(ask, name)
+        _check_policy(ask, run, cross_thread)
         yield database, run, ingest_timings(context.workspace.manifest(run) or {})
 
 
-def _check_policy(database: Database, run: str, asked: str | None) -> None:
+def _check_policy(ask: Ask, run: str, asked: str | None) -> None:
     """InputError where a stored run has another policy between threads than the one asked for."""
     if asked is None:
         return
-    stored = run_details(database, run)["cross_thread"].iloc[0]
+    stored = ask("run_details", {"run": run})["cross_thread"].iloc[0]
     if asked != stored:
         raise InputError(
             f"run {run!r} has the policy {stored}, not {asked}, which is chosen at ingest",

@@ -12,7 +12,7 @@ from tracegraph.cli.options import result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.cli.reporters.text import visible
 from tracegraph.cli.reporters.values import as_data_text
-from tracegraph.queries import inventory
+from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.session import open_database
@@ -33,7 +33,7 @@ def runs(ctx: click.Context) -> None:
 def list_runs(context: Context, output: Path | None = None, form: str = "table") -> None:
     """List the runs, newest first."""
     with _database(context) as database:
-        rows = inventory.runs(database)
+        rows = ask(database, "runs")
     write_frame(rows, form, output)
     if rows.empty:
         click.echo("no run is stored; tracegraph ingest TRACE", err=True)
@@ -46,7 +46,7 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table")
 def show(context: Context, name: str, output: Path | None, form: str) -> None:
     """Show what is stored about the run NAME."""
     with _database(context) as database:
-        details = inventory.run_details(database, name)
+        details = ask(database, "run_details", run=name)
     if details.empty:
         raise _unknown(name)
     items = [(column, details[column].iloc[0]) for column in details.columns]
@@ -62,7 +62,7 @@ def delete(context: Context, name: str) -> None:
     """Delete the run NAME from the database and the workspace."""
     with turn_to_write(context.workspace), _database(context) as database:
         kept = any(manifest.get("run") == name for manifest in context.workspace.manifests())
-        if inventory.run_details(database, name).empty and not kept:
+        if ask(database, "run_details", run=name).empty and not kept:
             raise _unknown(name)
         remove_run(context.workspace, context.connection, database, name)
     click.echo(f"deleted {visible(name)}")

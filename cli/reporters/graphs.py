@@ -7,14 +7,19 @@ import pandas as pd
 from neo4j.graph import Node, Path, Relationship
 
 from tracegraph.cli.reporters.dot import PALE, dot_label, new_graph
-from tracegraph.cli.reporters.palette import DEPENDENCY_COLOURS, category_colour, dependency_colour, tint
+from tracegraph.cli.reporters.palette import (
+    DEPENDENCY_COLOURS,
+    LANE_COLOURS,
+    category_colour,
+    dependency_colour,
+    tint,
+)
 from tracegraph.cli.reporters.text import format_ns, format_share, plural
 from tracegraph.store.errors import InputError
 
 _MOST_NODES = 300
 _MOST_EDGES = 600
 _NAME_CELLS = 44
-_KIND_COLOURS = {"stream": category_colour("kernel"), "thread": category_colour("cpu_op")}
 _SHOWN = ("name", "category", "lane", "rank", "start_ns", "end_ns", "duration_ns", "kind", "number", "chain")
 _MOST_PROPERTIES = 4
 
@@ -70,7 +75,7 @@ def lanes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame) -> str:
     _check_size(len(used), len(edges))
     graph = new_graph(title, [])
     for row in used.to_dict("records"):
-        colour = _KIND_COLOURS.get(row["kind"], PALE)
+        colour = LANE_COLOURS.get(row["kind"], PALE)
         graph.node(
             f"lane{row['lane']}",
             dot_label(row["name"], _NAME_CELLS),

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 
@@ -14,7 +14,7 @@ from tracegraph.cli.assumptions import read_assumptions
 from tracegraph.cli.findings import NEAR_TIE_NS, Findings
 from tracegraph.cli.recommendations import Recommendation
 from tracegraph.cli.reporters.lanes import draw_lanes
-from tracegraph.cli.reporters.palette import CATEGORY_COLOURS, DEPENDENCY_COLOURS, OTHER_COLOUR, ROOT_COLOUR
+from tracegraph.cli.reporters.palette import DEPENDENCY_COLOURS, OTHER_COLOUR, ROOT_COLOUR, category_colours
 from tracegraph.cli.reporters.summary import summarise
 from tracegraph.cli.reporters.text import label
 
@@ -90,12 +90,17 @@ def _data(findings: Findings, recommendations: Sequence[Recommendation]) -> dict
         "drawing": asdict(draw_lanes(findings)),
         "steps": _records(findings.steps),
         "colours": {
-            "categories": CATEGORY_COLOURS,
+            "categories": category_colours(_shown_categories(findings)),
             "other": OTHER_COLOUR,
             "dependencies": DEPENDENCY_COLOURS,
             "root": ROOT_COLOUR,
         },
     }
+
+
+def _shown_categories(findings: Findings) -> Iterator[str]:
+    for rows in (findings.path, findings.timeline, findings.near_critical, findings.second_causes):
+        yield from map(str, rows["category"].unique())
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:

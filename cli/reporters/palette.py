@@ -1,18 +1,10 @@
 """Colours of categories and dependency kinds, the same in every picture."""
 
-CATEGORY_COLOURS = {
-    "cpu_op": "#4c78a8",
-    "cuda_runtime": "#2a9d8f",
-    "cuda_driver": "#1b6f8a",
-    "kernel": "#e8871e",
-    "gpu_memcpy": "#d1495b",
-    "gpu_memset": "#b07aa1",
-    "user_annotation": "#9aa5b1",
-    "python_function": "#59a14f",
-    "overhead": "#9c755f",
-    "gap": "#e9ebee",
-}
-OTHER_COLOUR = "#c9a227"
+from collections.abc import Iterable
+
+from tracegraph.store.categories import ANY_OTHER, CATEGORIES, Role, find_category
+
+OTHER_COLOUR = ANY_OTHER.colour
 DEPENDENCY_COLOURS = {
     "SEQUENTIAL": "#6b7280",
     "INVOCATION": "#2563eb",
@@ -20,12 +12,21 @@ DEPENDENCY_COLOURS = {
     "CROSS_THREAD": "#7c3aed",
 }
 ROOT_COLOUR = "#6b7280"
+_COLOUR_OF_ROLE = {category.role: category.colour for category in CATEGORIES}
+LANE_COLOURS = {"stream": _COLOUR_OF_ROLE[Role.KERNEL], "thread": _COLOUR_OF_ROLE[Role.OPERATOR]}
+"""By the kind of a lane: as what runs there."""
 _WHITE_PART = 0.62
 
 
 def category_colour(category: str) -> str:
     """Return the colour of a category, `#rrggbb`."""
-    return CATEGORY_COLOURS.get(category, OTHER_COLOUR)
+    return find_category(category).colour
+
+
+def category_colours(shown: Iterable[str]) -> dict[str, str]:
+    """Return the colours of those categories that have one of their own; all others have `OTHER_COLOUR`."""
+    colours = {name: category_colour(name) for name in shown}
+    return {name: colour for name, colour in colours.items() if colour != OTHER_COLOUR}
 
 
 def dependency_colour(dependency: str) -> str:

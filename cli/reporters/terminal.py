@@ -14,6 +14,7 @@ from tracegraph.cli.reporters.near import near_critical
 from tracegraph.cli.reporters.steps import compared_steps
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
 from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
+from tracegraph.store.gaps import UNTRACED_CPU
 
 _OTHER_CELLS = 66
 _LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90
@@ -94,7 +95,7 @@ def _path(findings: Findings) -> RenderableType:
     lines.add_row(
         "gaps",
         Text(
-            f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} untraced CPU time, "
+            f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} {UNTRACED_CPU}, "
             f"{format_share(named)} in gaps with a reason"
         ),
     )
@@ -105,7 +106,7 @@ def _path(findings: Findings) -> RenderableType:
 def _unclear(findings: Findings) -> str:
     return (
         f"{format_share(findings.unclear_share)} unknown or untraced: {format_share(findings.unknown_share)} "
-        f"unknown gaps, {format_share(findings.untraced_cpu_share)} untraced CPU time and "
+        f"unknown gaps, {format_share(findings.untraced_cpu_share)} {UNTRACED_CPU} and "
         f"{format_share(findings.untraced_share)} untraced Python (self time of annotations, counted as "
         "explained)"
     )

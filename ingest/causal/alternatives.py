@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.causal.edges import GAP_NAMES
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model, Solution, solve
 from tracegraph.ingest.causal.path_rows import find_stretches
 from tracegraph.ingest.causal.rules import POLICIES, apply
+from tracegraph.store.categories import GAP
+from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.schema import RECORDED_ONLY
 
 _HOTSPOTS = 5
@@ -52,7 +53,7 @@ def _summarise(solution: Solution) -> Summary:
     inferred = (rows.edge >= 0) & ~found.recorded[rows.edge] if len(found) else is_gap & False
     kinds = find_kinds(solution.events, rows.event[~is_gap])
     totals = kinds.lengths(duration[~is_gap])
-    by_category = Counter({"gap": int(duration[is_gap].sum())})
+    by_category = Counter({GAP: int(duration[is_gap].sum())})
     for category, total in zip(kinds.category.tolist(), totals.tolist(), strict=True):
         by_category[str(category)] += total
     by_gap: Counter[str] = Counter()

@@ -6,10 +6,11 @@ import numpy as np
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Candidates, Dependencies, choose
-from tracegraph.ingest.causal.edges import CODE, Edges
+from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.events import Flags, Ints, Lanes
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.segments import Segments, Window
+from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, STREAM_ORDER
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def _inner_edges(segments: Segments, reached: Ints) -> tuple[Ints, Ints, Ints]:
     """Program order on threads and queue starts on streams: cause, effect, mechanism."""
     follows = np.flatnonzero((segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:]) + 1
     root, orphan = _queue_starts(segments, reached)
-    code = np.repeat([CODE["program order"], CODE["queue start"]], [len(follows), len(orphan)])
+    code = np.repeat([CODE[PROGRAM_ORDER], CODE[QUEUE_START]], [len(follows), len(orphan)])
     return np.concatenate([follows - 1, root]), np.concatenate([follows, orphan]), code
 
 
@@ -71,7 +72,7 @@ def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies
     """Choose for every segment the cause that explains its start: see `choose`."""
     cause, effect, edges = _resolve(edges, segments, window)
     inner_cause, inner_effect, inner_code = _inner_edges(segments, effect)
-    is_order = inner_code == CODE["program order"]
+    is_order = inner_code == CODE[PROGRAM_ORDER]
     candidates = Candidates(
         cause=np.concatenate([cause, inner_cause]),
         effect=np.concatenate([effect, inner_effect]),
@@ -91,7 +92,7 @@ def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
     in_order[1:] = (bound_to[1:] == np.arange(len(segments) - 1)) & (segments.lane[1:] == segments.lane[:-1])
     if len(dependencies):
         kind = dependencies.mechanism[edge]
-        in_order &= np.isin(kind, (CODE["program order"], CODE["stream order"], CODE["queue start"]))
+        in_order &= np.isin(kind, (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER], CODE[QUEUE_START]))
     return np.cumsum(~in_order) - 1
 
 

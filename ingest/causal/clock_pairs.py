@@ -8,6 +8,7 @@ import pandas as pd
 from tracegraph.ingest.causal.events import Events, Flags, Ints, is_call_named
 from tracegraph.ingest.causal.host_waits import HostWaits
 from tracegraph.ingest.causal.launches import Launches, nearest_on_thread
+from tracegraph.store.categories import Role
 
 _ENOUGH = 8
 _TO_HOST = ("DtoH", "DeviceToHost")
@@ -29,7 +30,7 @@ def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pai
     first = _of_each_call(events, launches, events.start, "min")
     call = first.index.to_numpy(dtype=np.int64)
     start = np.asarray(first, dtype=np.int64)
-    copies = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
+    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
     waiting = launches.call[copies[_may_block(events, launches, copies)]]
     one = ~np.isin(call, _with_shared_id(events))
     late = one & ~np.isin(call, waiting)
@@ -71,7 +72,7 @@ def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -
 
 def _blocking_copies(events: Events, launches: Launches) -> "pd.Series[int]":
     """Ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
-    copies = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
+    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
     chosen = copies[_may_block(events, launches, copies) & _named(events, *_TO_HOST)[copies]]
     return pd.Series(events.end[chosen], index=launches.call[chosen])
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
 from tracegraph.ingest.causal.reused_ids import Named, assign_in_order
+from tracegraph.store.categories import Role
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
 _HALF = 0.5
@@ -25,8 +26,7 @@ def tell_calls_apart(events: Events, process: Ints) -> Events:
     device of the row (`_owner`); one that a process uses again, to its calls and their work in their order.
     `process`: number of the process of each lane.
     """
-    named = np.array([str(c).endswith(("_runtime", "_driver")) for c in events.category.values], dtype=bool)
-    is_call = events.category.matching(named) & events.on_thread & (events.correlation > 0)
+    is_call = events.of_role(Role.CALL) & events.on_thread & (events.correlation > 0)
     others = events.on_thread & ~is_call & np.isin(events.correlation, events.correlation[is_call])
     if others.any():
         events = replace(events, correlation=np.where(others, NONE, events.correlation))
@@ -35,7 +35,7 @@ def tell_calls_apart(events: Events, process: Ints) -> Events:
     if len(np.unique(events.correlation[index])) == len(index):
         return events
     calls = _Calls(events, index, process[events.lane[index]])
-    rows = np.flatnonzero((events.is_gpu | events.category.among("cuda_sync")) & (events.correlation > 0))
+    rows = np.flatnonzero((events.is_gpu | events.of_role(Role.SYNC)) & (events.correlation > 0))
     owner = _owners(events, calls, rows)
     return _renumbered(events, calls, rows, owner)
 

@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tracegraph.store.categories import Role, has_role
+
 
 @dataclass(frozen=True)
 class Coded:
@@ -53,3 +55,8 @@ def read_coded(column: pa.ChunkedArray) -> Coded:
     if empty == len(texts):
         texts.append("")
     return Coded(codes.astype(np.int32, copy=False), np.array(texts, dtype=object))
+
+
+def with_role(category: Coded, *roles: Role) -> npt.NDArray[np.bool_]:
+    """Which rows are of a category with one of `roles`."""
+    return category.matching(np.array([has_role(str(name), *roles) for name in category.values], dtype=bool))

@@ -10,52 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.store.gaps import CPU_TURN, GAP_CODE, UNKNOWN
+from tracegraph.store.mechanisms import CODE, MECHANISMS
 
-
-@dataclass(frozen=True)
-class Mechanism:
-    """One rule: its name, the kind of dependency it makes, and the name of the gap it explains."""
-
-    name: str
-    kind: str
-    gap: str
-
-
-MECHANISMS = (
-    Mechanism("launch", "INVOCATION", "launch latency"),
-    Mechanism("graph launch", "INVOCATION", "launch latency"),
-    Mechanism("stream order", "SEQUENTIAL", "stream queue"),
-    Mechanism("graph order", "SEQUENTIAL", "stream queue"),
-    Mechanism("stream wait event", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("stream resume", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("stream synchronize", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("device synchronize", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("event synchronize", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("blocking copy", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("implicit synchronize", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("queue full", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("silent synchronize", "SYNCHRONIZATION", "waiting for GPU"),
-    Mechanism("collective", "SYNCHRONIZATION", "waiting for another rank"),
-    Mechanism("autograd hand-off", "CROSS_THREAD", "waiting for another thread"),
-    Mechanism("autograd join", "CROSS_THREAD", "waiting for another thread"),
-    Mechanism("resume", "CROSS_THREAD", "waiting for another thread"),
-    Mechanism("hand-over", "CROSS_THREAD", "waiting for another thread"),
-    Mechanism("serialised", "CROSS_THREAD", "waiting for the GIL"),
-    Mechanism("GIL wait", "CROSS_THREAD", "waiting for the GIL"),
-    Mechanism("GIL holder", "CROSS_THREAD", "waiting for the GIL"),
-    Mechanism("program order", "SEQUENTIAL", "unknown"),
-    Mechanism("queue start", "SEQUENTIAL", "unknown"),
-)
-"""All rules; the position decides ties between causes that explain a start equally well."""
-CODE = {mechanism.name: code for code, mechanism in enumerate(MECHANISMS)}
-_MORE_GAPS = (
-    *("unknown", "untraced CPU time"),
-    *("GPU busy with other work", "unrecorded graph work", "GPU turn of another process"),
-    *("work from before the recording", "CPU turn of another thread"),
-)
-GAP_NAMES = (*_MORE_GAPS, *sorted({m.gap for m in MECHANISMS} - {"unknown"}))
-"""Names of stretches without work, by code."""
-GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}
 GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
 """By position in `MECHANISMS`: what the rule's usual lag, or the wait that it ends, is called."""
 
@@ -98,7 +55,7 @@ def no_edges() -> Edges:
 
 UNEXPLAINED, OFF_CPU = -1, -2
 """Stand for the mechanism of a stretch that no rule explains, and of one in which its thread did not run."""
-GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE["unknown"], OFF_CPU: GAP_CODE["CPU turn of another thread"]}
+GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE[UNKNOWN], OFF_CPU: GAP_CODE[CPU_TURN]}
 """What such stretches are called: gaps that keep their length in a replay."""
 
 

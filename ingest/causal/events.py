@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +9,11 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.dictionary_column import Coded, read_coded
+from tracegraph.ingest.causal.dictionary_column import Coded, read_coded, with_role
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
-from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
+from tracegraph.store.step_names import step_number
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -20,7 +21,6 @@ Texts = npt.NDArray[np.object_]
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""
-_STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,16 @@ class Events:
     def __len__(self) -> int:
         return len(self.start)
 
+    def of_role(self, *roles: Role) -> Flags:
+        """Which events are of a category with one of `roles`."""
+        return with_role(self.category, *roles)
+
     def shift_gpu(self, offset_ns: int, drift_ppb: int = 0, since_ns: int = 0) -> "Events":
         """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's.
 
         By `offset_ns` at the time `since_ns`, and by `drift_ppb` ns more each second.
         """
-        on_gpu = ~(self.on_thread | self.category.among("cuda_sync"))
+        on_gpu = ~(self.on_thread | self.of_role(Role.SYNC))
 
         def move(times: Ints) -> Ints:
             more = np.rint((times - since_ns) * (drift_ppb * 1e-9)).astype(np.int64)
@@ -99,7 +103,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 def _elements(table: pa.Table, category: Coded) -> Ints:
     """Elements of collectives as stated, of other annotations those of all inputs together."""
     stated = _numbers(table, "elements").copy()
-    chosen = np.flatnonzero((stated == NONE) & category.among("user_annotation"))
+    chosen = np.flatnonzero((stated == NONE) & with_role(category, Role.ANNOTATION))
     shapes = read_coded(table["shapes"]).take(chosen)
     counts = np.full(len(shapes.values), NONE, dtype=np.int64)
     for code in np.unique(shapes.codes).tolist():
@@ -126,15 +130,15 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     """Turn the event table of a file into arrays and give every event its lane."""
     table = trace.events
     category = read_coded(table["category"])
-    is_gpu = category.among(*GPU_WORK)
-    on_thread = ~(is_gpu | category.among(*NOT_IN_LANES))
+    is_gpu = with_role(category, *GPU_WORK)
+    on_thread = ~(is_gpu | with_role(category, *NOT_IN_LANES))
     device, stream = _numbers(table, "device"), _numbers(table, "stream")
     pid, tid = read_coded(table["pid"]), read_coded(table["tid"])
     lane, keys = _number_lanes(on_thread, (pid, device), (tid, stream))
     correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
     partners = correlation[on_thread & (correlation > 0)]
     unmatched = is_gpu & ~np.isin(correlation, partners)
-    operators = category.among("cpu_op") & (sequence_number == NONE).all()
+    operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     events = Events(
         source_index=_numbers(table, "source_index"),
         name=read_coded(table["name"]),
@@ -151,7 +155,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
         elements=_elements(table, category),
-        launch_flow=follow_launches(table, trace.flows, unmatched),
+        launch_flow=follow_launches(table, trace.flows, with_role(category, Role.CALL), unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
         is_gpu=is_gpu,
         on_thread=on_thread,
@@ -217,7 +221,7 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     is_step = step_numbers(events) != NONE
     for chosen, share in (
         (is_step, 0.0),
-        (events.category.among("cpu_op"), 0.05),
+        (events.of_role(Role.OPERATOR), 0.05),
         (events.on_thread, 0.05),
     ):
         on_lane = np.bincount(events.lane[chosen & events.on_thread], minlength=count)
@@ -230,17 +234,17 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
 def is_passive(events: Events) -> Flags:
     """Which events may be waiting in their self time: annotations, steps and python frames do no work."""
     is_step: Flags = step_numbers(events) != NONE
-    return events.category.among("user_annotation", "python_function") | is_step
+    return events.of_role(Role.ANNOTATION, Role.FRAME) | is_step
 
 
 def is_call_named(events: Events, *parts: str) -> Flags:
     """Which events are runtime or driver calls with one of `parts` in their name."""
     named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
-    return events.name.matching(named) & events.category.among("cuda_runtime", "cuda_driver")
+    return events.name.matching(named) & events.of_role(Role.CALL)
 
 
 def step_numbers(events: Events) -> Ints:
     """The N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
-    found = [_STEP.fullmatch(str(name)) for name in events.name.values]
-    numbers = np.array([int(match[1]) if match else NONE for match in found], dtype=np.int64)
+    found = [step_number(str(name)) for name in events.name.values]
+    numbers = np.array([NONE if number is None else number for number in found], dtype=np.int64)
     return np.where(events.on_thread, numbers[events.name.codes], NONE)

@@ -5,20 +5,16 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.dictionary_column import read_coded
-
 _KEYS = ["pid", "tid", "ts"]
 _LAUNCH_FLOWS = ("ac2g", "async", "async_cpu_to_gpu")
 _BACKWARD_FLOWS = ("fwdbwd", "forward_backward")
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-_CALLS = ("cuda_runtime", "cuda_driver")
 
 
-def follow_launches(events: pa.Table, flows: pa.Table, wanted: Flags) -> Ints:
+def follow_launches(events: pa.Table, flows: pa.Table, calls: Flags, wanted: Flags) -> Ints:
     """For each `wanted` GPU activity the call whose flow ends at its start, -1 for none and all others."""
-    is_call = read_coded(events["category"]).among(*_CALLS)
-    return _follow(events, flows, _LAUNCH_FLOWS, is_call, wanted)
+    return _follow(events, flows, _LAUNCH_FLOWS, calls, wanted)
 
 
 def follow_backward(events: pa.Table, flows: pa.Table, operators: Flags) -> Ints:

@@ -4,11 +4,12 @@ import numpy as np
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.edges import GAP_CODE, GAP_OF_MECHANISM
+from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.ingest.causal.time_slices import Spans, covered, find_time_slices
+from tracegraph.store.gaps import BUSY_GPU, EARLIER_WORK, GAP_CODE, GPU_TURN, UNKNOWN, UNRECORDED_GRAPH
 
 _BUSY = 0.9
 _HELD = 4
@@ -42,9 +43,9 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
     elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
     earlier = _behind_earlier_work(events, launches)[event]
-    reasons = ("GPU busy with other work", "unrecorded graph work", "GPU turn of another process")
-    codes = [GAP_CODE[reason] for reason in (*reasons, "work from before the recording")]
-    names[late] = np.select([busy, graph, elsewhere, earlier], codes, GAP_CODE["unknown"])
+    reasons = (BUSY_GPU, UNRECORDED_GRAPH, GPU_TURN)
+    codes = [GAP_CODE[reason] for reason in (*reasons, EARLIER_WORK)]
+    names[late] = np.select([busy, graph, elsewhere, earlier], codes, GAP_CODE[UNKNOWN])
     return names
 
 

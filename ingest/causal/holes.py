@@ -4,6 +4,7 @@ import numpy as np
 
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, step_numbers
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.store.categories import Role
 
 _LEAST_SHARE = 0.005
 _SHORTEST_NS = 50_000
@@ -22,7 +23,7 @@ def find_holes(events: Events, launches: Launches) -> Spans:
     have none between calls whose work ran before and after the silence.
     """
     start, end = _silences(events)
-    calls = np.flatnonzero(events.category.among("cuda_runtime", "cuda_driver") & events.on_thread)
+    calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
     calls = calls[np.argsort(events.start[calls], kind="stable")]
     if not len(calls) or not len(start):
         return start[:0], end[:0]
@@ -42,7 +43,7 @@ def _silences(events: Events) -> Spans:
 
 def is_annotation(events: Events) -> Flags:
     """Annotations and steps, which go on while nothing is recorded."""
-    found: Flags = events.category.among("user_annotation") | (step_numbers(events) != NONE)
+    found: Flags = events.of_role(Role.ANNOTATION) | (step_numbers(events) != NONE)
     return found
 
 

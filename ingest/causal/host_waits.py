@@ -7,9 +7,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.causal.edges import CODE
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
 from tracegraph.ingest.causal.launches import Launches, Streams, nearest_on_thread
+from tracegraph.store.categories import Role
+from tracegraph.store.mechanisms import (
+    BLOCKING_COPY,
+    CODE,
+    DEVICE_SYNCHRONIZE,
+    EVENT_SYNCHRONIZE,
+    IMPLICIT_SYNCHRONIZE,
+    STREAM_SYNCHRONIZE,
+)
 
 _ALL_STREAMS = -1
 LATE_NS = 10_000
@@ -46,7 +54,7 @@ class SyncRows:
 
 def find_sync_rows(events: Events) -> SyncRows:
     """Join cuda_sync rows with their calls by correlation."""
-    row = np.flatnonzero(events.category.among("cuda_sync"))
+    row = np.flatnonzero(events.of_role(Role.SYNC))
     calls = np.flatnonzero(events.on_thread & (events.correlation > 0))
     by_id = pd.Series(calls, index=events.correlation[calls])
     by_id = by_id[~by_id.index.duplicated()]
@@ -99,16 +107,16 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     blocking = is_call_named(events, "Synchronize") & ~with_row
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
-    _device_waits(collect, "device synchronize", np.flatnonzero(of_device))
-    _device_waits(collect, "implicit synchronize", np.flatnonzero(events.name.among(*_FREES)))
+    _device_waits(collect, DEVICE_SYNCHRONIZE, np.flatnonzero(of_device))
+    _device_waits(collect, IMPLICIT_SYNCHRONIZE, np.flatnonzero(events.name.among(*_FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
-        ("stream synchronize", blocking & ~of_device & ~of_event),
-        ("event synchronize", of_event),
+        (STREAM_SYNCHRONIZE, blocking & ~of_device & ~of_event),
+        (EVENT_SYNCHRONIZE, of_event),
     ):
         calls = np.flatnonzero(chosen)
         work = _likely_work(events, launches, streams, calls)
-        of_stream = mechanism == "stream synchronize"
+        of_stream = mechanism == STREAM_SYNCHRONIZE
         confidence = 0.98 if of_stream else 0.8
         certain = only and of_stream
         collect.add(mechanism, calls, work, recorded=False, certain=certain, confidence=confidence)
@@ -125,7 +133,7 @@ def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
     for lane, of_lane in zip(lanes, device.tolist(), strict=True):
         chosen = calls[(mine == of_lane) | (mine == NONE)]
         work = streams.last_queued(lane, events.start[chosen])
-        certain = only and mechanism == "device synchronize"
+        certain = only and mechanism == DEVICE_SYNCHRONIZE
         confidence = 0.98 if certain else 0.8
         collect.add(mechanism, chosen, work, recorded=False, certain=certain, confidence=confidence)
 
@@ -148,8 +156,8 @@ def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
         event = int(streams.by_lane[lane][0])
         everywhere = concerns(events, rows.row, np.full(len(stream), events.stream[event]), event)
         for kind, mechanism in (
-            ("Stream Sync", "stream synchronize"),
-            ("Context Sync", "device synchronize"),
+            ("Stream Sync", STREAM_SYNCHRONIZE),
+            ("Context Sync", DEVICE_SYNCHRONIZE),
         ):
             concerned = concerns(events, rows.row, stream, event) | ((stream == _ALL_STREAMS) & everywhere)
             chosen = blocks & (rows.kind == kind) & concerned
@@ -158,7 +166,7 @@ def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
         chosen = blocks & (rows.kind == "Event Sync") & (rows.record >= 0)
         chosen &= concerns(events, rows.row, events.wait_on_stream[rows.row], event)
         work = streams.last_queued(lane, events.start[rows.record[chosen]])
-        collect.add("event synchronize", rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
+        collect.add(EVENT_SYNCHRONIZE, rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)
     told = called & ((rows.kind != "Event Sync") | (rows.record >= 0))
     calls: Ints = rows.call[told]
     return calls
@@ -192,7 +200,7 @@ def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[in
 def _blocking_copies(collect: _Collector, launches: Launches) -> None:
     """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
     events = collect.events
-    work = np.flatnonzero((launches.call >= 0) & events.category.among("gpu_memcpy"))
+    work = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
     call = launches.call[work]
     by_name = np.array(["Async" not in str(name) for name in events.name[call]], dtype=bool)
     copies = [str(name) for name in events.name[work]]
@@ -202,4 +210,4 @@ def _blocking_copies(collect: _Collector, launches: Launches) -> None:
         & (events.end[work] <= events.end[call])
         & (events.start[work] >= events.start[call])
     )
-    collect.add("blocking copy", call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)
+    collect.add(BLOCKING_COPY, call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)

@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.ingest.causal.edges import CODE
 from tracegraph.ingest.causal.events import NONE, Flags, Ints
 from tracegraph.ingest.causal.segments import Segments
+from tracegraph.store.mechanisms import CODE, LAUNCH, MECHANISMS
 
-_LAUNCH = CODE["launch"]
-_RULES = (
-    *(_LAUNCH, CODE["graph launch"], CODE["stream order"], CODE["graph order"]),
-    CODE["stream wait event"],
-)
+_LAUNCH = CODE[LAUNCH]
+_RULES = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.races)
 _CLEAR_NS = 15_000
 _CLOSE_NS = 20_000
 _LONGEST_NS = 50_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.store.categories import Role
 
 _FEWEST_CALLS = 10
 _FALLING = 0.01
@@ -31,9 +32,7 @@ def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
     """
     nothing = np.empty(0, dtype=np.int64)
     lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.written_correlation > 0))
-    calls = np.flatnonzero(
-        events.category.among("cuda_runtime", "cuda_driver") & (events.written_correlation > 0)
-    )
+    calls = np.flatnonzero(events.of_role(Role.CALL) & (events.written_correlation > 0))
     if not len(lost) or len(calls) < _FEWEST_CALLS:
         return LostLaunches(nothing, nothing, nothing)
     calls = calls[np.lexsort((events.start[calls], events.written_correlation[calls]))]

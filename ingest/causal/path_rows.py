@@ -8,11 +8,13 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.edges import GAP_CODE, GAP_NAMES, MECHANISMS
 from tracegraph.ingest.causal.events import NONE, Flags, Ints
 from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import text_column
+from tracegraph.store.categories import GAP
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
+from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import EVIDENCE
 
 
@@ -63,16 +65,17 @@ def find_stretches(solution: Solution) -> Stretches:
     first, last = np.append(True, ~goes_on)[: len(at)], np.append(~goes_on, True)[: len(at)]
     at, is_lag = at[first], is_lag[first]
     edge = solution.binding.edge[at].copy()
-    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE["unknown"])
+    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE[UNKNOWN])
     edge[:1] = -1
     name = np.where(is_lag, lag_name, segments.gap_name[at])
     return Stretches(at, event[first], name, edge, begin[first], until[last])
 
 
 def path_table(solution: Solution, rank: int) -> pa.Table:
-    """Rows of the path of the whole window, in the form of `tracegraph.queries.path.critical_path`.
+    """Rows of the path of the whole window, as the query `critical_path` gives them.
 
-    Columns: rank, lane, source_index (null for a gap), name, category (`gap` for a gap), start_ns, end_ns,
+    Columns: position, rank, lane, lane_name, source_index (null for a gap), name, category (`gap` for a gap),
+    start_ns, end_ns,
     dependency (`root` for the first row), mechanism, evidence, confidence, lag_ns, margin_ns (null for the
     first row). Texts are dictionaries.
     """
@@ -83,8 +86,10 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
     code[~unbound] = found.mechanism[rows.edge[~unbound]]
     kinds = [m.kind for m in MECHANISMS]
     margin = solution.binding.margin[rows.segment]
+    lanes = solution.lanes.frame["name"].tolist()
     return pa.table(
         {
+            "position": np.arange(len(is_gap)),
             "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(is_gap)),
             "lane": solution.segments.lane[rows.segment],
             "source_index": pa.array(events.source_index[rows.event], mask=is_gap),
@@ -94,7 +99,7 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
             ),
             "category": text_column(
                 np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
-                [*events.category.values, "gap"],
+                [*events.category.values, GAP],
             ),
             "start_ns": rows.start,
             "end_ns": rows.end,
@@ -104,6 +109,7 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
             "confidence": pa.array(_picked(found.confidence, edge, unbound), mask=unbound),
             "lag_ns": pa.array(_picked(found.lag, edge, unbound), mask=unbound),
             "margin_ns": pa.array(margin, mask=unbound | (margin == NONE)),
+            "lane_name": text_column(solution.segments.lane[rows.segment], lanes),
         }
     )
 
@@ -115,7 +121,11 @@ def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray
 
 def path_rows(solution: Solution) -> pd.DataFrame:
     """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
-    frame = path_table(solution, 0).drop_columns(["rank"]).to_pandas(types_mapper=_nullable)
+    frame = (
+        path_table(solution, 0)
+        .drop_columns(["position", "rank", "lane_name"])
+        .to_pandas(types_mapper=_nullable)
+    )
     texts = {name: frame[name].astype(object) for name in ("name", "category", "dependency")}
     empty = {name: frame[name].astype(object).fillna("") for name in ("mechanism", "evidence")}
     rows: pd.DataFrame = frame.assign(

@@ -11,9 +11,9 @@ import numpy as np
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
-from tracegraph.ingest.causal.edges import CODE
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.segments import GAP, Segments, Window
+from tracegraph.store.mechanisms import CODE, GIL_HOLDER
 
 _FAR = 1 << 62
 
@@ -37,7 +37,7 @@ class Replay:
         self.segments, self.window, self.sink = segments, window, sink
         count = len(segments)
         # At other times others would hold the GIL: its holder holds nobody up.
-        found = select_rows(found, found.mechanism != CODE["GIL holder"])
+        found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
         along = (found.cause == found.effect - 1) & (
             segments.lane[found.cause] == segments.lane[found.effect]
         )

@@ -6,20 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import (
-    GAP_CODE,
-    GAP_OF_MECHANISM,
-    GAP_OF_STRETCH,
-    Edges,
-    Waits,
-)
+from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM, GAP_OF_STRETCH, Edges, Waits
 from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
 
 WORK, WAIT, GAP = 0, 1, 2
 KINDS = ("work", "wait", "gap")
-_UNTRACED = GAP_CODE["untraced CPU time"]
+_UNTRACED = GAP_CODE[UNTRACED_CPU]
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.ingest.causal.edges import CODE, MECHANISMS
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import find_stretches
 from tracegraph.ingest.causal.replay import Outcome, Replay
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.store.categories import GAP
+from tracegraph.store.mechanisms import CODE, MECHANISMS
 
 _HOTSPOTS = 5
 _FOLLOWING = 3
-_OWN_WAITS = (CODE["collective"], CODE["GIL wait"])
-"""Rules whose waits end by themselves as far as the file shows: without them the thread would go on."""
+_OWN_WAITS = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.own_wait)
 
 
 def find_what_next(model: Model) -> list[dict[str, object]]:
@@ -65,7 +65,7 @@ def _waits(model: Model) -> dict[int, dict[str, object]]:
         bound = (rows.event < 0) & (rows.edge >= 0)
         spent = int(rows.duration[bound][found.mechanism[rows.edge[bound]] == rule].sum())
         if spent:
-            waits[rule] = {"name": MECHANISMS[rule].gap, "category": "gap", "duration_ns": spent}
+            waits[rule] = {"name": MECHANISMS[rule].gap, "category": GAP, "duration_ns": spent}
     return waits
 
 

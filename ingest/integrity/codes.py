@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 from tracegraph.ingest.integrity.findings import Level
+from tracegraph.store.categories import GPU_WORK, Role, names_of
 
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."
 _KNOW = "Nothing; it is good to know."
+_WORK = ", ".join(names_of(*GPU_WORK))
+(_SYNC,) = names_of(Role.SYNC)
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,8 @@ CODES = {
     "end_without_begin": Code("error", "E entries without a B are dropped.", _AGAIN),
     "gpu_category_unknown": Code(
         "error",
-        "Events stand on a lane that is named like a device's, but their category is none of kernel, "
-        "gpu_memcpy, "
-        "gpu_memset. They are taken for work of a CPU thread, so that a path through the device is wrong.",
+        "Events stand on a lane that is named like a device's, but their category is none of "
+        f"{_WORK}. They are taken for work of a CPU thread, so that a path through the device is wrong.",
         "Such traces (of JAX, TensorFlow, some accelerators) are not supported beyond their CPU side.",
     ),
     "gpu_work_missing": Code(
@@ -217,7 +219,7 @@ CODES = {
     ),
     "no_cuda_sync": Code(
         "info",
-        "No cuda_sync rows: what a call waits for is inferred from its name and from times.",
+        f"No {_SYNC} rows: what a call waits for is inferred from its name and from times.",
         "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
     ),
     "stream_waits_inferred": Code(

@@ -1,18 +1,17 @@
 """What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
 
-import re
-
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.edges import CODE
 from tracegraph.ingest.causal.events import NONE, Ints, is_call_named
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import Role, names_of
+from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
+from tracegraph.store.step_names import step_number
 
-_STEP = re.compile(r"ProfilerStep#\d{1,18}")
 _EMPTY_SHARE = 0.5
 """A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
 
@@ -36,7 +35,7 @@ def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
             f"the youngest open one counts; {place_of(model, stack.first_overrun)}"
         )
         integrity.add("outside_parent", "info", stack.overruns, message)
-    frames = np.flatnonzero(events.category.among("python_function"))
+    frames = np.flatnonzero(events.of_role(Role.FRAME))
     if len(frames):
         last = frames[events.end[frames] == events.end[frames].max()]
         place = place_of(model, int(last[0]))
@@ -47,8 +46,9 @@ def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
 def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
     events = model.events
     total = max(length_of(model, events.is_gpu), 1.0)
-    if not events.category.among("cuda_sync").any():
-        message = "no cuda_sync rows: what a call waits for is inferred from its name and from times"
+    if not events.of_role(Role.SYNC).any():
+        (rows,) = names_of(Role.SYNC)
+        message = f"no {rows} rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", "info", 1, message)
     _diagnose_stream_waits(model, integrity)
     overlapping, overlap = _overlapping(model)
@@ -66,11 +66,11 @@ def _diagnose_threads(model: Model, integrity: Integrity) -> None:
     events, segments, edges = model.events, model.segments, model.dependencies
     if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
         return
-    busy = np.unique(events.lane[events.category.among("cpu_op") & events.on_thread])
+    busy = np.unique(events.lane[events.of_role(Role.OPERATOR) & events.on_thread])
     processes = model.lanes.process[busy]
     if len(busy) == len(np.unique(processes)):
         return
-    inferred = np.isin(edges.mechanism, [CODE["resume"], CODE["hand-over"]]) & edges.binding
+    inferred = np.isin(edges.mechanism, [CODE[RESUME], CODE[HAND_OVER]]) & edges.binding
     crossed = int((inferred & model.on_path[edges.effect]).sum())
     main = segments.lane == segments.lane[model.sink]
     others = model.on_path & segments.on_thread & ~main
@@ -87,11 +87,11 @@ def _diagnose_threads(model: Model, integrity: Integrity) -> None:
 def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
     events, found = model.events, model.dependencies
     calls = np.flatnonzero(is_call_named(events, "StreamWaitEvent"))
-    rows = np.flatnonzero(events.category.among("cuda_sync") & events.name.among("Stream Wait Event"))
+    rows = np.flatnonzero(events.of_role(Role.SYNC) & events.name.among("Stream Wait Event"))
     told = np.isin(events.correlation[calls], events.correlation[rows])
     if told.all():
         return
-    inferred = (found.mechanism == CODE["stream wait event"]) & ~found.recorded
+    inferred = (found.mechanism == CODE[STREAM_WAIT_EVENT]) & ~found.recorded
     message = (
         f"calls make a stream wait for another, and no row names the two: {int(inferred.sum())} waits are "
         f"inferred, {int((inferred & found.binding).sum())} of which held work; "
@@ -102,7 +102,7 @@ def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
 
 def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:
     names = trace.events["name"].combine_chunks()
-    is_step = np.array([bool(_STEP.fullmatch(text)) for text in names.dictionary.to_pylist()], dtype=bool)
+    is_step = np.array([step_number(text) is not None for text in names.dictionary.to_pylist()], dtype=bool)
     stated = int((is_step[names.indices.to_numpy()] & model.events.on_thread).sum())
     numbers = np.sort(model.steps.number)
     message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
 from tracegraph.ingest.integrity.findings import Integrity, percent
-from tracegraph.ingest.readers import kinds
-from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role, is_known
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -33,9 +34,10 @@ def check_entries(trace: TraceFile, integrity: Integrity) -> None:
     _check_categories(trace, integrity)
     _check_streams(trace.events, integrity)
     _check_names(trace, integrity)
+    _check_phases(trace.other_phases, integrity)
 
 
-def check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
+def _check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
     """Record the entries that are neither durations, flows nor metadata, by their phase."""
     spans = {phase: count for phase, count in phases.items() if phase in _ASYNC}
     message = f"entries of asynchronous spans ({_listed(spans)}) are not read: their time is not in the graph"
@@ -76,7 +78,7 @@ def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
     names = trace.events["category"].combine_chunks()
     counts = np.bincount(names.indices.to_numpy(), minlength=len(names.dictionary))
     distinct = dict(zip(names.dictionary.to_pylist(), counts.tolist(), strict=True))
-    unknown = {text: n for text, n in distinct.items() if text and not kinds.is_known(text)}
+    unknown = {text: n for text, n in distinct.items() if text and not is_known(text)}
     message = f"events of categories without rules ({_listed(unknown)}) count as work of their thread"
     integrity.add("category_unknown", "info", sum(unknown.values()), message)
     message = "events have no category and count as work of their thread"
@@ -111,9 +113,7 @@ def _check_device_rows(trace: TraceFile, categories: set[str], integrity: Integr
 
 def _check_streams(events: pa.Table, integrity: Integrity) -> None:
     """Streams whose work comes from several processes: files that were joined."""
-    category = events["category"].combine_chunks()
-    is_work = np.array([text in GPU_WORK for text in category.dictionary.to_pylist()], dtype=bool)
-    rows = np.flatnonzero(is_work[category.indices.to_numpy()])
+    rows = np.flatnonzero(with_role(read_coded(events["category"]), *GPU_WORK))
     device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
     with_pid, _ = _pairs(_pairs(device, stream)[1], _codes(events, "pid")[rows])
     lanes, processes = np.unique([lane for lane, _ in with_pid], return_counts=True)
@@ -127,9 +127,8 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
 def _check_names(trace: TraceFile, integrity: Integrity) -> None:
     """Threads without a name, and work of devices that the file does not describe."""
     events = trace.events
-    texts = events["category"].combine_chunks().dictionary.to_pylist()
-    on_thread = np.array([text not in (*GPU_WORK, *NOT_IN_LANES, "overhead") for text in texts], dtype=bool)
-    rows = np.flatnonzero(on_thread[_codes(events, "category")])
+    category = read_coded(events["category"])
+    rows = np.flatnonzero(~with_role(category, *GPU_WORK, *NOT_IN_LANES, Role.OVERHEAD))
     pid, tid = (events[name].combine_chunks().dictionary for name in ("pid", "tid"))
     pairs, _ = _pairs(_codes(events, "pid")[rows], _codes(events, "tid")[rows])
     unnamed = [(pid[p].as_py(), tid[t].as_py()) for p, t in pairs]
@@ -139,7 +138,7 @@ def _check_names(trace: TraceFile, integrity: Integrity) -> None:
             f"threads have no name in the file, such as {unnamed[0][1]:.40} of process {unnamed[0][0]:.40}"
         )
         integrity.add("thread_unnamed", "info", len(unnamed), message)
-    work = any(text in GPU_WORK for text in texts)
+    work = with_role(category, *GPU_WORK).any()
     message = "the file does not describe its GPUs (no deviceProperties)"
     integrity.add("device_unknown", "info", int(work and not trace.devices), message)
 

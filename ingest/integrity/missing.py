@@ -6,6 +6,7 @@ from tracegraph.ingest.causal.events import NONE, Flags, Ints, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.store.categories import Role
 
 _MID_STEP_SHARE = 0.1
 
@@ -127,7 +128,7 @@ def _diagnose_calls(model: Model, integrity: Integrity) -> None:
         message = f"{message}; {place_of(model, int(np.flatnonzero(idle)[0]))}"
         integrity.add("gpu_work_missing", "error", int(idle.sum()), message)
         return
-    calls = np.flatnonzero(events.on_thread & events.category.among("cuda_runtime", "cuda_driver"))
+    calls = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     lacks = np.zeros(len(events), dtype=bool)
     lacks[calls] = working_calls(events, model.launches, calls)[1]
     late = lacks & (events.start > events.start[has].max(initial=NONE))

@@ -5,10 +5,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
+from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
-from tracegraph.ingest.readers import kinds
-from tracegraph.ingest.readers.times import EXACT_FLOAT_US
-from tracegraph.ingest.trace import GPU_WORK, NOT_IN_LANES, TraceFile
+from tracegraph.ingest.microseconds import EXACT_FLOAT_US
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 
 _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
 """Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""
@@ -19,26 +21,27 @@ _PART = 0.01
 Flags = npt.NDArray[np.bool_]
 
 
-def check_trace(trace: TraceFile, has_rank: bool, integrity: Integrity) -> None:
-    """Record what a reader of the results must know about the input."""
-    on_gpu = _among(trace.events, "category", GPU_WORK)
-    _check_rank(trace.events, has_rank, on_gpu, integrity)
+def check_trace(trace: TraceFile, integrity: Integrity) -> None:
+    """Record what a reader of the results must know about the input, whatever its format was."""
+    on_gpu = _of_role(trace.events, *GPU_WORK)
+    _check_rank(trace, on_gpu, integrity)
     _check_processes(trace.events, on_gpu, integrity)
     _check_calls(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
+    check_entries(trace, integrity)
 
 
-def _check_rank(events: pa.Table, has_rank: bool, on_gpu: Flags, integrity: Integrity) -> None:
-    matters = bool(on_gpu.any()) or events["collective"].null_count < events.num_rows
+def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
+    matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
     message = "distributedInfo names no rank: 0 is taken"
-    integrity.add("rank_missing", "info", int(matters and not has_rank), message)
+    integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
 
 
 def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
     """Processes with a good part of the CPU events: several are ranks, or a parent and its workers."""
     # the profiler's own overhead has the pid -1
-    on_cpu = ~on_gpu & ~_among(events, "category", (*NOT_IN_LANES, "overhead"))
+    on_cpu = ~on_gpu & ~_of_role(events, *NOT_IN_LANES, Role.OVERHEAD)
     counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
     if len(counts) < 2:
         return
@@ -60,19 +63,12 @@ def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> N
 def _check_calls(events: pa.Table, integrity: Integrity) -> None:
     """Calls that share a correlation id."""
     correlation = events["correlation"].fill_null(-1).to_numpy()
-    calls = correlation[_is_call(events) & (correlation >= 0)]
+    calls = correlation[_of_role(events, Role.CALL) & (correlation >= 0)]
     ids, counts = np.unique(calls, return_counts=True)
     repeated = ids[counts > 1]
     if len(repeated):
         message = f"correlation ids are used by several calls, such as {repeated[0]}"
         integrity.add("correlation_repeated", "info", len(repeated), message)
-
-
-def _is_call(events: pa.Table) -> Flags:
-    categories = events["category"].combine_chunks()
-    flags = np.array([kinds.is_call(text) for text in categories.dictionary.to_pylist()], dtype=bool)
-    found: Flags = flags[categories.indices.to_numpy()]
-    return found
 
 
 def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
@@ -105,8 +101,5 @@ def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
             integrity.add(code, "info", len(cases), f"{what}, such as {example}")
 
 
-def _among(events: pa.Table, column: str, texts: tuple[str, ...]) -> Flags:
-    values = events[column].combine_chunks()
-    flags = np.array([text in texts for text in values.dictionary.to_pylist()], dtype=bool)
-    found: Flags = flags[values.indices.to_numpy()]
-    return found
+def _of_role(events: pa.Table, *roles: Role) -> Flags:
+    return with_role(read_coded(events["category"]), *roles)

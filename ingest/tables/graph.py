@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.answers.find import find_answers
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
@@ -64,7 +64,7 @@ def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None =
     million events need half as much memory.
     """
     graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
-    graph.answers.update(find_answers(model, trace.rank))
+    graph.rows["critical_path"] = path_table(model, trace.rank)
     ids = _Ids()
     run_id, trace_id = ids.take(len(_RUN_ID)), ids.take(1)
     lane_ids = ids.take(len(model.lanes.frame))

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.causal.edges import GAP_NAMES
 from tracegraph.ingest.causal.events import Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import KINDS, WORK
@@ -19,6 +18,8 @@ from tracegraph.ingest.tables.columns import (
 )
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store import schema
+from tracegraph.store.categories import GAP, find_category
+from tracegraph.store.gaps import GAP_NAMES
 
 
 def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa.Table:
@@ -85,10 +86,7 @@ def event_nodes(
     events, table = model.events, trace.events
     category = table["category"].combine_chunks()
     code = category.indices.to_numpy()
-    named = [
-        f"Event;{schema.CATEGORY_LABELS.get(text, schema.OTHER_LABEL)}"
-        for text in category.dictionary.to_pylist()
-    ]
+    named = [f"Event;{find_category(text).label}" for text in category.dictionary.to_pylist()]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
     labels = pa.DictionaryArray.from_arrays(
@@ -138,7 +136,7 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
             np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
         ),
         "category": text_column(
-            np.where(is_work, events.category.codes[event], gap), [*events.category.values, "gap"]
+            np.where(is_work, events.category.codes[event], gap), [*events.category.values, GAP]
         ),
         "source_index": pa.array(events.source_index[event], mask=~is_work),
     }

@@ -6,11 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.edges import GAP_NAMES, GAP_OF_MECHANISM, MECHANISMS
+from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
 from tracegraph.store import schema
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 
 
 def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]:

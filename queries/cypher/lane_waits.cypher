@@ -22,10 +22,9 @@ WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns AND c.lane 
 MATCH (s:Segment {run: $run, chain: c.chain, kind: 'wait'})
 WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
 WITH s.lane AS lane, s.name AS name,
-  sum(s.end_ns - s.start_ns
-    // What is outside the window: two bounds chosen for every row would take longer.
-    - CASE WHEN s.start_ns < $start_ns THEN $start_ns - s.start_ns ELSE 0 END
-    - CASE WHEN s.end_ns > $end_ns THEN s.end_ns - $end_ns ELSE 0 END) AS duration_ns, count(*) AS count
+  sum(
+    // @include clipped_length
+  ) AS duration_ns, count(*) AS count
 WHERE duration_ns >= $least_ns
 WITH lane, name, duration_ns, count ORDER BY duration_ns DESC, lane, name LIMIT $limit
 MATCH (l:Lane {run: $run, lane: lane})

@@ -23,10 +23,9 @@ WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
 MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
 WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.slack_ns > 0 AND s.slack_ns <= $slack_ns
 WITH s.name AS name, s.category AS category, s.lane AS lane, min(s.slack_ns) AS slack_ns,
-  sum(s.end_ns - s.start_ns
-    // What is outside the window: two bounds chosen for every row would take longer.
-    - CASE WHEN s.start_ns < $start_ns THEN $start_ns - s.start_ns ELSE 0 END
-    - CASE WHEN s.end_ns > $end_ns THEN s.end_ns - $end_ns ELSE 0 END) AS duration_ns, count(*) AS count
+  sum(
+    // @include clipped_length
+  ) AS duration_ns, count(*) AS count
 WHERE duration_ns >= $least_ns
 WITH name, category, lane, slack_ns, duration_ns, count
 ORDER BY slack_ns, duration_ns DESC, name, category, lane LIMIT $limit

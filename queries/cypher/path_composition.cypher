@@ -10,14 +10,7 @@
 // Order: duration, longest first, then category.
 // Cost: reads the segments on the path once.
 
-// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
-// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
-MATCH (sink:Chain {run: $run, chain: $chain})
-MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
-WITH DISTINCT link
-MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
-WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
-UNWIND exits AS exit
+// @include walk
 MATCH (c:Chain {run: $run, chain: exit.chain})
 WITH exit, c.rank AS rank
 MATCH (s:Segment {run: $run, chain: exit.chain})
@@ -25,10 +18,9 @@ WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
 WITH rank, s.category AS category, count(DISTINCT s.source_index) AS count,
-  sum(s.end_ns - s.start_ns
-    // What is outside the window: two bounds chosen for every row would take longer.
-    - CASE WHEN s.start_ns < $start_ns THEN $start_ns - s.start_ns ELSE 0 END
-    - CASE WHEN s.end_ns > $end_ns THEN s.end_ns - $end_ns ELSE 0 END) AS duration_ns
+  sum(
+    // @include clipped_length
+  ) AS duration_ns
 WITH category, sum(duration_ns) AS duration_ns, sum(count) AS count
 WITH collect({category: category, duration_ns: duration_ns, count: count}) AS events
 // The path tiles the window: what no event explains is gap.

@@ -14,14 +14,7 @@
 // Empty when: events tile the path.
 // Cost: reads the segments on the path once.
 
-// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
-// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
-MATCH (sink:Chain {run: $run, chain: $chain})
-MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
-WITH DISTINCT link
-MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
-WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
-UNWIND exits AS exit
+// @include walk
 MATCH (c:Chain {run: $run, chain: exit.chain})
 MATCH (l:Lane {run: $run, lane: c.lane})
 WITH c, exit.exit_ns AS exit_ns, l.kind = 'stream' AS on_gpu
@@ -57,11 +50,4 @@ WITH gap.name AS name,
   CASE WHEN gap.end_ns > $end_ns THEN $end_ns ELSE gap.end_ns END AS end_ns
 WHERE start_ns < end_ns
 WITH name, 'gap' AS category, sum(end_ns - start_ns) AS duration_ns, count(*) AS count
-WITH name, category, duration_ns, count ORDER BY duration_ns DESC, name, category LIMIT $limit
-WITH collect({name: name, category: category, duration_ns: duration_ns, count: count}) AS listed
-WITH listed, reduce(total = 0, row IN listed | total + row.duration_ns) AS total
-UNWIND listed AS row
-RETURN row.name AS name, row.category AS category, row.duration_ns AS duration_ns,
-  toFloat(row.duration_ns) / total AS proportion,
-  toFloat(row.duration_ns) / ($end_ns - $start_ns) AS prop_in_total, row.count AS count
-ORDER BY duration_ns DESC, name, category
+// @include largest

@@ -17,22 +17,14 @@
 // Empty when: the path holds gaps only.
 // Cost: reads the segments on the path once.
 
-// The walk: from the sink's chain back over LEADS_TO; a chain on the way is left at at_ns, so its segments
-// up to there are on the path. Each chain has one incoming LEADS_TO: the hop is read from the chain it enters.
-MATCH (sink:Chain {run: $run, chain: $chain})
-MATCH (sink)((effect WHERE effect.start_ns > $start_ns)<-[:LEADS_TO]-()){0,}(link)
-WITH DISTINCT link
-MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > $start_ns
-WITH collect({chain: cause.chain, exit_ns: hop.at_ns}) + [{chain: $chain, exit_ns: $end_ns}] AS exits
-UNWIND exits AS exit
+// @include walk
 MATCH (s:Segment {run: $run, chain: exit.chain})
 WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-WITH s, s.end_ns - s.start_ns
-    // What is outside the window: two bounds chosen for every row would take longer.
-    - CASE WHEN s.start_ns < $start_ns THEN $start_ns - s.start_ns ELSE 0 END
-    - CASE WHEN s.end_ns > $end_ns THEN s.end_ns - $end_ns ELSE 0 END AS length_ns,
+WITH s,
+    // @include clipped_length
+  AS length_ns,
   // The cause of what begins before the window is not in it.
   CASE WHEN s.start_ns > $start_ns THEN s.margin_ns END AS margin_ns
 WITH s.name AS name, s.category AS category, sum(length_ns) AS duration_ns,

@@ -91,6 +91,12 @@ def is_changed(home: Path, database: Database) -> bool:
     return known.changed or known.bookmark not in (None, database.bookmark())
 
 
+def may_be_changed(home: Path, database: Database) -> bool:
+    """As `is_changed`, but also while nobody can tell: one of tracegraph's own loads runs or was cut off."""
+    known = current(home)
+    return known.changed or known.bookmark != database.bookmark()
+
+
 @contextmanager
 def own_writes(home: Path, database: Database) -> Iterator[None]:
     """Record that the writes of the block are tracegraph's own; the caller holds the ingest lock."""

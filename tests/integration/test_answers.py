@@ -1,25 +1,27 @@
-"""The answers that ingest keeps beside a run are those that its stored graph gives."""
+"""One answer, three ways: kept = fresh from Cypher = an independent computation from the columns."""
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import column_answers
 import pandas as pd
 import pytest
+import random_traces
+import tiny
+from hypothesis import HealthCheck, assume, given, settings
+from stored_traces import stored, take_for_own
 
-from tracegraph.cli.answers import Answers
-from tracegraph.cli.collect import collect_findings
-from tracegraph.cli.path_sums import largest_events, largest_gaps
-from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.queries import catalog, inventory
-from tracegraph.queries.path import hotspots, path_gaps
-from tracegraph.store.connection import Database
-from tracegraph.store.load import delete_run, load_run
-from tracegraph.store.progress import silent
-from tracegraph.store.tables import GraphTables
-from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.cli.questions import questions
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.catalog import ask, asking, find
+from tracegraph.queries.module import in_types
+from tracegraph.queries.runs import find_window
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.kept_answers import KeptAnswers
+from tracegraph.store.workspace import Workspace
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 OWN = ["simulated_gpu.json.gz", "train_small.json.gz", "slow_loader.json.gz", "two_threads.json.gz"]
@@ -34,85 +36,124 @@ REAL = [
 ]
 
 
-@contextmanager
-def stored(database: Database, folder: Path, trace: Path) -> Iterator[tuple[GraphTables, Workspace]]:
-    """The run in both places; it leaves the database, which all tests share, as it was."""
-    tables, manifest = ingest_run([trace], f"answers-{trace.name}", silent)
-    workspace = open_workspace(folder)
-    workspace.save_run(tables, manifest)
-    load_run(database, tables)
-    try:
-        yield tables, workspace
-    finally:
-        delete_run(database, tables.run)
-
-
-def check(database: Database, tables: GraphTables, workspace: Workspace) -> None:
-    kept = Answers(database, tables.run, workspace)
-    for query, table in tables.answers.items():
-        parameters = json.loads(table.schema.metadata[b"parameters"])
-        asked = catalog.find(query).run(database, {"run": tables.run, **parameters})
-        pd.testing.assert_frame_equal(kept.of(query, parameters), asked, obj=query)
-    asked = json.loads(tables.answers["critical_path"].schema.metadata[b"parameters"])
-    rows = kept.of("critical_path", asked)
-    for ours, theirs in (
-        (largest_events(rows, 10), hotspots(database, tables.run, **asked, limit=10)),
-        (largest_gaps(rows), path_gaps(database, tables.run, **asked)),
-    ):
-        assert ours.to_dict("records") == theirs.to_dict("records")
+def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
+    """Ask all that a report asks, and compare."""
+    with stored(database, workspace, trace) as (run, model):
+        answers = Answers(database, KeptAnswers(workspace, ConnectionSettings(), database))
+        window = find_window(answers.of, run)
+        assert window == column_answers.window_of(model)
+        walked = {"run": run, **vars(window)}
+        asked = {**questions(run, window, None, 10), "critical_path": walked, "step_hotspots": {"run": run}}
+        first, kept = answers.of_all(asked), answers.of_all(asked)
+        for name, values in asked.items():
+            fresh = ask(database, name, **values)
+            pd.testing.assert_frame_equal(first[name], fresh, obj=name)
+            pd.testing.assert_frame_equal(kept[name], fresh, obj=f"{name}, kept")
+            if name in column_answers.ANSWERED:
+                columns = column_answers.answer(name, model, values, trace.rank)
+                columns = in_types(columns, find(name).columns)
+                pd.testing.assert_frame_equal(columns, fresh, obj=f"{name}, columns", check_like=True)
+        assert set(column_answers.ANSWERED) <= set(asked)
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_own_traces(database: Database, tmp_path: Path, name: str) -> None:
-    with stored(database, tmp_path, TRACES / name) as run:
-        check(database, *run)
+def test_own_traces(database: Database, workspace: Workspace, name: str) -> None:
+    check(database, workspace, read_trace(TRACES / name, Integrity(name)))
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_traces(
-    database: Database, tmp_path: Path, shared_trace: Callable[[str], Path], name: str
+    database: Database, workspace: Workspace, shared_trace: Callable[[str], Path], name: str
 ) -> None:
-    with stored(database, tmp_path, shared_trace(name)) as run:
-        check(database, *run)
+    check(database, workspace, read_trace(shared_trace(name), Integrity(name)))
 
 
-def test_only_the_very_same_question_is_answered_from_the_tables(database: Database, tmp_path: Path) -> None:
-    with stored(database, tmp_path, TRACES / OWN[0]) as (tables, workspace):
-        parameters = json.loads(tables.answers["lane_waits"].schema.metadata[b"parameters"])
-        manifest = workspace.manifest(tables.run)
-        assert manifest is not None
-
-        def kept(created: str, asked: dict[str, object]) -> bool:
-            return workspace.answer(tables.run, created, "lane_waits", asked) is not None
-
-        assert kept(str(manifest["created"]), parameters)
-        assert not kept(str(manifest["created"]), {**parameters, "limit": 1})
-        assert not kept("earlier", parameters)
-        assert workspace.answer(tables.run, str(manifest["created"]), "hotspots", {}) is None
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=random_traces.rows())
+def test_random_traces(rows: list[tiny.Row], database: Database, workspace: Workspace) -> None:
+    assume(any(row["start_ns"] != row["end_ns"] for row in rows))  # else there is nothing to store
+    check(database, workspace, tiny.trace(*rows))
 
 
-def test_a_report_needs_indexes_only_for_what_is_not_kept(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+class Watched(Answers):
+    """Answers that note which modules they asked from the database."""
+
+    def __init__(self, database: Database, kept: KeptAnswers) -> None:
+        super().__init__(database, kept)
+        self.asked: list[str] = []
+
+    def get(self, name: str, **values: object) -> pd.DataFrame:
+        return self.of_all({name: values}, lambda module, _: self.asked.append(module))[name]
+
+
+@pytest.fixture
+def watched(database: Database, workspace: Workspace) -> Iterator[tuple[str, Watched]]:
+    trace = read_trace(TRACES / OWN[0], Integrity(OWN[0]))
+    with stored(database, workspace, trace) as (run, _):
+        yield run, Watched(database, KeptAnswers(workspace, ConnectionSettings(), database))
+
+
+def test_an_answer_is_asked_once(watched: tuple[str, Watched]) -> None:
+    run, answers = watched
+    for _ in range(2):
+        answers.get("lanes", run=run)
+        answers.get("steps", run=run)
+    assert answers.asked == ["lanes", "steps"]
+
+
+def test_a_shared_module_is_asked_once(watched: tuple[str, Watched]) -> None:
+    run, answers = watched
+    answers.of_all(
+        {"step_paths": {"run": run}, "recurring_hotspots": {"run": run}},
+        lambda module, _: answers.asked.append(module),
+    )
+    assert sorted(answers.asked) == ["step_hotspots", "steps"]
+
+
+def test_another_text_another_question(watched: tuple[str, Watched], monkeypatch: pytest.MonkeyPatch) -> None:
+    run, answers = watched
+    answers.get("lanes", run=run)
+    query = find("lanes")
+    changed = query.modules[0].text.replace("ORDER BY", "// mended\nORDER BY")
+    monkeypatch.setattr(type(query), "source", property(lambda self: changed))
+    answers.get("lanes", run=run)
+    assert answers.asked == ["lanes", "lanes"]
+
+
+def test_changes_of_ones_own_are_seen_at_once(
+    watched: tuple[str, Watched], database: Database, workspace: Workspace
 ) -> None:
-    sent: list[str] = []
-    read = Database.read
+    run, answers = watched
+    before = answers.get("lanes", run=run)
+    database.write("MATCH (l:Lane {run: $run}) SET l.name = 'renamed by hand'", {"run": run})
+    after = answers.get("lanes", run=run)
+    assert set(after["name"]) == {"renamed by hand"} != set(before["name"])
+    folder = workspace.run_folder(run) / "answers"
+    kept = sorted(folder.iterdir())
+    answers.get("steps", run=run)
+    assert sorted(folder.iterdir()) == kept
+    assert answers.asked == ["lanes", "lanes", "steps"]
 
-    def recorded(self: Database, query: str, parameters: Mapping[str, object] | None = None) -> pd.DataFrame:
-        sent.append(query)
-        return read(self, query, parameters)
 
-    def ask(run: str, step: int | None, workspace: Workspace) -> list[bool]:
-        """Whether each statement waits for indexes, in the order sent, without those that need none."""
-        sent.clear()
-        collect_findings(database, run, step=step, top=10, timings_s={}, progress=silent, workspace=workspace)
-        return [
-            "SHOW INDEXES" in text for text in sent if re.search("SHOW INDEXES|:Segment|:Event|:Chain", text)
-        ]
+def test_a_run_ingested_again_is_asked_again(
+    watched: tuple[str, Watched], database: Database, workspace: Workspace
+) -> None:
+    run, answers = watched
+    answers.get("lanes", run=run)
+    database.write("MATCH (r:Run {name: $run}) SET r.created = 'later'", {"run": run})
+    take_for_own(database, workspace)
+    later = Watched(database, answers.kept)
+    later.get("lanes", run=run)
+    assert later.asked == ["lanes"]
 
-    with stored(database, tmp_path, TRACES / OWN[0]) as (tables, workspace):
-        number = int(inventory.steps(database, tables.run)["number"].iloc[0])
-        monkeypatch.setattr(Database, "read", recorded)
-        assert ask(tables.run, None, workspace) == []
-        waits = ask(tables.run, number, workspace)
-        assert waits[0]
-        assert not all(waits)
+
+def test_nothing_is_kept_of_a_server_that_others_may_write_to(
+    watched: tuple[str, Watched], database: Database, workspace: Workspace
+) -> None:
+    run, answers = watched
+    external = Watched(database, KeptAnswers(workspace, ConnectionSettings(uri="bolt://elsewhere"), database))
+    for _ in range(2):
+        external.get("lanes", run=run)
+    assert external.asked == ["lanes", "lanes"]
+    assert answers.get("lanes", run=run).equals(ask(database, "lanes", run=run))
+    assert asking(database)("lanes", {"run": run}).equals(external.get("lanes", run=run))

@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.queries.path import path_segments
-from tracegraph.queries.windows import run_window
+from tracegraph.queries.catalog import asking
+from tracegraph.queries.module import load
+from tracegraph.queries.runs import find_window
+from tracegraph.queries.shapes import unfold_segments
 from tracegraph.store.connection import Database
 from tracegraph.store.load import load_run
 from tracegraph.store.progress import silent
@@ -60,9 +62,8 @@ def disagreements(database: Database, run: str) -> list[str]:
     """What differs between the oracle and what is stored; empty when all agree."""
     parameters = {"run": run}
     segments, edges = database.read(SEGMENTS, parameters), database.read(EDGES, parameters)
-    window = run_window(database, run).iloc[0]
-    arguments = {"start_ns": int(window["start_ns"]), "end_ns": int(window["end_ns"])}
-    chain = int(window["chain"])
+    arguments = vars(find_window(asking(database), run))
+    chain = arguments["chain"]
     position = {node: i for i, node in enumerate(segments["id"].tolist())}
     sinks = segments[(segments["chain"] == chain) & (segments["end_ns"] == arguments["end_ns"])]
     sink = int(sinks[sinks["start_ns"] < sinks["end_ns"]].index[0])
@@ -70,8 +71,8 @@ def disagreements(database: Database, run: str) -> list[str]:
     graph = [oracle.Edge(position[a], position[b], int(lag), rule) for a, b, lag, rule in rows]
     answer = oracle.longest_path(segments["work_ns"].tolist(), graph, arguments["start_ns"], sink)
     expected = sequence(segments.loc[answer.path])
-    by_chains = sequence(path_segments(database, run, chain=chain, **arguments))
-    by_binding = database.read(BINDING_WALK, {**parameters, **arguments, "chain": chain})
+    by_chains = sequence(unfold_segments(load("path_segments").run(database, run=run, **arguments)))
+    by_binding = database.read(BINDING_WALK, {**parameters, **arguments})
     # A cause that waits is complete at its start: where the path changes chains, the lag covers its time.
     path = segments.loc[answer.path]
     leaves = path["chain"] != path["chain"].shift(-1, fill_value=chain)

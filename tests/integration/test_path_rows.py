@@ -12,8 +12,8 @@ from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers import read_trace
-from tracegraph.queries.path import critical_path
-from tracegraph.queries.windows import run_window
+from tracegraph.queries.catalog import ask, asking
+from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import Database
 from tracegraph.store.load import load_run
 from tracegraph.store.progress import silent
@@ -38,8 +38,8 @@ def from_columns(path: Path) -> pd.DataFrame:
 def from_database(database: Database, path: Path) -> pd.DataFrame:
     tables, _ = ingest_run([path], f"rows-{path.name}", silent)
     load_run(database, tables)
-    window = run_window(database, tables.run).iloc[0]
-    return critical_path(database, tables.run, *(int(window[k]) for k in ("start_ns", "end_ns", "chain")))
+    window = find_window(asking(database), tables.run)
+    return ask(database, "critical_path", run=tables.run, **vars(window))
 
 
 def assert_same(database: Database, path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from graphs import as_table, stored
 
-from tracegraph.queries.events import event_causes
+from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 
@@ -81,5 +81,5 @@ def graph(database: Database) -> Iterator[None]:
 def test_every_candidate_says_why_it_won_or_lost(
     source_index: int, expected: list[str], database: Database
 ) -> None:
-    found = event_causes(database, RUN, source_index)
+    found = ask(database, "event_causes", run=RUN, source_index=source_index)
     assert as_table(found[["cause_name", "mechanism", "arrival_ns", "verdict"]])[1:] == expected

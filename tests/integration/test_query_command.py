@@ -11,7 +11,8 @@ import pytest
 from graphs import GPU_STEP, stored
 
 from tracegraph.cli.main import main
-from tracegraph.queries.catalog import fill, find, queries
+from tracegraph.queries.catalog import asking, find, queries
+from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 from tracegraph.store.workspace import Workspace
@@ -56,7 +57,9 @@ def test_window_is_filled_in(arguments: tuple[str, ...], names: list[str], trace
 def test_the_rank_of_an_event_is_that_of_the_only_file(database: Database) -> None:
     graph = GPU_STEP.replace("rank: 0, file:", "rank: 3, file:")
     with stored(database, "tiny-rank", graph):
-        assert fill(database, find("event_causes"), {"run": "tiny-rank", "source_index": 1})["rank"] == 3
+        assert (
+            fill(asking(database), find("event_causes"), {"run": "tiny-rank", "source_index": 1})["rank"] == 3
+        )
 
 
 @pytest.mark.parametrize("name", ["critical_path", "gpu_busy", "runs", "lanes"])

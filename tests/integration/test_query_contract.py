@@ -2,12 +2,11 @@
 
 import pytest
 
-from tracegraph.queries.catalog import queries
-from tracegraph.queries.module import CypherModule
+from tracegraph.queries.module import CypherModule, load, names
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 
-MODULES = {query.module.name: query.module for query in queries().values()}
+MODULES = {name: load(name) for name in names()}
 EXAMPLES: dict[str, object] = {"INTEGER": 1, "FLOAT": 1.0, "STRING": "none", "BOOLEAN": True}
 UNBOUNDED = {"AllNodesScan", "CartesianProduct", "DirectedAllRelationshipsScan"}
 LABEL_SCANS = {"runs", "newest_ready_run"}

@@ -3,13 +3,14 @@
 import pytest
 from graphs import stored
 
-from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
-from tracegraph.queries import path, steps
+from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 
 RUN = "tiny-gap-names"
-WINDOW = (RUN, 0, 100, 1)
+WINDOW = {"run": RUN, "start_ns": 0, "end_ns": 100, "chain": 1}
 HAND_OVER = """
 CREATE (:Run {{name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100}}),
   (:Step {{run: $run, rank: 0, number: 1, start_ns: 0, end_ns: 100, window_end_ns: 100}}),
@@ -41,9 +42,9 @@ def indexes(database: Database) -> None:
 @pytest.mark.parametrize(("kind", "names", "gap"), CASES)
 def test_path_gaps_and_steps_agree(kind: str, names: str, gap: str, database: Database) -> None:
     with stored(database, RUN, HAND_OVER.format(kind=kind, names=names)):
-        rows = path.critical_path(database, *WINDOW)
-        gaps = path.path_gaps(database, *WINDOW)
-        spots = steps.step_hotspots(database, RUN)
+        rows = ask(database, "critical_path", **WINDOW)
+        gaps = ask(database, "path_gaps", **WINDOW)
+        spots = ask(database, "step_hotspots", run=RUN)
     assert rows["name"].tolist() == ["A", gap, "B"]
     assert gaps[["name", "duration_ns"]].to_numpy().tolist() == [[gap, 10]]
     of_step = spots.loc[spots["category"].eq("gap"), ["name", "duration_ns"]]

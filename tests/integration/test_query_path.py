@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from graphs import GPU_STEP, as_table, stored
 
-from tracegraph.queries import path, windows
+from tracegraph.queries.catalog import ask, asking
+from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 from tracegraph.store.errors import InputError, StoreError
@@ -100,22 +101,26 @@ def gpu_step(database: Database) -> Iterator[None]:
 @pytest.mark.usefixtures("gpu_step")
 @pytest.mark.parametrize("window", CLIPPED)
 def test_window_clips_path(window: tuple[int, int, int], database: Database) -> None:
-    rows = path.critical_path(database, RUN, *window)
+    rows = _ask(database, "critical_path", *window)
     assert as_table(rows[["name", "start_ns", "end_ns", "dependency"]]) == CLIPPED[window]
 
 
 @pytest.mark.usefixtures("gpu_step")
 @pytest.mark.parametrize("window", [(0, 130, 2), *CLIPPED])
 def test_sums_agree_with_rows(window: tuple[int, int, int], database: Database) -> None:
-    rows = path.critical_path(database, RUN, *window)
+    rows = _ask(database, "critical_path", *window)
     rows = rows.assign(ns=rows["end_ns"] - rows["start_ns"])
     events, gaps = rows[rows["source_index"].notna()], rows[rows["source_index"].isna()]
-    assert _sums(path.hotspots(database, RUN, *window), "name") == _sums(events, "name", "ns")
-    assert _sums(path.path_gaps(database, RUN, *window), "name") == _sums(gaps, "name", "ns")
+    assert _sums(_ask(database, "hotspots", *window), "name") == _sums(events, "name", "ns")
+    assert _sums(_ask(database, "path_gaps", *window), "name") == _sums(gaps, "name", "ns")
     if len(rows):
-        composition = path.path_composition(database, RUN, *window)
+        composition = _ask(database, "path_composition", *window)
         assert _sums(composition, "category") == _sums(rows, "category", "ns")
         assert rows["ns"].sum() == window[1] - window[0]
+
+
+def _ask(database: Database, name: str, start_ns: int, end_ns: int, chain: int) -> pd.DataFrame:
+    return ask(database, name, run=RUN, start_ns=start_ns, end_ns=end_ns, chain=chain)
 
 
 def _sums(frame: pd.DataFrame, key: str, value: str = "duration_ns") -> dict[str, int]:
@@ -124,8 +129,8 @@ def _sums(frame: pd.DataFrame, key: str, value: str = "duration_ns") -> dict[str
 
 def test_lag_before_event_of_no_length(database: Database) -> None:
     with stored(database, RUN, NO_LENGTH):
-        rows = path.critical_path(database, RUN, 0, 50, 2)
-        gaps = path.path_gaps(database, RUN, 0, 50, 2)
+        rows = _ask(database, "critical_path", 0, 50, 2)
+        gaps = _ask(database, "path_gaps", 0, 50, 2)
     assert as_table(rows[["name", "start_ns", "end_ns"]])[1:] == [
         "A 0 10",
         "launch_latency 10 30",
@@ -137,8 +142,8 @@ def test_lag_before_event_of_no_length(database: Database) -> None:
 
 def test_neighbouring_pieces_are_one_row(database: Database) -> None:
     with stored(database, RUN, PIECES):
-        rows = path.critical_path(database, RUN, 0, 60, 0)
-        spots = path.hotspots(database, RUN, 0, 60, 0)
+        rows = _ask(database, "critical_path", 0, 60, 0)
+        spots = _ask(database, "hotspots", 0, 60, 0)
     assert as_table(rows[["position", "source_index", "name", "start_ns", "end_ns", "dependency"]])[1:] == [
         "0 0 outer 0 20 root",
         "1 1 inner 20 30 SEQUENTIAL",
@@ -159,25 +164,25 @@ def test_name_of_lag(kind: str, mechanism: str, database: Database) -> None:
           (:Segment {{name: 'A', category: 'cpu_op', chain: 0, start_ns: 0, end_ns: 10}})-[:{edge}]->
           (:Segment {{name: 'B', category: 'cpu_op', chain: 1, start_ns: 30, end_ns: 40}})"""
     with stored(database, RUN, graph):
-        assert path.critical_path(database, RUN, 0, 40, 1)["name"].tolist() == [
+        assert _ask(database, "critical_path", 0, 40, 1)["name"].tolist() == [
             "A",
             LAGS[kind, mechanism],
             "B",
         ]
-        assert path.path_gaps(database, RUN, 0, 40, 1)["name"].tolist() == [LAGS[kind, mechanism]]
+        assert _ask(database, "path_gaps", 0, 40, 1)["name"].tolist() == [LAGS[kind, mechanism]]
 
 
 def test_sink_is_work_that_ends_the_window_on_a_lane_that_matters(database: Database) -> None:
     with stored(database, RUN, SINKS):
-        assert as_table(windows.run_window(database, RUN)) == ["start_ns end_ns chain", "0 100 3"]
+        assert find_window(asking(database), RUN) == RunWindow(0, 100, 3)
 
 
 @pytest.mark.usefixtures("gpu_step")
 def test_unknown_windows(database: Database) -> None:
     with pytest.raises(InputError, match=r"no step 7; present: 1, 2"):
-        windows.step_window(database, RUN, 7)
+        find_window(asking(database), RUN, 7)
     with pytest.raises(StoreError, match="no work that ends its window"):
-        windows.run_window(database, "no such run")
+        find_window(asking(database), "no such run")
 
 
 def test_long_walk(database: Database) -> None:
@@ -190,6 +195,6 @@ def test_long_walk(database: Database) -> None:
         MATCH (cause:Chain {run: $run, chain: i}), (effect:Chain {run: $run, chain: i + 1})
         CREATE (cause)-[:LEADS_TO {at_ns: cause.end_ns}]->(effect)"""
     with stored(database, RUN, graph):
-        assert len(path.path_hops(database, RUN, 0, 200_000, 19_999)) == 20_000
-        spots = path.hotspots(database, RUN, 0, 200_000, 19_999)
+        assert len(_ask(database, "path_hops", 0, 200_000, 19_999)) == 20_000
+        spots = _ask(database, "hotspots", 0, 200_000, 19_999)
     assert spots[["name", "count"]].to_numpy().tolist() == [["A0", 6667], ["A1", 6667], ["A2", 6666]]

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import pytest
 from graphs import GPU_STEP, as_table, stored
 
-from tracegraph.queries import inventory
-from tracegraph.queries.catalog import fill, find
+from tracegraph.queries.catalog import ask, asking, find
+from tracegraph.queries.runs import fill, ready_run
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 
@@ -24,7 +24,7 @@ def three_runs(database: Database) -> Iterator[None]:
 
 
 def test_runs_are_listed_newest_first(database: Database) -> None:
-    rows = inventory.runs(database).head(3)
+    rows = ask(database, "runs").head(3)
     assert as_table(rows[["name", "state", "created", "events", "duration_ns"]])[1:] == [
         "runs-loading loading 2992 7 130",
         "runs-new ready 2991 7 130",
@@ -33,9 +33,9 @@ def test_runs_are_listed_newest_first(database: Database) -> None:
 
 
 def test_newest_ready_run(database: Database) -> None:
-    assert inventory.newest_ready_run(database)["name"].tolist() == ["runs-new"]
-    assert inventory.ready_run(database) == "runs-new"
-    assert inventory.ready_run(database, "runs-old") == "runs-old"
+    assert ask(database, "newest_ready_run")["name"].tolist() == ["runs-new"]
+    assert ready_run(asking(database)) == "runs-new"
+    assert ready_run(asking(database), "runs-old") == "runs-old"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_newest_ready_run(database: Database) -> None:
 )
 def test_run_that_cannot_be_used(run: str, message: str, database: Database) -> None:
     with pytest.raises(InputError, match=message):
-        inventory.ready_run(database, run)
+        ready_run(asking(database), run)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ def test_run_that_cannot_be_used(run: str, message: str, database: Database) -> 
     [
         ("hotspots", {}, {"run": "runs-new", "start_ns": 0, "end_ns": 130, "chain": 2}),
         ("hotspots", {"step": 2}, {"run": "runs-new", "start_ns": 45, "end_ns": 100, "chain": 1}),
+        ("hotspots", {"step": 2, "rank": 0}, {"run": "runs-new", "start_ns": 45, "end_ns": 100, "chain": 1}),
         ("hotspots", {"start_ns": 60}, {"run": "runs-new", "start_ns": 60, "end_ns": 130, "chain": 2}),
         ("gpu_busy", {"end_ns": 90}, {"run": "runs-new", "start_ns": 0, "end_ns": 90}),
         ("steps", {"run": "runs-old"}, {"run": "runs-old"}),
@@ -61,7 +62,7 @@ def test_run_that_cannot_be_used(run: str, message: str, database: Database) -> 
 def test_what_is_filled_in(
     name: str, given: dict[str, object], filled: dict[str, object], database: Database
 ) -> None:
-    assert fill(database, find(name), given) == filled
+    assert fill(asking(database), find(name), given) == filled
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,10 @@ def test_what_is_filled_in(
         ({"end_ns": 100}, "belong together"),
         ({"chain": 1}, "belong together"),
         ({"run": "runs-none"}, "no run named"),
+        ({"step": 1, "rank": 7}, "has no step 1"),
+        ({"rank": 0}, "the rank is that of a step"),
     ],
 )
 def test_windows_that_cannot_be_filled(given: dict[str, object], message: str, database: Database) -> None:
     with pytest.raises(InputError, match=message):
-        fill(database, find("hotspots"), given)
+        fill(asking(database), find("hotspots"), given)

@@ -7,14 +7,15 @@ import pytest
 from graphs import GPU_STEP, stored
 
 from tracegraph.cli.main import main
-from tracegraph.queries import inventory, path, steps, windows
+from tracegraph.queries.catalog import ask, asking
+from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
+from tracegraph.store.errors import InputError
 from tracegraph.store.workspace import Workspace
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 RUN = "tiny-steps"
-WINDOW = ("start_ns", "end_ns", "chain")
 KEYS = ["name", "category"]
 OVERLAPPING = """
 CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 300}),
@@ -49,9 +50,9 @@ def indexes(database: Database) -> None:
 
 def test_windows_overlap_and_cut_segments(database: Database) -> None:
     with stored(database, RUN, OVERLAPPING):
-        found = steps.step_hotspots(database, RUN)
+        found = ask(database, "step_hotspots", run=RUN)
         _check_against_windows(database, RUN, found)
-        rows = steps.step_paths(database, RUN)
+        rows = ask(database, "step_paths", run=RUN)
     spent = {(row.number, row.name): (row.duration_ns, row.inferred_ns) for row in found.itertuples()}
     assert spent == {
         (1, "long"): (155, 155),
@@ -77,7 +78,40 @@ def test_step_begins_inside_a_lag(database: Database) -> None:
       (:Step {run: $run, rank: 0, number: 3, start_ns: 55, end_ns: 108, window_end_ns: 110}),
       (:Step {run: $run, rank: 0, number: 4, start_ns: 60, end_ns: 100, window_end_ns: 105})"""
     with stored(database, RUN, GPU_STEP + steps_too):
-        assert _check_against_windows(database, RUN, steps.step_hotspots(database, RUN)) == 4
+        assert _check_against_windows(database, RUN, ask(database, "step_hotspots", run=RUN)) == 4
+
+
+TWO_RANKS = """
+CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100}),
+  (:Trace {run: $run, rank: 0}), (:Trace {run: $run, rank: 1}),
+  (:Step {run: $run, rank: 0, number: 1, start_ns: 0, end_ns: 60, window_end_ns: 60}),
+  (:Step {run: $run, rank: 1, number: 1, start_ns: 10, end_ns: 100, window_end_ns: 100}),
+  (l0:Lane {run: $run, rank: 0, lane: 0, name: 'one', matters: true}),
+  (l1:Lane {run: $run, rank: 1, lane: 1, name: 'other', matters: true}),
+  (c0:Chain {rank: 0, chain: 0, lane: 0, start_ns: 0, end_ns: 100}),
+  (c1:Chain {rank: 1, chain: 1, lane: 1, start_ns: 0, end_ns: 100}),
+  (:Segment {name: 'A', category: 'cpu_op', source_index: 0, chain: 0, lane: 0, start_ns: 0, end_ns: 60}),
+  (:Segment {name: 'B', category: 'cpu_op', source_index: 1, chain: 0, lane: 0, start_ns: 60, end_ns: 100}),
+  (:Segment {name: 'C', category: 'cpu_op', source_index: 0, chain: 1, lane: 1, start_ns: 0, end_ns: 60}),
+  (:Segment {name: 'D', category: 'cpu_op', source_index: 1, chain: 1, lane: 1, start_ns: 60, end_ns: 100})
+"""
+
+
+def test_equal_numbers_of_two_ranks_are_two_steps(database: Database) -> None:
+    with stored(database, RUN, TWO_RANKS):
+        of_rank = [vars(find_window(asking(database), RUN, 1, rank)) for rank in (None, 0, 1)]
+        paths = ask(database, "step_paths", run=RUN)
+        spent = ask(database, "step_hotspots", run=RUN)
+        with pytest.raises(InputError, match="no step 2 of rank 1; present: 1"):
+            find_window(asking(database), RUN, 2, 1)
+    first, second = {"start_ns": 0, "end_ns": 60, "chain": 0}, {"start_ns": 10, "end_ns": 100, "chain": 1}
+    assert of_rank == [first, first, second]
+    assert paths[["rank", "number", "length_ns"]].to_numpy().tolist() == [[0, 1, 60], [1, 1, 90]]
+    assert spent[["rank", "number", "name", "duration_ns"]].to_numpy().tolist() == [
+        [0, 1, "A", 60],
+        [1, 1, "C", 50],
+        [1, 1, "D", 40],
+    ]
 
 
 @pytest.mark.parametrize("trace", ["simulated_gpu", "train_small", "slow_loader", "two_threads"])
@@ -85,15 +119,15 @@ def test_each_step_is_the_path_of_its_window(trace: str, workspace: Workspace, d
     run = f"steps-{trace}"
     file = TRACES / f"{trace}.json.gz"
     assert main(["--workspace", str(workspace.root), "ingest", str(file), "--run", run]) == 0
-    assert _check_against_windows(database, run, steps.step_hotspots(database, run)) > 0
+    assert _check_against_windows(database, run, ask(database, "step_hotspots", run=run)) > 0
 
 
 def _check_against_windows(database: Database, run: str, found: pd.DataFrame) -> int:
     """Compare with the path of every step's own window; returns the number of steps."""
-    numbers = inventory.steps(database, run)["number"].tolist()
+    numbers = ask(database, "steps", run=run)["number"].tolist()
     for number in numbers:
-        window = windows.step_window(database, run, number).iloc[0]
-        rows = path.critical_path(database, run, *(int(window[name]) for name in WINDOW))
+        window = find_window(asking(database), run, number)
+        rows = ask(database, "critical_path", run=run, **vars(window))
         rows = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
         expected = rows.groupby(KEYS)["duration_ns"].sum()
         actual = found[found["number"] == number].groupby(KEYS)["duration_ns"].sum()

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from graphs import GPU_STEP, as_table, stored
 
-from tracegraph.queries.catalog import fill, find, queries
+from tracegraph.queries.catalog import asking, find, queries
+from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 
@@ -192,7 +193,7 @@ def test_table(case: str, database: Database) -> None:
     query = find(name)
     given = query.parse({"run": RUN} | dict(text.split("=") for text in assignments))
     expected = [line.strip() for line in CASES[case].strip().splitlines()]
-    result = query.run(database, fill(database, query, given))
+    result = query.run(database, fill(asking(database), query, given))
     assert as_table(result[expected[0].split()]) == expected
     assert tuple(result.columns) == tuple(column.name for column in query.columns)
 

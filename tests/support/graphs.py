@@ -66,14 +66,15 @@ CREATE
 
 _DEFAULTS = """
 MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain) OR (n:Lane AND n.run = $run)
-SET n.run = $run, n.rank = 0, n.lane = coalesce(n.lane, 0), n.duration_ns = n.end_ns - n.start_ns,
+SET n.run = $run, n.rank = coalesce(n.rank, 0), n.lane = coalesce(n.lane, 0),
+  n.duration_ns = n.end_ns - n.start_ns,
   n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') WHEN n:Lane THEN coalesce(n.kind, 'thread') END
 """
 
 
 @contextmanager
 def stored(database: Database, run: str, graph: str) -> Iterator[None]:
-    """Store a graph for the block; its nodes get rank 0, lane 0, kind `work` or `thread` unless they say."""
+    """Store a graph for the block; nodes get rank 0, lane 0, kind `work` or `thread` unless they say."""
     try:
         database.write(graph, {"run": run, **EDGES})
         database.write(_DEFAULTS, {"run": run})

@@ -4,8 +4,8 @@ import oracle
 import tiny
 from hypothesis import strategies as st
 
-from tracegraph.ingest.causal.edges import MECHANISMS
 from tracegraph.ingest.causal.model import Model
+from tracegraph.store.mechanisms import MECHANISMS
 
 CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 moments = st.integers(0, 60)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pandas as pd
 
 from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
-from tracegraph.ingest.answers.asked import TOPICS
-from tracegraph.queries.steps import describe_steps, find_recurring
+from tracegraph.cli.questions import TOPICS
+from tracegraph.queries.catalog import find
+from tracegraph.queries.shapes import sum_by
 
 LANES = pd.DataFrame(
     [
@@ -128,6 +129,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         end_ns=end,
         step=5,
         path=path,
+        composition=pd.DataFrame(list(sum_by(path, "category").items()), columns=["category", "duration_ns"]),
         hotspots=listed(path, False, end - start),
         gaps=listed(path, True, end - start),
         lanes=LANES,
@@ -156,5 +158,6 @@ def compared(*lengths: int) -> dict[str, object]:
     columns = ["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
     hotspots = pd.DataFrame(parts, columns=columns)
     steps = pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
-    recurring = find_recurring(hotspots)
-    return {"step": None, "step_paths": describe_steps(steps, hotspots), "recurring": recurring}
+    paths = find("step_paths").shaped({}, [steps, hotspots])
+    recurring = find("recurring_hotspots").shaped({}, [hotspots])
+    return {"step": None, "step_paths": paths, "recurring": recurring}

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
 from tracegraph.ingest.causal.events import read_events
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.segments import KINDS, WORK
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 
 Row = dict[str, object]
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from oracle import RULES
 
 from tracegraph.cli.main import COMMANDS
-from tracegraph.ingest.causal.edges import GAP_NAMES, MECHANISMS
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import DEPENDENCIES
 from tracegraph.store.schema_table import schema_table
 

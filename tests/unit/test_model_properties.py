@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 import tiny
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 
 from tracegraph.ingest.causal.binding import walk
 from tracegraph.ingest.causal.context import find_context
-from tracegraph.ingest.causal.edges import MECHANISMS, Edges
+from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.events import Ints, read_events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.invariants import check_model
@@ -21,6 +21,7 @@ from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.store.mechanisms import MECHANISMS
 
 
 def check_tiling(model: Model) -> None:
@@ -110,13 +111,13 @@ def lasts(row: tiny.Row) -> bool:
     return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(graphs())
 def test_random_graphs(model: Model) -> None:
     check_all(model)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(rows(), st.sampled_from(list(POLICIES)))
 def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
     if not any(lasts(row) for row in events):
@@ -141,8 +142,8 @@ def example() -> Model:
 
 
 def test_the_oracle_agrees_on_the_example() -> None:
-    answer = replay(example())
-    assert [tiny.label(example(), i) for i in answer.path] == [
+    model = example()
+    assert [tiny.label(model, i) for i in replay(model).path] == [
         "op@0",
         "l@3",
         "a@8",

@@ -8,10 +8,12 @@ import pytest
 from tracegraph.queries import module
 from tracegraph.queries.catalog import find, queries
 from tracegraph.queries.module import CypherModule
+from tracegraph.queries.runs import parse
 from tracegraph.store import schema
+from tracegraph.store.categories import LABELS
 from tracegraph.store.errors import InputError
 
-MODULES = {query.module.name: query.module for query in queries().values()}
+MODULES = {name: module.load(name) for name in module.names()}
 HEADER = """// One sentence.
 // @param run STRING name of the run
 // @param limit INTEGER rows listed, 1..10, default 3
@@ -23,10 +25,9 @@ HEADER = """// One sentence.
 MATCH (e:Event {run: $run})
 RETURN e.name AS name
 """
-LABELS = {node.label for node in schema.NODES} | {*schema.CATEGORY_LABELS.values(), schema.OTHER_LABEL}
+LABELS = {node.label for node in schema.NODES} | set(LABELS)
 TYPES = {kind.type for kind in schema.RELATIONSHIPS}
 PROPERTIES = {p.name for kind in (*schema.NODES, *schema.RELATIONSHIPS) for p in kind.properties}
-WALK = re.compile(r"MATCH \(sink:Chain.*?UNWIND exits AS exit\n", re.DOTALL)
 
 
 def test_header_is_parsed() -> None:
@@ -73,11 +74,15 @@ def test_header_out_of_form(text: str) -> None:
 )
 def test_values_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        module.parse("example", HEADER).complete(values)
+        _complete(values)
+
+
+def _complete(values: dict[str, object]) -> dict[str, object]:
+    return module.complete_values("example", module.parse("example", HEADER).parameters, values)
 
 
 def test_defaults_are_filled_in() -> None:
-    complete = module.parse("example", HEADER).complete({"run": "r", "share": 1})
+    complete = _complete({"run": "r", "share": 1})
     assert complete == {"run": "r", "limit": 3, "share": 1, "all": False}
 
 
@@ -97,11 +102,17 @@ def test_text_of_another_type(name: str, text: str) -> None:
         parameters[name].parse(text)
 
 
-def test_every_file_is_in_the_catalog() -> None:
-    stored = {
-        path.name.removesuffix(".cypher") for path in (files("tracegraph.queries") / "cypher").iterdir()
-    }
-    assert stored == set(MODULES)
+def test_every_module_is_behind_a_query() -> None:
+    assert {one.name for query in queries().values() for one in query.modules} == set(MODULES)
+
+
+def test_every_part_is_included_by_several_modules() -> None:
+    folder = files("tracegraph.queries") / "cypher"
+    texts = [(folder / f"{name}.cypher").read_text() for name in MODULES]
+    for part in (folder / "parts").iterdir():
+        name = part.name.removesuffix(".cypher")
+        assert sum(f"// @include {name}\n" in text for text in texts) >= 2, name
+        assert "@include" not in part.read_text()
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -132,19 +143,13 @@ def test_query_computes_and_does_not_write(name: str) -> None:
     assert not re.search(r"\b(CREATE|MERGE|SET|DELETE|REMOVE|LOAD)\b", body)
 
 
-def test_all_walks_are_the_same() -> None:
-    walks = {match[0] for found in MODULES.values() if (match := WALK.search(found.text))}
-    assert len(walks) == 1
-    assert sum("LEADS_TO" in found.text for found in MODULES.values()) >= 6
-
-
 def test_unknown_query_and_parameter() -> None:
     with pytest.raises(InputError, match="no query named 'hotspot'; there are: call_tree, critical_path"):
         find("hotspot")
-    with pytest.raises(InputError, match="takes: run, start_ns, end_ns, chain, limit, step"):
-        find("hotspots").parse({"top": "3"})
+    with pytest.raises(InputError, match="takes: run, start_ns, end_ns, chain, limit, step, rank"):
+        parse(find("hotspots"), {"top": "3"})
     with pytest.raises(InputError, match="has no parameter run; it takes none"):
-        find("runs").parse({"run": "x"})
+        parse(find("runs"), {"run": "x"})
 
 
 def test_body_leaves_comments_out() -> None:

@@ -3,16 +3,14 @@
 import pandas as pd
 import pytest
 
-from tracegraph.queries.steps import (
-    RECURRING_COLUMNS,
-    STEP_COLUMNS,
-    describe_steps,
-    find_recurring,
-)
+from tracegraph.queries.catalog import find
 
 NOTHING = pd.DataFrame(
     columns=["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
 ).astype({"on_gpu": bool, "duration_ns": "int64", "inferred_ns": "int64"})
+
+
+STEPS, RECURRING = find("step_paths"), find("recurring_hotspots")
 
 
 def steps_of(*lengths: int) -> pd.DataFrame:
@@ -34,23 +32,30 @@ def steps_of(*lengths: int) -> pd.DataFrame:
     ],
 )
 def test_outliers_and_the_typical_step(lengths: list[int], outliers: list[int], typical: int) -> None:
-    rows = describe_steps(steps_of(*lengths), NOTHING)
+    rows = STEPS.shaped({}, [steps_of(*lengths), NOTHING])
     assert rows.loc[rows["outlier"], "number"].tolist() == outliers
     assert rows.loc[rows["typical"], "number"].tolist() == [typical]
 
 
 def test_no_steps() -> None:
-    assert list(describe_steps(steps_of(), NOTHING)) == [column.name for column in STEP_COLUMNS]
-    recurring = find_recurring(NOTHING)
+    assert list(STEPS.shaped({}, [steps_of(), NOTHING])) == [column.name for column in STEPS.columns]
+    recurring = RECURRING.shaped({}, [NOTHING])
     assert recurring.empty
-    assert list(recurring) == [column.name for column in RECURRING_COLUMNS]
+    assert list(recurring) == [column.name for column in RECURRING.columns]
 
 
 def test_annotations_of_steps_recur_as_one_name() -> None:
     rows = [(0, n, f"ProfilerStep#{n}", "user_annotation", False, 10 * n, 0) for n in (1, 2, 3)]
     rows += [(0, 3, "aten::mm", "cpu_op", False, 30, 0)]
-    found = find_recurring(pd.DataFrame(rows, columns=NOTHING.columns)).set_index("name")
+    found = RECURRING.shaped({}, [pd.DataFrame(rows, columns=NOTHING.columns)]).set_index("name")
     assert found.loc["ProfilerStep#", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [3, 20, 10, 30]
     assert found.loc["ProfilerStep#", "std_ns"] == pytest.approx((200 / 3) ** 0.5)
     assert found.loc["ProfilerStep#", "mean_share"] == pytest.approx((1 + 1 + 0.5) / 3)
     assert found.loc["aten::mm", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [1, 10, 0, 30]
+
+
+def test_steps_are_compared_within_their_rank() -> None:
+    listed = pd.concat([steps_of(100, 102, 98, 101), steps_of(500, 510, 490, 505).assign(rank=1)])
+    rows = STEPS.shaped({}, [listed.reset_index(drop=True), NOTHING])
+    assert not rows["outlier"].any()
+    assert rows.loc[rows["typical"], ["rank", "number"]].to_numpy().tolist() == [[0, 0], [1, 0]]

@@ -9,8 +9,8 @@ import pytest
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers import opening, read_trace
-from tracegraph.ingest.readers.opening import read_bytes
+from tracegraph.ingest.readers import file_bytes, read_trace
+from tracegraph.ingest.readers.file_bytes import read_bytes
 from tracegraph.store.errors import InputError
 
 
@@ -127,7 +127,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_without_a_writer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(file_bytes, "PATIENCE_S", 0.1)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is a pipe that nobody writes to"):
         read_trace(tmp_path / "pipe", Integrity("pipe"))

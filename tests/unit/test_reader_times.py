@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracegraph.ingest.readers.times import Number, to_ns
+from tracegraph.ingest.microseconds import Number, to_ns
 
 
 @pytest.mark.parametrize(

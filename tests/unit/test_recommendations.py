@@ -9,8 +9,8 @@ from report_data import make_findings
 
 from tracegraph.cli.findings import Findings
 from tracegraph.cli.metrics import covered_ns
+from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.cli.recommendations import RULES, recommend
-from tracegraph.ingest.answers.asked import COMMUNICATION, DATA_LOADING
 
 MS = 1_000_000
 

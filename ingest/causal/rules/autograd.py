@@ -8,9 +8,10 @@ import pandas as pd
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import CODE, Waits, make_edges, on_thread
+from tracegraph.ingest.causal.edges import Waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_passive
 from tracegraph.ingest.causal.found import Found
+from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
 _CONFIDENCE = 0.98
 
@@ -119,7 +120,7 @@ def autograd(context: Context, _: Found) -> Found:
     np.maximum.at(last_on_lane, events.lane, events.end)
     joins = (passes.end < np.minimum(last_on_lane[passes.caller], window_end)) & ~_busy(events, passes)
     hand_off = make_edges(
-        "autograd hand-off",
+        AUTOGRAD_HAND_OFF,
         on_thread(passes.caller, passes.begin),
         on_thread(passes.engine, passes.begin),
         passes.begin,
@@ -127,7 +128,7 @@ def autograd(context: Context, _: Found) -> Found:
         confidence=_CONFIDENCE,
     )
     join = make_edges(
-        "autograd join",
+        AUTOGRAD_JOIN,
         on_thread(passes.engine, passes.end),
         on_thread(passes.caller, passes.end),
         passes.end,
@@ -165,7 +166,7 @@ def _waits(events: Events, passes: _Passes, joins: Flags) -> Waits:
         start=np.concatenate([passes.begin, idle_since]),
         end=np.concatenate([passes.end, passes.begin]),
         event=np.full(2 * count, -1, dtype=np.int64),
-        mechanism=np.repeat([CODE["autograd join"], CODE["autograd hand-off"]], count),
+        mechanism=np.repeat([CODE[AUTOGRAD_JOIN], CODE[AUTOGRAD_HAND_OFF]], count),
         recorded=np.zeros(2 * count, dtype=bool),
     )
     keep = np.concatenate([joins, np.ones(count, dtype=bool)])

@@ -7,6 +7,8 @@ from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Ints
 from tracegraph.ingest.causal.found import Found
+from tracegraph.store.categories import Role
+from tracegraph.store.mechanisms import COLLECTIVE
 
 _LATENCY_NS = 1_000_000
 _NS_PER_ELEMENT = 8
@@ -36,21 +38,21 @@ def collective_waits(context: Context, _: Found) -> Found:
     found, transfer, seen = found[waits], transfer[waits], (fastest <= by_size)[waits]
     lane, begin, end = events.lane[found], events.start[found] + _ARRIVAL_NS, events.end[found] - transfer
     edges = make_edges(
-        "collective",
+        COLLECTIVE,
         on_thread(lane, begin),
         on_thread(lane, end),
         end,
         recorded=False,
         confidence=np.where(seen, _SEEN_FASTER, _BY_SIZE),
     )
-    return Found(edges, inferred_waits("collective", lane, begin, end, found))
+    return Found(edges, inferred_waits(COLLECTIVE, lane, begin, end, found))
 
 
 def _collectives(events: Events, stack: CallStack) -> Ints:
     """Outermost collectives of CPU back ends on threads that run nothing else."""
     operates = np.zeros(int(events.lane.max(initial=-1)) + 1, dtype=bool)
-    operates[events.lane[events.on_thread & events.category.among("cpu_op")]] = True
-    outer = np.flatnonzero(stack.top_level(events) & events.category.among("user_annotation"))
+    operates[events.lane[events.on_thread & events.of_role(Role.OPERATOR)]] = True
+    outer = np.flatnonzero(stack.top_level(events) & events.of_role(Role.ANNOTATION))
     outer = outer[~operates[events.lane[outer]]]
     named = np.array([str(name).startswith(_PREFIXES) for name in events.name[outer]], dtype=bool)
     chosen: Ints = outer[named]

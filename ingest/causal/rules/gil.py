@@ -10,6 +10,8 @@ from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
 from tracegraph.ingest.causal.found import Found
+from tracegraph.store.categories import Role
+from tracegraph.store.mechanisms import GIL_HOLDER, GIL_WAIT
 
 SHORTEST_WAIT_NS = 50_000
 _TIMES_USUAL = 5
@@ -31,10 +33,10 @@ def gil_waits(context: Context, found: Found) -> Found:
     lane, begin, end = (pieces[name].to_numpy(np.int64) for name in ("lane", "first", "last"))
     confidence = _confidence(events, pieces["event"].to_numpy(np.int64))
     wait = make_edges(
-        "GIL wait", on_thread(lane, begin), on_thread(lane, end), end, recorded=False, confidence=confidence
+        GIL_WAIT, on_thread(lane, begin), on_thread(lane, end), end, recorded=False, confidence=confidence
     )
     holder = make_edges(
-        "GIL holder",
+        GIL_HOLDER,
         on_thread(pieces["holder"].to_numpy(np.int64), begin),
         on_thread(lane, end),
         begin,
@@ -42,11 +44,11 @@ def gil_waits(context: Context, found: Found) -> Found:
         confidence=confidence,
     )
     event = pieces["event"].to_numpy(np.int64)
-    return Found(join_rows([wait, holder]), inferred_waits("GIL wait", lane, begin, end, event))
+    return Found(join_rows([wait, holder]), inferred_waits(GIL_WAIT, lane, begin, end, event))
 
 
 def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:
-    frame = events.category.take(silent).among("python_function")
+    frame = events.of_role(Role.FRAME)[silent]
     builtin = np.array([str(name).startswith("<built-in") for name in events.name[silent]], dtype=bool)
     return np.where(frame & ~builtin, _FRAME, np.where(frame, _BUILTIN, _OPERATOR))
 
@@ -55,9 +57,8 @@ def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Wa
     """Stretches of one event in which other threads run Python: lane, event, first, last, holder."""
     long_enough = stack.piece_end - stack.piece_start >= SHORTEST_WAIT_NS
     chosen = np.flatnonzero(long_enough & (stack.piece_event >= 0))
-    kind = events.category.take(stack.piece_event[chosen])
-    chosen = chosen[kind.among("python_function", "cpu_op")]
-    frames = events.on_thread & events.category.among("python_function")
+    chosen = chosen[events.of_role(Role.FRAME, Role.OPERATOR)[stack.piece_event[chosen]]]
+    frames = events.on_thread & events.of_role(Role.FRAME)
     process_of = lanes.process
     parts = [
         pd.DataFrame({name: [] for name in ("lane", "event", "first", "last", "holder")}, dtype=np.int64)

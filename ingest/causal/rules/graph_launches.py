@@ -10,13 +10,14 @@ import numpy as np
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import CODE, Edges, make_edges, on_gpu
+from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Flags, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS, Launches
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, find_forks
 from tracegraph.ingest.causal.rules.graph_streams import find_surroundings
 from tracegraph.ingest.causal.rules.graph_works import Graphs, find_graphs
+from tracegraph.store.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
 _LOW = 0.05
 
@@ -37,7 +38,7 @@ def graph_order(context: Context, found: Found) -> Found:
     inside = _with_cause(events, context.launches, known, graphs, forks)
     last = _last_ended(events, graphs, graphs.work[~inside[graphs.work]])
     inside[last.effect] = True
-    is_launch = (known.mechanism == CODE["launch"]) & (known.effect_event >= 0)
+    is_launch = (known.mechanism == CODE[LAUNCH]) & (known.effect_event >= 0)
     known = select_rows(known, ~(is_launch & inside[known.effect_event]))
     known = _graph_launches(events, graphs, known)
     around = find_surroundings(events, context.streams, graphs, inside, known)
@@ -47,7 +48,7 @@ def graph_order(context: Context, found: Found) -> Found:
 
 def _edges(events: Events, pairs: Pairs) -> Edges:
     return make_edges(
-        "graph order",
+        GRAPH_ORDER,
         on_gpu(events, pairs.cause, at_end=True),
         on_gpu(events, pairs.effect, at_end=False),
         events.end[pairs.cause] + pairs.lag,
@@ -88,8 +89,8 @@ def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
     """`known` with the launches of graphs named as such."""
     in_graph = np.zeros(len(events), dtype=bool)
     in_graph[graphs.work] = True
-    chosen = (known.mechanism == CODE["launch"]) & in_graph[known.effect_event]
-    return replace(known, mechanism=np.where(chosen, CODE["graph launch"], known.mechanism))
+    chosen = (known.mechanism == CODE[LAUNCH]) & in_graph[known.effect_event]
+    return replace(known, mechanism=np.where(chosen, CODE[GRAPH_LAUNCH], known.mechanism))
 
 
 def graph_latency(context: Context, found: Found) -> Found:
@@ -98,11 +99,11 @@ def graph_latency(context: Context, found: Found) -> Found:
     The usual latency is a low quantile over those for which no other cause arrived after the call ended.
     """
     events, known = context.events, found.edges
-    rows = np.flatnonzero(known.mechanism == CODE["graph launch"])
+    rows = np.flatnonzero(known.mechanism == CODE[GRAPH_LAUNCH])
     effect = known.effect_event[rows]
     call = context.launches.call[effect]
     latency = events.start[effect] - events.end[call]
-    others = select_rows(known, known.mechanism != CODE["graph launch"])
+    others = select_rows(known, known.mechanism != CODE[GRAPH_LAUNCH])
     idle = (latency >= 0) & (others.latest_arrival(events)[effect] < events.end[call])
     if not idle.any():
         return found

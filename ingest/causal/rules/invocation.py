@@ -5,6 +5,7 @@ import numpy as np
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.found import Found
+from tracegraph.store.mechanisms import LAUNCH
 
 
 def invocation(context: Context, _: Found) -> Found:
@@ -20,7 +21,7 @@ def invocation(context: Context, _: Found) -> Found:
     inside = start < call_end
     usual = np.where(inside, call_start + lags.launch_from_start, call_end + lags.launch_from_end)
     edges = make_edges(
-        "launch",
+        LAUNCH,
         on_thread(events.lane[call], np.minimum(context.left_at[work], start)),
         on_gpu(events, work, at_end=False),
         usual,

@@ -8,6 +8,7 @@ from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events, Ints, is_call_named
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.time_slices import Spans, covered
+from tracegraph.store.categories import Role
 
 _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
 _FEWEST = 5
@@ -23,7 +24,7 @@ def unexplained_calls(context: Context, found: Found) -> Found:
     nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
     """
     events = context.events
-    call = np.flatnonzero(events.on_thread & events.category.among("cuda_runtime", "cuda_driver"))
+    call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
     usual = _usual(events, call)
     call, usual = call[usual >= 0], usual[usual >= 0]

@@ -11,6 +11,8 @@ from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Lags
 from tracegraph.ingest.causal.lost_launches import LostLaunches, find_lost_launches
+from tracegraph.store.categories import Role
+from tracegraph.store.mechanisms import LAUNCH
 
 UNSURE_NS = 5_000
 """By how much a launch whose moment is a guess gives way to causes that are known."""
@@ -44,7 +46,7 @@ def lost_calls(context: Context, _: Found) -> Found:
 
 def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> Edges:
     return make_edges(
-        "launch",
+        LAUNCH,
         on_thread(lane, moment),
         on_gpu(events, work, at_end=False),
         np.minimum(moment + lags.launch_from_end, events.start[work] - UNSURE_NS),
@@ -94,7 +96,7 @@ class _Pieces:
 
     def __init__(self, events: Events, stack: CallStack) -> None:
         self.lane, self.start, self.end = stack.piece_lane, stack.piece_start, stack.piece_end
-        self.operator = np.append(events.category.among("cpu_op"), False)[stack.piece_event]
+        self.operator = np.append(events.of_role(Role.OPERATOR), False)[stack.piece_event]
         self.keys = Keys(int(events.start.min()), int(events.end.max()), int(events.lane.max()) + 1)
         self.begins = self.keys.of(self.lane, self.start)
 

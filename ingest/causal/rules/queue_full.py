@@ -7,6 +7,7 @@ from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, o
 from tracegraph.ingest.causal.events import Events, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.store.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
 _LEAST_CALLS = 8
@@ -33,14 +34,14 @@ def queue_full(context: Context, _: Found) -> Found:
     released = events.end[cause]
     lane = events.lane[call]
     edges = make_edges(
-        "queue full",
+        QUEUE_FULL,
         on_gpu(events, cause, at_end=True),
         on_thread(lane, released),
         released,
         recorded=False,
         confidence=_CONFIDENCE,
     )
-    return Found(edges, inferred_waits("queue full", lane, events.start[call], released, call))
+    return Found(edges, inferred_waits(QUEUE_FULL, lane, events.start[call], released, call))
 
 
 def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple[Ints, Ints]:

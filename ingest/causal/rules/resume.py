@@ -6,11 +6,12 @@ import pandas as pd
 
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import CODE, Edges, inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.edges import Edges, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.rules.coincidence import believe_pairs
 from tracegraph.ingest.causal.rules.silence import Silence, find_silence
+from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
 _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
@@ -100,7 +101,7 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 def _unexplained(stretches: pd.DataFrame, known: Edges) -> "pd.Series[bool]":
     """Stretches in which autograd does not start the thread."""
     order = stretches.reset_index(names="row").sort_values("end", kind="stable")
-    handed = np.isin(known.mechanism, (CODE["autograd hand-off"], CODE["autograd join"]))
+    handed = np.isin(known.mechanism, (CODE[AUTOGRAD_HAND_OFF], CODE[AUTOGRAD_JOIN]))
     moments = pd.DataFrame({"lane": known.effect_lane[handed], "moment": known.effect_time[handed]})
     moments = moments.sort_values("moment")
     latest = pd.merge_asof(order, moments, left_on="end", right_on="moment", by="lane").set_index("row")
@@ -174,9 +175,9 @@ def _top_level(events: Events, stack: CallStack) -> pd.DataFrame:
 def _all_edges(ends: pd.DataFrame, *handed: pd.DataFrame) -> Found:
     """The edges and waits of stretches that another thread ends, and of what was handed over to it."""
     back = ends.assign(start=ends["began"], left_at=ends["cut"])
-    found = _found("resume", back)
+    found = _found(RESUME, back)
     for frame in handed:
-        found = found.plus(_found("hand-over", frame))
+        found = found.plus(_found(HAND_OVER, frame))
     return found
 
 

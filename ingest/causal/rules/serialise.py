@@ -7,6 +7,8 @@ from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
 from tracegraph.ingest.causal.found import Found
+from tracegraph.store.categories import Role
+from tracegraph.store.mechanisms import SERIALISED
 
 _CONFIDENCE = 0.5
 
@@ -32,14 +34,14 @@ def serialised(context: Context, _: Found) -> Found:
             found.append(_last_ends(stack, begins, ends))
     by, left_at, to, since, begin = (np.concatenate(parts) for parts in zip(*found, strict=True))
     edges = make_edges(
-        "serialised",
+        SERIALISED,
         on_thread(by, left_at),
         on_thread(to, begin),
         left_at,
         recorded=False,
         confidence=_CONFIDENCE,
     )
-    return Found(edges, inferred_waits("serialised", to, since, begin))
+    return Found(edges, inferred_waits(SERIALISED, to, since, begin))
 
 
 def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
@@ -48,7 +50,7 @@ def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
     innermost[stack.parent] = False
     innermost[-1] = False
     works = np.append(~is_passive(events), False)
-    frame = np.append(events.category.among("python_function"), False)
+    frame = np.append(events.of_role(Role.FRAME), False)
     return works | (innermost & frame), works | innermost
 
 

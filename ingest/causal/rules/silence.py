@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.store.categories import Role
 
 SHORTEST_SILENCE_NS = 100_000
 NEVER = np.iinfo(np.int64).max
@@ -81,7 +82,7 @@ def find_silence(events: Events, stack: CallStack, lanes: Lanes, launches: Launc
     begin, until = int(first[works].min()) if len(works) else 0, int(last[works].max(initial=0))
     passive = np.append(is_passive(events), True)
     mine = passive[stack.piece_event] & np.isin(stack.piece_lane, works)
-    leaf = np.append(events.category.among("user_annotation"), False)
+    leaf = np.append(events.of_role(Role.ANNOTATION), False)
     leaf[stack.parent] = False
     columns = {"lane": stack.piece_lane[mine], "start": stack.piece_start[mine], "end": stack.piece_end[mine]}
     within = stack.piece_event[mine]
@@ -106,7 +107,7 @@ def _bounds(events: Events, count: int) -> tuple[Ints, Ints]:
 
 def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
     """Lanes with nothing but calls, of which 95 % are shorter than a silence and none launches work."""
-    is_call = events.category.among("cuda_runtime", "cuda_driver")
+    is_call = events.of_role(Role.CALL)
     short = events.end - events.start < SHORTEST_SILENCE_NS
     launching = np.zeros(len(events), dtype=bool)
     launching[launches.call[launches.call >= 0]] = True

@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, o
 from tracegraph.ingest.causal.events import NONE, Events, Ints, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
 SHORTEST_SILENCE_NS = 100_000
 _BEFORE_NS, _AFTER_NS = 100_000, 60_000
@@ -51,14 +52,14 @@ def silent_waits(context: Context, _: Found) -> Found:
     lane, start = mine["lane"].to_numpy(np.int64), mine["start"].to_numpy(np.int64)
     goes_on = np.minimum(events.end[work], mine["end"].to_numpy(np.int64))
     edges = make_edges(
-        "silent synchronize",
+        SILENT_SYNCHRONIZE,
         on_gpu(events, work, at_end=True),
         on_thread(lane, goes_on),
         goes_on,
         recorded=False,
         confidence=found["confidence"].to_numpy(np.float64),
     )
-    return Found(edges, inferred_waits("silent synchronize", lane, start, goes_on))
+    return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on))
 
 
 def _silences(events: Events, stack: CallStack) -> pd.DataFrame:

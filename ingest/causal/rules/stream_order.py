@@ -8,6 +8,7 @@ from tracegraph.ingest.causal.edges import Edges, make_edges, no_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Flags, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.overlaps import only_slightly
+from tracegraph.store.mechanisms import STREAM_ORDER
 
 _GUESSED = 0.7
 """Of what starts beside other work of its stream: an estimate, since no simulated stream runs such work."""
@@ -57,7 +58,7 @@ def _ended_before(events: Events, work: Ints, overlapping: Ints) -> tuple[Ints, 
 
 def _edges(events: Events, cause: Ints, effect: Ints, lag: int, *, recorded: bool) -> Edges:
     return make_edges(
-        "stream order",
+        STREAM_ORDER,
         on_gpu(events, cause, at_end=True),
         on_gpu(events, effect, at_end=False),
         events.end[cause] + lag,

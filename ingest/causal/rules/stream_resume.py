@@ -7,6 +7,7 @@ from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, REACH_NS
+from tracegraph.store.mechanisms import STREAM_RESUME
 
 _SURE, _LEAST = 0.8, 0.5
 
@@ -39,7 +40,7 @@ def stream_resume(context: Context, found: Found) -> Found:
         confidences.append(confidence[near])
     cause, effect = np.concatenate(causes), np.concatenate(effects)
     edges = make_edges(
-        "stream resume",
+        STREAM_RESUME,
         on_gpu(events, cause, at_end=True),
         on_gpu(events, effect, at_end=False),
         events.end[cause],

@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.host_waits import SyncRows, concerns
 from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import only_slightly
 from tracegraph.ingest.causal.rules.wait_calls import HeldWork, infer_waits
+from tracegraph.store.mechanisms import STREAM_WAIT_EVENT
 
 _LOW = 0.05
 _ENOUGH_LAGS = 3
@@ -29,7 +30,7 @@ def stream_waits(context: Context, found: Found) -> Found:
     inferred = infer_waits(events, context.launches, context.streams, told, arrival, recorded)
     waits = _distinct(join_rows([recorded, inferred]))
     edges = make_edges(
-        "stream wait event",
+        STREAM_WAIT_EVENT,
         on_gpu(events, waits.cause, at_end=True),
         on_gpu(events, waits.effect, at_end=False),
         events.end[waits.cause] + _usual_lags(events, waits, arrival),

@@ -5,11 +5,20 @@ import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import CODE, MECHANISMS, Waits, make_edges, on_gpu, on_thread
+from tracegraph.ingest.causal.edges import Waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.host_waits import LATE_NS
 from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS
+from tracegraph.store.mechanisms import (
+    BLOCKING_COPY,
+    CODE,
+    DEVICE_SYNCHRONIZE,
+    EVENT_SYNCHRONIZE,
+    IMPLICIT_SYNCHRONIZE,
+    MECHANISMS,
+    STREAM_SYNCHRONIZE,
+)
 
 _LOW, _ENOUGH_RETURNS = 0.05, 12
 
@@ -29,7 +38,7 @@ def synchronization(context: Context, _: Found) -> Found:
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
     done, held = released, released > events.start[waits.call]
     released = done + np.where(held, _wake_up(events.end[waits.call] - done, waits.mechanism, held), 0)
-    blocking = ("stream synchronize", "device synchronize", "event synchronize")
+    blocking = (STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE)
     parts = [
         make_edges(
             mechanism,
@@ -39,7 +48,7 @@ def synchronization(context: Context, _: Found) -> Found:
             recorded=waits.recorded[chosen],
             confidence=waits.confidence[chosen],
         )
-        for mechanism in (*blocking, "blocking copy", "implicit synchronize")
+        for mechanism in (*blocking, BLOCKING_COPY, IMPLICIT_SYNCHRONIZE)
         for chosen in [waits.mechanism == CODE[mechanism]]
     ]
     own = context.launches.call[waits.work] == waits.call

@@ -1,0 +1,53 @@
+"""Microseconds as written in the file to exact integer nanoseconds."""
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+
+import numpy as np
+import numpy.typing as npt
+
+EXACT_FLOAT_US = 2.0**43
+"""Below it a float64 of microseconds is nearer to its literal than half a nanosecond."""
+LIMIT_US = 2.0**52
+"""Times from here on (the year 2112) are not usable; below it differences fit into int64 nanoseconds."""
+
+Number = int | float | None
+
+
+def to_ns(
+    values: Sequence[Number], literal: Callable[[int], str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Nanoseconds (int64) of `values` in µs, and which of them are usable.
+
+    Whole numbers are exact. A float is exact while it is below `EXACT_FLOAT_US`; for a larger one
+    `literal(k)` is asked for the text of value `k`. Unusable values (none, not finite, too large) are 0.
+    """
+    us = _as_float(values)
+    usable = np.isfinite(us) & (np.abs(us) < LIMIT_US)
+    us = np.where(usable, us, 0.0)
+    whole = np.floor(us)
+    # the fraction is exact, so only its own rounding counts
+    ns = whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
+    for k in np.flatnonzero(np.abs(us) >= EXACT_FLOAT_US).tolist():
+        if isinstance(values[k], float):
+            exact = literal_to_ns(literal(k))
+            ns[k] = ns[k] if exact is None else exact
+    return ns, usable
+
+
+def literal_to_ns(text: str) -> int | None:
+    """Nanoseconds of a number in µs as written, halves to even; None if `text` is no number."""
+    try:
+        return int((Decimal(text) * 1000).to_integral_value(ROUND_HALF_EVEN))
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def _as_float(values: Sequence[Number]) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)  # None becomes NaN
+    except OverflowError:
+        limit = int(LIMIT_US)
+        return np.array(
+            [limit if isinstance(v, int) and abs(v) > limit else v for v in values], dtype=np.float64
+        )

@@ -1,0 +1,87 @@
+"""A document of Kineto's: batches of entries, and what is used of the text around their list."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from tracegraph.ingest.readers.chrome_text import Batch
+
+BATCH = 32_768
+"""Entries decoded at a time: their objects live only until they are columns."""
+
+_VERSIONS = (
+    "schemaVersion",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "cupti_version",
+    "hip_runtime_version",
+    "hip_driver_version",
+    "roctracer_version",
+    "rocprofiler_version",
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is used of the document around the list of events."""
+
+    rank: int | None = None
+    devices: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+class Document(Protocol):
+    """A file as batches of event texts."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Events in the order of the file."""
+
+    def facts(self) -> Facts:
+        """Rank, devices and versions; ask after the last batch."""
+
+
+class TopLevel(Struct, gc=False):
+    """Keys of the document; any value is taken as it is, so that an odd one costs only itself."""
+
+    traceEvents: list[Raw] | UnsetType = UNSET
+    nodes: Raw | UnsetType = UNSET  # of an execution trace
+    distributedInfo: Raw | UnsetType = UNSET
+    deviceProperties: Raw | UnsetType = UNSET
+    schemaVersion: Raw | UnsetType = UNSET
+    cuda_runtime_version: Raw | UnsetType = UNSET
+    cuda_driver_version: Raw | UnsetType = UNSET
+    cupti_version: Raw | UnsetType = UNSET
+    hip_runtime_version: Raw | UnsetType = UNSET
+    hip_driver_version: Raw | UnsetType = UNSET
+    roctracer_version: Raw | UnsetType = UNSET
+    rocprofiler_version: Raw | UnsetType = UNSET
+
+
+def read_facts(top: TopLevel) -> Facts:
+    """The facts in `top`; what has another form than Kineto writes is left out."""
+    info = _plain(top.distributedInfo)
+    rank = info.get("rank") if isinstance(info, dict) else None
+    properties = _plain(top.deviceProperties)
+    devices = [
+        str(device["name"])
+        for device in (properties if isinstance(properties, list) else [])
+        if isinstance(device, dict) and "name" in device
+    ]
+    versions = {name: _plain(getattr(top, name)) for name in _VERSIONS}
+    return Facts(
+        rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None,
+        devices,
+        {name: str(value) for name, value in versions.items() if isinstance(value, str | int | float)},
+    )
+
+
+def _plain(raw: Raw | UnsetType) -> object:
+    if isinstance(raw, UnsetType):
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        return None

@@ -1,0 +1,170 @@
+"""Collects duration entries (ph X, B, E) from batches into columns, as the file states them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
+from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
+from tracegraph.ingest.readers.kineto.entry_decoding import (
+    Arguments,
+    Event,
+    decode_arguments,
+    decode_links,
+)
+from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
+
+_T = TypeVar("_T", bound=np.generic)
+DURATIONS = ("X", "B", "E")
+_TEXTS = ("collective", "group", "dtype")
+_FRAMES = spellings_of(Role.FRAME)
+_GROUPS = (
+    (
+        (*GPU_WORK, Role.SYNC),
+        ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements"),
+        True,
+    ),
+    ((Role.CALL,), ("correlation",), False),
+    ((Role.OPERATOR, Role.ANNOTATION), ("sequence_number", "forward_thread", "elements"), True),
+)
+"""Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
+
+
+@dataclass(frozen=True)
+class Durations:
+    """One row a duration entry; arrays of equal length. `dur` holds only where `has_dur`."""
+
+    position: Ints
+    phase: Texts
+    name: Texts
+    category: Texts
+    pid: Texts
+    tid: Texts
+    start: Ints
+    has_start: Flags
+    dur: Ints
+    has_dur: Flags
+    numbers: dict[str, tuple[Ints, Flags]]
+    texts: dict[str, Texts]
+    odd_arguments: Ints
+    """Rows whose arguments are no object."""
+    frames: tuple[Ints, Flags]
+    """Numbers of Python frames."""
+    outer_frames: tuple[Ints, Flags]
+    """Numbers of their callers."""
+
+
+class _Shapes(dict[bytes, str | None]):
+    """Compact text of each distinct list of shapes."""
+
+    def __missing__(self, raw: bytes) -> str | None:
+        text = self[raw] = _compact(raw)
+        return text
+
+
+def _compact(raw: bytes) -> str | None:
+    if raw == b"null":
+        return None
+    try:
+        return msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
+    except (msgspec.MsgspecError, RecursionError):
+        return None  # half a surrogate pair, say, which the decoder lets pass and the formatter does not
+
+
+class DurationCollector:
+    """Grows batch by batch; `finish` gives the columns."""
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._text = {
+            name: TextColumn() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
+        }
+        self._number = {name: SparseColumn() for name in {name for _, names, _ in _GROUPS for name in names}}
+        self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
+        self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
+        self._shapes = _Shapes()
+        self._odd_arguments: list[int] = []
+        self._frame, self._outer_frame = SparseColumn(), SparseColumn()
+
+    def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
+        """Append entries; `texts` are their sources, `positions` their places in the file's list."""
+        column = self._text
+        column["phase"].extend([event.ph for event in events])
+        column["name"].extend([event.name for event in events])
+        column["category"].extend([event.cat for event in events])
+        column["pid"].extend([event.pid for event in events])
+        column["tid"].extend([event.tid for event in events])
+        self._times["position"].append(np.array(positions, dtype=np.int64))
+        self._add_times("start", to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0]))
+        self._add_times("dur", to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1]))
+        self._add_arguments(events)
+        self._add_frames(events)
+        self._length += len(events)
+
+    def _add_times(self, name: str, times: tuple[Ints, Flags]) -> None:
+        self._times[name].append(times[0])
+        self._known[name].append(times[1])
+
+    def _add_arguments(self, events: Sequence[Event]) -> None:
+        categories = [event.cat for event in events]
+        distinct = set(categories)
+        described: list[tuple[Ints, list[Arguments]]] = []
+        for roles, numbers, has_texts in _GROUPS:
+            wanted = {category for category in distinct if has_role(category, *roles)}
+            places = [k for k, category in enumerate(categories) if category in wanted]
+            arguments, odd = decode_arguments([events[k].args for k in places])
+            self._odd_arguments += [self._length + places[k] for k in odd]
+            rows = np.array(places, dtype=np.int64)
+            for name in numbers:
+                self._number[name].extend(rows + self._length, list(map(attrgetter(name), arguments)))
+            if has_texts:
+                described.append((rows, arguments))
+        for name in _TEXTS:
+            groups = [(rows, list(map(attrgetter(name), arguments))) for rows, arguments in described]
+            self._text[name].extend_sparse(len(events), groups)
+        shapes = self._shapes
+        groups = [
+            (rows, [shapes[bytes(a.dims)] or shapes[bytes(a.dims_old)] for a in arguments])
+            for rows, arguments in described
+        ]
+        self._text["shapes"].extend_sparse(len(events), groups)
+
+    def _add_frames(self, events: Sequence[Event]) -> None:
+        places = [k for k, event in enumerate(events) if event.cat in _FRAMES]
+        links = decode_links([events[k].args for k in places])
+        rows = np.array(places, dtype=np.int64) + self._length
+        self._frame.extend(rows, [link.frame for link in links])
+        self._outer_frame.extend(rows, [link.outer_frame for link in links])
+
+    def finish(self) -> Durations:
+        """The columns of all entries added."""
+        text = {name: column.texts() for name, column in self._text.items()}
+        times = {name: _joined(parts, np.int64) for name, parts in self._times.items()}
+        known = {name: _joined(parts, np.bool_) for name, parts in self._known.items()}
+        return Durations(
+            position=times["position"],
+            phase=text["phase"],
+            name=text["name"],
+            category=text["category"],
+            pid=text["pid"],
+            tid=text["tid"],
+            start=times["start"],
+            has_start=known["start"],
+            dur=times["dur"],
+            has_dur=known["dur"],
+            numbers={name: column.dense(self._length) for name, column in self._number.items()},
+            texts={name: text[name] for name in ("shapes", *_TEXTS)},
+            frames=self._frame.dense(self._length),
+            outer_frames=self._outer_frame.dense(self._length),
+            odd_arguments=np.array(self._odd_arguments, dtype=np.int64),
+        )
+
+
+def _joined(parts: list[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype)

@@ -1,0 +1,188 @@
+"""Typed decoding of one event: the fields that are used, in the types that real files hold."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from tracegraph.ingest.readers.chrome_text import RawEntry
+
+NULL = Raw(b"null")
+Id = int | str | None
+
+
+class Event(Struct, gc=False):
+    """Any entry of the list; absent and null fields alike are None."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: Id = None
+    tid: Id = None
+    ts: int | float | None = None
+    dur: int | float | None = None
+    id: Id = None
+    args: Raw = NULL
+
+
+class Arguments(Struct, gc=False, frozen=True):
+    """Arguments that analyses use, of every category; other types than these are read as none."""
+
+    correlation: Id = None
+    device: Id = None
+    stream: Id = None
+    sequence_number: Id = field(default=None, name="Sequence number")
+    forward_thread: Id = field(default=None, name="Fwd thread id")
+    wait_on_stream: Id = None
+    wait_on_record: Id = field(default=None, name="wait_on_cuda_event_record_corr_id")
+    bytes: Id = None
+    elements: Id = field(default=None, name="In msg nelems")
+    dims: Raw = field(default=NULL, name="Input Dims")
+    dims_old: Raw = field(default=NULL, name="Input dims")
+    collective: Id = field(default=None, name="Collective name")
+    group: Id = field(default=None, name="Process Group Name")
+    dtype: Id = None
+
+
+class FrameLinks(Struct, gc=False, frozen=True):
+    """Arguments of a Python frame: its number and its caller's."""
+
+    frame: Id = field(default=None, name="Python id")
+    outer_frame: Id = field(default=None, name="Python parent id")
+
+
+class _Label(Struct, gc=False):
+    name: Id = None
+
+
+_FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+_decode_event = msgspec.json.Decoder(Event).decode
+_decode_arguments = msgspec.json.Decoder(Arguments | None).decode
+_decode_links = msgspec.json.Decoder(FrameLinks | None).decode
+_decode_label = msgspec.json.Decoder(_Label | None).decode
+_NO_ARGUMENTS = Arguments()
+_NO_LINKS = FrameLinks()
+_Known = TypeVar("_Known", Event, Arguments, _Label)
+
+
+def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], list[int]]:
+    """One event a text, None where the text is no object; and the places of those that were repaired."""
+    try:
+        return [_decode_event(text) for text in texts], []
+    except _FAILURES:
+        pass
+    events: list[Event | None] = []
+    repaired = []
+    for k, text in enumerate(texts):
+        try:
+            events.append(_decode_event(text))
+        except _FAILURES:
+            events.append(_decode_leniently(text))
+            repaired.append(k)
+    return events, repaired
+
+
+def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
+    """Arguments of each text, all None where there are none; and the places of those that are no object."""
+    try:
+        return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts], []
+    except _FAILURES:
+        pass
+    found = [_arguments_leniently(text) for text in texts]
+    return [one or _NO_ARGUMENTS for one in found], [k for k, one in enumerate(found) if one is None]
+
+
+def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
+    """Numbers of each Python frame; those of one with odd arguments are None."""
+    try:
+        return [_decode_links(text) or _NO_LINKS for text in texts]
+    except _FAILURES:
+        return [_links_leniently(text) for text in texts]
+
+
+def decode_label(text: Raw) -> str | None:
+    """The argument `name` of a metadata event."""
+    try:
+        label = _decode_label(text)
+    except _FAILURES:
+        return None
+    return None if label is None or label.name is None else str(label.name)
+
+
+def _decode_leniently(text: RawEntry) -> Event | None:
+    """The event with every field of an odd type brought to the expected one, or left out."""
+    values = _load(text)
+    if not isinstance(values, dict):
+        return None
+    arguments = values.get("args")
+    return Event(
+        ph=_text(values.get("ph")),
+        cat=_text(values.get("cat")),
+        name=_text(values.get("name")),
+        pid=_text(values.get("pid")),
+        tid=_text(values.get("tid")),
+        ts=_number(values.get("ts")),
+        dur=_number(values.get("dur")),
+        id=_text(values.get("id")),
+        args=NULL if arguments is None else Raw(json.dumps(arguments).encode()),
+    )
+
+
+def _arguments_leniently(text: Raw) -> Arguments | None:
+    try:
+        return _decode_arguments(text) or _NO_ARGUMENTS
+    except _FAILURES:
+        values = _load(text)
+    if not isinstance(values, dict):
+        return None
+    known: dict[str, object] = {}
+    for entry in msgspec.structs.fields(Arguments):
+        value = values.get(entry.encode_name)
+        if entry.type is Raw:
+            known[entry.name] = Raw(json.dumps(value).encode())
+        elif isinstance(value, int) and not isinstance(value, bool):
+            known[entry.name] = value
+        elif isinstance(value, str):
+            known[entry.name] = _text(value)
+    return Arguments(**known)  # type: ignore[arg-type]
+
+
+def _links_leniently(text: Raw) -> FrameLinks:
+    try:
+        return _decode_links(text) or _NO_LINKS
+    except _FAILURES:
+        return _NO_LINKS
+
+
+def _load(text: RawEntry) -> object:
+    try:
+        value: object = json.loads(bytes(text).decode("utf-8", "replace"), strict=False, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+def _text(value: object) -> str | None:
+    """Text of a scalar, lone surrogates replaced, since no UTF-8 can hold them."""
+    if value is None or isinstance(value, dict | list):
+        return None
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    try:
+        return float(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

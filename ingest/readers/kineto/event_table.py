@@ -1,0 +1,175 @@
+"""From the entries as stated to the table of usable events: what cannot be used is dropped and counted."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.integrity.findings import Integrity, Level, percent
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers.columns import Flags, Ints
+from tracegraph.ingest.readers.kineto.begin_end import match_pairs
+from tracegraph.ingest.readers.kineto.duration_columns import Durations
+from tracegraph.ingest.readers.kineto.open_frames import close_frames
+from tracegraph.ingest.trace import EVENT_SCHEMA, table_in
+from tracegraph.store.categories import GPU_WORK, ON_DEVICE, TODAYS_SPELLING, spellings_of
+
+MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
+"""A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
+ALL_STREAMS = 2**32 - 1
+
+_NUMBERS = (
+    "correlation",
+    "sequence_number",
+    "forward_thread",
+    "wait_on_stream",
+    "wait_on_record",
+    "bytes",
+    "elements",
+)
+
+
+def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
+    """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
+    odd = durations.position[durations.odd_arguments]
+    _note(integrity, "args_unusable", "warning", "have args that are no object, read as none", odd)
+    durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
+    durations, keep = match_pairs(durations, integrity)
+    device, stream = _place_on_device(durations, integrity)
+    keep = _drop_unusable(durations, keep, stream[1], integrity)
+    rows = np.flatnonzero(keep)
+    _note_absent(durations, rows, integrity)
+    _note_frames(durations, rows, integrity)
+    start = durations.start[rows]
+    end = _close_frames(durations, rows, integrity)
+    columns: dict[str, pa.Array[Any]] = {
+        "source_index": pa.array(durations.position[rows]),
+        "name": durations.name.filled("").take(rows),
+        "category": durations.category.filled("").take(rows),
+        "pid": durations.pid.filled("").take(rows),
+        "tid": durations.tid.filled("").take(rows),
+        "start_ns": pa.array(start),
+        "end_ns": pa.array(end),
+        "device": _nullable(device, rows),
+        "stream": _nullable(stream, rows),
+        **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
+        **{name: texts.take(rows) for name, texts in durations.texts.items()},
+    }
+    return table_in(EVENT_SCHEMA, columns)
+
+
+def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
+    """The rows with each text cut to the limit."""
+    fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
+    cut = np.zeros(len(durations.position), dtype=bool)
+    for texts in (fields, others := dict(durations.texts)):
+        for name, column in texts.items():
+            texts[name], is_cut = column.cut(limits.text)
+            cut |= is_cut
+    what = f"have a text of over {limits.text:,} characters, which is cut there"
+    _note(integrity, "text_truncated", "warning", what, durations.position[cut])
+    return replace(durations, **fields, texts=others)
+
+
+def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
+    old = int(durations.category.among(TODAYS_SPELLING).sum())
+    integrity.add(
+        "category_old", "info", old, "events have an old category (Operator, Kernel, …), read as today's"
+    )
+    return replace(durations, category=durations.category.renamed(TODAYS_SPELLING))
+
+
+def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
+    """`keep` without the entries that cannot be used; each is counted under the first reason that holds."""
+    placed = ~durations.tid.among((None,)) | on_stream
+    dur, has_dur = durations.dur, durations.has_dur
+    start = durations.start
+    usable = keep & durations.has_start
+    middle = int(np.median(start[usable])) if usable.any() else 0
+    lasting = has_dur & (dur > 0) & (dur <= MAX_SPAN_NS)
+    lengths = np.where(lasting, dur, 0).astype(np.float64)
+    total = max(float(lengths[keep].sum()), 1.0)
+    reasons = (
+        ("start_missing", "without a usable ts are dropped", ~durations.has_start),
+        ("duration_missing", "without a usable dur are dropped", ~has_dur),
+        ("duration_negative", "with a negative dur are dropped", dur < 0),
+        ("duration_absurd", "with a dur of over 30 days are dropped", dur > MAX_SPAN_NS),
+        ("start_absurd", "over 30 days from the others are dropped", np.abs(start - middle) > MAX_SPAN_NS),
+        ("thread_missing", "without a tid are dropped: their thread is not known", ~placed),
+    )
+    for code, what, bad in reasons:
+        dropped = keep & bad
+        lost = float(lengths[dropped].sum()) / total
+        if dropped.any():
+            extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
+            first = durations.position[dropped][0]
+            message = f"events {what} ({extent}), the first at source index {first}"
+            integrity.add(code, "error", int(dropped.sum()), message, lost or None)
+        keep = keep & ~bad
+    return keep
+
+
+def _note(integrity: Integrity, code: str, level: Level, what: str, positions: Ints) -> None:
+    if len(positions):
+        integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
+
+
+def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:
+    for code, texts, what in (
+        ("name_missing", durations.name, "have no name and are kept without one"),
+        ("process_missing", durations.pid, "have no pid and are kept without one"),
+    ):
+        absent = texts.among((None,))[rows]
+        _note(integrity, code, "info", what, durations.position[rows][absent])
+
+
+def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
+    """Python frames whose caller is not in the file."""
+    frame, is_frame = durations.frames
+    outer, has_outer = durations.outer_frames
+    here = frame[rows][is_frame[rows]]
+    inner = rows[has_outer[rows]]
+    lost = inner[~np.isin(outer[inner], here)]
+    what = "of Python frames name a calling frame that is not in the file"
+    _note(integrity, "frame_without_caller", "info", what, durations.position[lost])
+
+
+def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
+    """The ends of the rows; see `close_frames`."""
+    start = durations.start[rows]
+    written = start + durations.dur[rows]
+    frame, outer = (
+        (numbers[rows], known[rows]) for numbers, known in (durations.frames, durations.outer_frames)
+    )
+    process = durations.pid.codes[rows].astype(np.int64)
+    end = close_frames(start, written, process, frame, outer)
+    what = "of Python frames end with the recording although their callers went on; they are closed there"
+    _note(integrity, "frame_not_closed", "info", what, durations.position[rows][end < written])
+    return end
+
+
+def _place_on_device(
+    durations: Durations, integrity: Integrity
+) -> tuple[tuple[Ints, Flags], tuple[Ints, Flags]]:
+    """Device and stream of rows on a GPU: from the arguments, else from pid and tid."""
+    device, has_device = durations.numbers["device"]
+    stream, has_stream = durations.numbers["stream"]
+    stream = np.where(has_stream & (stream == ALL_STREAMS), -1, stream)
+    on_device = durations.category.among(spellings_of(*ON_DEVICE))
+    pid_number, pid_known = durations.pid.numbers()
+    tid_number, tid_known = durations.tid.numbers()
+    from_pid = on_device & ~has_device & pid_known
+    from_tid = on_device & ~has_stream & tid_known
+    work = durations.category.among(spellings_of(*GPU_WORK))
+    positions = durations.position[from_tid & work]
+    _note(integrity, "stream_from_tid", "warning", "of GPU work name no stream: tid is taken", positions)
+    return (
+        (np.where(from_pid, pid_number, device), has_device | from_pid),
+        (np.where(from_tid, tid_number, stream), has_stream | from_tid),
+    )
+
+
+def _nullable(column: tuple[Ints, Flags], rows: Ints) -> "pa.Array[Any]":
+    values, known = column
+    return pa.array(values[rows], mask=~known[rows])

@@ -1,0 +1,118 @@
+"""From the batches of any document to a `TraceFile`."""
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.ingest.readers.kineto.document import Document
+from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
+from tracegraph.ingest.readers.kineto.event_table import build_events
+from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.source_file import SourceFile
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import SPAN
+from tracegraph.store.errors import InputError
+
+
+class _Collector:
+    """Sorts the entries of each batch by their phase."""
+
+    def __init__(self) -> None:
+        self.durations = DurationCollector()
+        self.flows = FlowCollector()
+        self.names = NameCollector()
+        self.others: Counter[str] = Counter()
+        self.no_objects: list[int] = []
+        self.repaired: list[int] = []
+
+    def add(self, batch: Batch) -> None:
+        """Append the entries of a batch."""
+        events, repaired = decode_events(batch.texts)
+        self.repaired += [batch.positions[k] for k in repaired if events[k] is not None]
+        durations: list[tuple[int, Event]] = []
+        flows: list[tuple[int, Event]] = []
+        for k, event in enumerate(events):
+            if event is None:
+                self.no_objects.append(batch.positions[k])
+            elif event.ph in DURATIONS:
+                if event.cat != SPAN:
+                    durations.append((k, event))
+            elif event.ph in FLOWS:
+                flows.append((k, event))
+            else:
+                self.others[event.ph or ""] += 1
+                if event.ph == "M":
+                    self.names.add(event)
+        self.durations.add(
+            [event for _, event in durations],
+            [batch.texts[k] for k, _ in durations],
+            [batch.positions[k] for k, _ in durations],
+        )
+        self.flows.add(
+            [event for _, event in flows],
+            [batch.texts[k] for k, _ in flows],
+            [batch.positions[k] for k, _ in flows],
+        )
+
+    def state_repairs(self, integrity: Integrity) -> None:
+        """Record the entries that were no events or not as expected."""
+        for code, what, found in (
+            ("entry_not_object", "entries that are no objects are skipped", self.no_objects),
+            ("event_repaired", "events hold fields of another type or text that is no UTF-8", self.repaired),
+        ):
+            if found:
+                integrity.add(code, "warning", len(found), f"{what}, the first at source index {found[0]}")
+
+
+def build_trace(
+    source: SourceFile, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
+) -> TraceFile:
+    """Columns of a document; InputError when it holds too many entries."""
+    collector = _collect(source.path, document, limits)
+    facts = document.facts()
+    collector.state_repairs(integrity)
+    return TraceFile(
+        path=str(source.path),
+        sha256=source.sha256,
+        rank=facts.rank or 0,
+        events=build_events(collector.durations.finish(), integrity, limits),
+        flows=collector.flows.finish(integrity),
+        thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
+        process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},
+        devices=[name[: limits.text] for name in facts.devices],
+        versions={key: text[: limits.text] for key, text in facts.versions.items()},
+        other_phases=dict(sorted(collector.others.items())),
+        rank_stated=facts.rank is not None,
+    )
+
+
+def _collect(path: Path, document: Document, limits: Limits) -> _Collector:
+    """The entries of all batches; on return nothing holds the text any more."""
+    collector = _Collector()
+    with _collection_paused():
+        for batch in document.batches():
+            if batch.positions and batch.positions[-1] >= limits.events:
+                raise InputError(
+                    f"{path} holds more than {limits.events:,} entries",
+                    "record fewer steps, or raise the limit with --limit events=N",
+                )
+            collector.add(batch)
+    return collector
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Millions of young objects that hold no cycles: collecting them is time lost."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,142 @@
+"""Answers to queries about stored runs: kept where nothing has changed since, else from the database."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tracegraph.queries.catalog import Query, ask, find
+from tracegraph.queries.module import CypherModule, in_types
+from tracegraph.store.connection import Database
+from tracegraph.store.kept_answers import KeptAnswers
+from tracegraph.store.load import await_indexes
+from tracegraph.store.parallel import run_all
+from tracegraph.store.progress import Progress, silent
+
+_SESSIONS = 2
+_RUN = "run"
+"""Name of the parameters that name a run."""
+Values = Mapping[str, object]
+Heard = Callable[[str, float], None]
+
+
+def _unheard(name: str, seconds: float) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A query with all values, and the run and the key under which its answer is kept, if it can be."""
+
+    query: Query
+    values: Values
+    run: str = ""
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A module to be asked, with its values in the order of its parameters; what several queries share."""
+
+    module: CypherModule
+    values: tuple[object, ...]
+
+    def run(self, database: Database) -> pd.DataFrame:
+        names = (parameter.name for parameter in self.module.parameters)
+        return self.module.run(database, **dict(zip(names, self.values, strict=True)))
+
+
+class Answers:
+    """Asks a `database`, which may still be building its indexes, and keeps what it answered."""
+
+    def __init__(self, database: Database, kept: KeptAnswers, progress: Progress = silent) -> None:
+        self.database, self.kept, self._progress = database, kept, progress
+        self._created: dict[str, str | None] = {}
+
+    def of(self, name: str, values: Values) -> pd.DataFrame:
+        """Rows of a query for these values of its parameters; raises as `of_all`."""
+        return self.of_all({name: values})[name]
+
+    def of_all(self, asked: Mapping[str, Values], heard: Heard = _unheard) -> dict[str, pd.DataFrame]:
+        """Rows of several queries: what is not kept is asked from the database, two modules at a time.
+
+        `heard` gets the name of each module that is asked, with the seconds it took.
+
+        Raises:
+            InputError: no such query, or a value is missing, unknown or not allowed.
+            StoreError: the server failed.
+        """
+        may_keep = self.kept.hold()
+        questions = {name: self._question(name, values, may_keep) for name, values in asked.items()}
+        kept = {name: self._load(question) for name, question in questions.items()}
+        rows = {name: frame for name, frame in kept.items() if frame is not None}
+        open_ones = {name: question for name, question in questions.items() if name not in rows}
+        if not open_ones:
+            return rows
+        frames = self._ask((call for question in open_ones.values() for call in _calls(question)), heard)
+        # Whatever somebody wrote meanwhile may be in the rows.
+        may_keep = may_keep and self.kept.hold()
+        for name, question in open_ones.items():
+            rows[name] = question.query.shaped(question.values, [frames[call] for call in _calls(question)])
+            if may_keep and question.key is not None:
+                self.kept.save(question.run, question.key, rows[name])
+        return rows
+
+    def _question(self, name: str, values: Values, may_keep: bool) -> _Question:
+        query = find(name)
+        complete = query.complete(values)
+        run = complete.get(_RUN)
+        created = self._created_at(run) if may_keep and isinstance(run, str) else None
+        if not isinstance(run, str) or created is None:
+            return _Question(query, complete)
+        return _Question(query, complete, run, answer_key(query, complete, {run: created}))
+
+    def _load(self, question: _Question) -> pd.DataFrame | None:
+        kept = None if question.key is None else self.kept.load(question.run, question.key)
+        return None if kept is None else in_types(kept, question.query.columns)
+
+    def _ask(self, calls: Iterable[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
+        # A query without its index looks at every node of a label.
+        await_indexes(self.database, self._progress)
+
+        def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:
+            begun = time.perf_counter()
+            rows = call.run(self.database)
+            return call, time.perf_counter() - begun, rows
+
+        frames = {}
+        distinct = list(dict.fromkeys(calls))
+        for call, seconds, rows in run_all(timed, distinct, _SESSIONS, self.database.give_up):
+            frames[call] = rows
+            self._progress("asking the graph", len(frames), len(distinct))
+            heard(call.module.name, seconds)
+        return frames
+
+    def _created_at(self, run: str) -> str | None:
+        """When a run was stored; None where there is none that is complete."""
+        if run not in self._created:
+            details = ask(self.database, "run_details", run=run)
+            ready = details[details["state"] == "ready"]
+            self._created[run] = None if ready.empty else str(ready["created"].iloc[0])
+        return self._created[run]
+
+
+def _calls(question: _Question) -> list[_Call]:
+    values = question.values
+    return [
+        _Call(module, tuple(values[parameter.name] for parameter in module.parameters))
+        for module in question.query.modules
+    ]
+
+
+def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:
+    """What an answer depends on, as a SHA-256 in hexadecimal.
+
+    The text of the query's modules and of the functions that shape their rows, the values of all parameters,
+    and name and creation of every run that is asked about.
+    """
+    said = [query.name, query.source, dict(values), dict(runs)]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

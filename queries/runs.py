@@ -1,0 +1,138 @@
+"""Which run, rank and window a question is about, where a caller does not say."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tracegraph.queries.catalog import Query
+from tracegraph.queries.module import Parameter
+from tracegraph.store.errors import InputError, StoreError
+
+WINDOW = ("start_ns", "end_ns", "chain")
+"""Parameters that a window gives, for those who do not give them themselves."""
+STEP = Parameter("step", "INTEGER", "number in ProfilerStep#N: the window of this step")
+RANK = Parameter("rank", "INTEGER", "rank of that step, by default the first of the run")
+Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
+"""Gives the rows of a query by name for values of its parameters, such as `Answers.of`."""
+
+
+@dataclass(frozen=True)
+class RunWindow:
+    """From when to when a critical path goes, ns, and the chain that it ends in."""
+
+    start_ns: int
+    end_ns: int
+    chain: int
+
+
+def ready_run(ask: Ask, run: str | None = None) -> str:
+    """Name of `run`, or of the newest one, checked to be completely stored; InputError when there is none."""
+    if run is None:
+        newest = ask("newest_ready_run", {})
+        if newest.empty:
+            raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
+        return str(newest["name"].iloc[0])
+    details = ask("run_details", {"run": run})
+    if details.empty:
+        raise InputError(f"there is no run named {run!r}", "tracegraph runs lists those stored")
+    if details["state"].iloc[0] != "ready":
+        raise InputError(f"run {run!r} is not completely stored", "ingest its trace again")
+    return run
+
+
+def first_rank(ask: Ask, run: str) -> int:
+    """The lowest rank of a run: that of its file where there is one, whatever its number."""
+    return int(ask("traces", {"run": run})["rank"].min())
+
+
+def find_window(ask: Ask, run: str, step: int | None = None, rank: int | None = None) -> RunWindow:
+    """Window of a whole run, or of ProfilerStep#`step` of a rank, by default the first.
+
+    A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
+    it.
+
+    Raises:
+        InputError: the rank has no such step; the message lists those present.
+        StoreError: no work ends at the window's end, so there is no such run or it is damaged.
+    """
+    if step is None:
+        found = ask("run_window", {"run": run})
+        if found.empty:
+            raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
+    else:
+        rank = first_rank(ask, run) if rank is None else rank
+        found = ask("step_window", {"run": run, "number": step, "rank": rank})
+        if found.empty:
+            raise _no_step(ask, run, step, rank)
+    return RunWindow(*(int(found[name].iloc[0]) for name in WINDOW))
+
+
+def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreError:
+    steps = ask("steps", {"run": run})
+    present = sorted(set(steps.loc[steps["rank"] == rank, "number"]))
+    if step in present:
+        return StoreError(f"step {step} of run {run!r} has no work that ends it", "ingest its trace again")
+    listed = ", ".join(map(str, present))
+    of_rank = f" of rank {rank}" if steps["rank"].nunique() > 1 else ""
+    return InputError(
+        f"run {run!r} has no step {step}{of_rank}",
+        f"present: {listed}" if listed else "its trace has no ProfilerStep",
+    )
+
+
+def parameters(query: Query) -> tuple[Parameter, ...]:
+    """What a caller may give: the query's own, and step and rank where a window is among them."""
+    if not _window(query):
+        return query.parameters
+    return (*query.parameters, *(one for one in (STEP, RANK) if not query.takes(one.name)))
+
+
+def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
+    """Values of texts typed by a user; InputError for an unknown name or a text of another type."""
+    known = {parameter.name: parameter for parameter in parameters(query)}
+    for name in texts:
+        if name not in known:
+            valid = f"{query.name} takes: {', '.join(known)}" if known else "it takes none"
+            raise InputError(f"query {query.name} has no parameter {name}", valid)
+    return {name: known[name].parse(text) for name, text in texts.items()}
+
+
+def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, object]:
+    """Values for a query: `given`, the newest run unless one is given, its first rank, and its window.
+
+    The window is that of the step, if one is given, else of the run. A path ends in the chain whose work ends
+    at the window's end, so `end_ns` and `chain` are given together or not at all.
+
+    Raises:
+        InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
+    """
+    values = dict(given)
+    if not query.takes("run"):
+        return values
+    run = values.get("run")
+    values["run"] = name = ready_run(ask, None if run is None else str(run))
+    if query.takes(RANK.name) and RANK.name not in values:
+        values[RANK.name] = first_rank(ask, name)
+    wanted = _window(query)
+    if not wanted:
+        return values
+    step = values.pop(STEP.name, None)
+    rank = values.get(RANK.name) if query.takes(RANK.name) else values.pop(RANK.name, None)
+    if step is not None and any(part in values for part in wanted):
+        raise InputError(f"a step gives {', '.join(wanted)}", "give the step or them")
+    if rank is not None and step is None and not query.takes(RANK.name):
+        raise InputError("the rank is that of a step", "give the step, too")
+    if "chain" in wanted and ("chain" in values) != ("end_ns" in values):
+        raise InputError("end_ns and chain belong together", "give both or none of them")
+    if all(part in values for part in wanted):
+        return values
+    window = find_window(
+        ask, name, None if step is None else int(str(step)), None if rank is None else int(str(rank))
+    )
+    return {part: getattr(window, part) for part in wanted} | values
+
+
+def _window(query: Query) -> tuple[str, ...]:
+    """Which parameters of a query a window gives."""
+    return tuple(name for name in WINDOW if query.takes(name))

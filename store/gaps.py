@@ -1,0 +1,46 @@
+"""The vocabulary of gaps: what stretches of the path without an event are called."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One name of gaps, and what it says."""
+
+    name: str
+    meaning: str
+
+
+UNKNOWN = "unknown"
+UNTRACED_CPU = "untraced CPU time"
+BUSY_GPU = "GPU busy with other work"
+UNRECORDED_GRAPH = "unrecorded graph work"
+GPU_TURN = "GPU turn of another process"
+EARLIER_WORK = "work from before the recording"
+CPU_TURN = "CPU turn of another thread"
+LAUNCH_LATENCY = "launch latency"
+STREAM_QUEUE = "stream queue"
+WAITING_FOR_GPU = "waiting for GPU"
+WAITING_FOR_RANK = "waiting for another rank"
+WAITING_FOR_THREAD = "waiting for another thread"
+WAITING_FOR_GIL = "waiting for the GIL"
+
+GAPS = (
+    Gap(UNKNOWN, "no rule explains it"),
+    Gap(UNTRACED_CPU, "no event is open on the thread, and no rule says that it waits"),
+    Gap(BUSY_GPU, "work that could have started while its GPU ran other work"),
+    Gap(UNRECORDED_GRAPH, "kernels of a graph launch that the file does not hold"),
+    Gap(GPU_TURN, "the GPU paused as its turn went to another process"),
+    Gap(EARLIER_WORK, "the queue held work that was enqueued before the file begins"),
+    Gap(CPU_TURN, "the thread could have run, but the system ran another one"),
+    Gap(LAUNCH_LATENCY, "from a launching call to its work"),
+    Gap(STREAM_QUEUE, "from one work of a stream to the next"),
+    Gap(WAITING_FOR_GPU, "a call, a copy or a stream waits for work on the GPU"),
+    Gap(WAITING_FOR_RANK, "a collective that not all ranks have reached"),
+    Gap(WAITING_FOR_THREAD, "a thread that another one hands over to"),
+    Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
+)
+"""All names."""
+GAP_NAMES = tuple(gap.name for gap in GAPS)
+"""By code."""
+GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}

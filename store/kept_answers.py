@@ -1,0 +1,62 @@
+"""Answers kept beside the run that they are about, as files that are named by all that they depend on."""
+
+import os
+from contextlib import suppress
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.managed import generation
+from tracegraph.store.workspace import Workspace
+
+FOLDER = "answers"
+_MOST = 500
+"""Answers of one run: of more, those that were not asked for longest go."""
+
+
+class KeptAnswers:
+    """The kept answers of a workspace's runs, for as long as its database holds no changes of somebody else.
+
+    Of a server that `settings.uri` names nobody knows who writes into it: for it nothing is kept.
+    """
+
+    def __init__(self, workspace: Workspace, settings: ConnectionSettings, database: Database) -> None:
+        self._workspace, self._database = workspace, database
+        self._managed = settings.uri is None
+
+    def hold(self) -> bool:
+        """Whether the database holds what tracegraph stored and nothing else, so that answers stay true."""
+        return self._managed and not generation.may_be_changed(self._workspace.neo4j_home, self._database)
+
+    def load(self, run: str, key: str) -> pd.DataFrame | None:
+        """The answer with that key, if it is kept."""
+        path = self._workspace.run_folder(run) / FOLDER / f"{key}.parquet"
+        try:
+            table = pq.read_table(path)
+            os.utime(path)
+        except (OSError, pa.ArrowException):
+            return None
+        rows: pd.DataFrame = table.to_pandas(types_mapper=nullable)
+        return rows
+
+    def save(self, run: str, key: str, rows: pd.DataFrame) -> None:
+        """Keep an answer. It can be asked again, so that what cannot be written is let go."""
+        folder = self._workspace.run_folder(run) / FOLDER
+        fresh = folder / f".{key}.{os.getpid()}"
+        with suppress(OSError):
+            folder.mkdir(exist_ok=True)
+            try:
+                pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), fresh, compression="zstd")
+                fresh.replace(folder / f"{key}.parquet")
+            finally:
+                fresh.unlink(missing_ok=True)
+            kept = sorted(folder.glob("*.parquet"), key=lambda path: path.stat().st_mtime)
+            for path in kept[:-_MOST]:
+                path.unlink(missing_ok=True)
+
+
+def nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
+    """Whole numbers of Arrow as those of pandas that may be absent: for `to_pandas`."""
+    return pd.Int64Dtype() if kind == pa.int64() else None

@@ -1,0 +1,43 @@
+"""Traces as runs of the shared database and workspace, as if tracegraph alone had written there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.pipeline import build_checked
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.connection import Database
+from tracegraph.store.load import delete_run, load_run
+from tracegraph.store.managed import generation
+from tracegraph.store.workspace import Workspace
+
+CREATED = "2026-01-01T00:00:00.000000+00:00"
+
+
+@contextmanager
+def stored(database: Database, workspace: Workspace, trace: TraceFile) -> Iterator[tuple[str, Model]]:
+    """A trace as a run for the block, noted as a write of tracegraph's own."""
+    integrity = Integrity(trace.path)
+    model = build_checked(trace, integrity)
+    run = f"answers-{Path(trace.path).name}"
+    graph = build_graph(trace, model, run)
+    add_run(graph, model, RunFacts(CREATED, "0", integrity.rows(), [], []))
+    load_run(database, graph)
+    workspace.save_run(graph, {"run": run, "created": CREATED})
+    take_for_own(database, workspace)
+    try:
+        yield run, model
+    finally:
+        delete_run(database, run)
+        workspace.delete_run(run)
+
+
+def take_for_own(database: Database, workspace: Workspace) -> None:
+    """Record all that is in the database as tracegraph's own: other tests write what they like."""
+    home = workspace.neo4j_home
+    known = generation.current(home)
+    generation.commit(home, replace(known, bookmark=database.bookmark(), changed=False))
