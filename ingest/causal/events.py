@@ -231,6 +231,12 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     return matters
 
 
+def recording_start(events: Events) -> int:
+    """When the recording begins: the first start on any lane, ns; 0 where there is none."""
+    placed = events.start[events.on_thread | events.is_gpu]
+    return int(placed.min()) if len(placed) else 0
+
+
 def is_passive(events: Events) -> Flags:
     """Which events may be waiting in their self time: annotations, steps and python frames do no work."""
     is_step: Flags = step_numbers(events) != NONE

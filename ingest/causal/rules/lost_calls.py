@@ -29,7 +29,7 @@ def lost_calls(context: Context, _: Found) -> Found:
     lost = find_lost_launches(events, context.launches.call)
     if not len(lost.work):
         return Found()
-    lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(events, lost))
+    lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(context, lost))
     begin, until = _bounds(events, lost)
     possible = until > begin
     lost, begin, until = select_rows(lost, possible), begin[possible], until[possible]
@@ -55,15 +55,15 @@ def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> 
     )
 
 
-def _launched_in_time(events: Events, lost: LostLaunches) -> Flags:
+def _launched_in_time(context: Context, lost: LostLaunches) -> Flags:
     """Which work was launched just before it started: after a pause of the GPU, with no call between."""
+    events = context.events
     all_work = np.flatnonzero(events.is_gpu)
     by_start = all_work[np.argsort(events.start[all_work], kind="stable")]
     ended = np.maximum.accumulate(events.end[by_start])
     start = events.start[lost.work]
-    first = int(events.start[events.on_thread | events.is_gpu].min())
     position = np.searchsorted(events.start[by_start], start, "left") - 1
-    idle_since = np.where(position >= 0, ended[np.maximum(position, 0)], first)
+    idle_since = np.where(position >= 0, ended[np.maximum(position, 0)], context.recording_start)
     next_call = np.where(lost.after >= 0, events.start[lost.after], start)
     in_time: Flags = (start - idle_since > LONG_LAG_NS) & (start - next_call <= LONG_LAG_NS)
     return in_time

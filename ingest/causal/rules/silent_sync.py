@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Ints, is_passive
@@ -37,12 +36,12 @@ def silent_waits(context: Context, _: Found) -> Found:
     the recording begins in the middle of a wait, one end is all there is: of work from before the recording.
     """
     events, launches, streams = context.events, context.launches, context.streams
-    silences = _silences(events, context.stack)
+    silences = _silences(context)
     found = pd.concat(
         [
             _explained(_last_of_stream(events, streams, silences)),
             _explained(_any_of_stream(events, launches, streams, silences)),
-            _opening(events, launches, streams, silences),
+            _opening(context, silences),
         ]
     )
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
@@ -62,12 +61,12 @@ def silent_waits(context: Context, _: Found) -> Found:
     return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on))
 
 
-def _silences(events: Events, stack: CallStack) -> pd.DataFrame:
+def _silences(context: Context) -> pd.DataFrame:
     """Long stretches without an operator or a call: lane, start, end, and the number of their kind.
 
     The stretch from the first event of the file to the first of a thread is one of them.
     """
-    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    events, stack, first = context.events, context.stack, context.recording_start
     lanes, begins = np.unique(stack.piece_lane, return_index=True)
     lane, event = np.append(stack.piece_lane, lanes), np.append(stack.piece_event, np.full(len(lanes), -1))
     start = np.append(stack.piece_start, np.full(len(lanes), first))
@@ -119,15 +118,15 @@ def _any_of_stream(
     return parts
 
 
-def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.DataFrame) -> pd.DataFrame:
+def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
     """Silences with which the file begins, and the last work that was enqueued before it began, if it ended
     as the silence did."""
-    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    events, streams, first = context.events, context.streams, context.recording_start
     opening = np.flatnonzero(silences["start"] == first)
     end = silences["end"].to_numpy(np.int64)[opening]
     parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
     for work in streams.by_lane.values():
-        before = work[np.cumsum(launches.call[work] >= 0) == 0]
+        before = work[np.cumsum(context.launches.call[work] >= 0) == 0]
         if not len(before):
             continue
         last = before[[int(events.end[before].argmax())] * len(opening)]
