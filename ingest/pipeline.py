@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.events import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.causal.policies import EVIDENCE
+from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
