@@ -74,6 +74,8 @@ _END = _time("end_ns", "end")
 _NAME = _text("name", "name of the event, or of the gap")
 _CATEGORY = _text("category", f"category in today's spelling (below), or `{GAP}`")
 _SOURCE_INDEX = _number("source_index", "0-based position in the file's traceEvents list")
+# What queries read of every row comes first: the store goes through all properties before one.
+_PLACE = (_SOURCE_INDEX, _NAME, _CATEGORY, _START, _END, RUN_KEY, RANK, LANE)
 
 RUN = NodeLabel(
     "Run",
@@ -153,15 +155,7 @@ EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it.",
     (
-        # What queries read of every row comes first: the store goes through all properties before one.
-        _SOURCE_INDEX,
-        _NAME,
-        _CATEGORY,
-        _START,
-        _END,
-        RUN_KEY,
-        RANK,
-        LANE,
+        *_PLACE,
         _time("duration_ns", "duration as the file states it"),
         _time("self_ns", "time in which no child event is open"),
         _number("step", "number of the ProfilerStep it runs in; GPU work: in which it was launched"),
@@ -180,14 +174,7 @@ SEGMENT = NodeLabel(
     "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "
     "carries this label itself.",
     (
-        _SOURCE_INDEX,
-        _NAME,
-        _CATEGORY,
-        _START,
-        _END,
-        RUN_KEY,
-        RANK,
-        LANE,
+        *_PLACE,
         _time("work_ns", "own work; 0 while waiting"),
         _text("kind", "`work`, `wait` or `gap`"),
         _time("slack_ns", "by how much it may end later without lengthening the window"),
