@@ -40,7 +40,7 @@ def demo(_: Sequence[str]) -> None:
 
 
 def test(selection: Sequence[str]) -> None:
-    """Install with the test tools; run lint, types, layers and all tests."""
+    """Install with the test tools; run lint, types, layers and tests, with `--all` exhaustive ones, too."""
     install("--editable", ".[test]")
     run(BIN / "ruff", "check", ".")
     run(BIN / "ruff", "format", "--check", ".")
@@ -54,9 +54,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     tasks = {"demo": demo, "test": test}
     parser.add_argument("task", choices=tasks)
-    parser.add_argument("selection", nargs="*", help="passed on to pytest")
-    arguments, more = parser.parse_known_args()
-    tasks[arguments.task]([*arguments.selection, *more])
+    parser.add_argument("selection", nargs=argparse.REMAINDER, help="passed on to pytest, e.g. --all")
+    arguments = parser.parse_args()
+    tasks[arguments.task](arguments.selection)
 
 
 if __name__ == "__main__":

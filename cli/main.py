@@ -23,7 +23,7 @@ COMMANDS = {
     "query": "Run one of the named queries, or list them.",
     "cypher": "Run a Cypher query of your own.",
     "render": "Draw a part of the graph.",
-    "convert": "Convert a trace between JSON and Parquet.",
+    "convert": "Write a trace in another format, without loss.",
     "db": "Start, stop and inspect the database.",
     "doctor": "Say what a trace lost, or what is installed and works.",
 }

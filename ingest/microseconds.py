@@ -30,16 +30,17 @@ def to_ns(
     ns = whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
     for k in np.flatnonzero(np.abs(us) >= EXACT_FLOAT_US).tolist():
         if isinstance(values[k], float):
-            ns[k] = literal_to_ns(literal(k), int(ns[k]))
+            exact = literal_to_ns(literal(k))
+            ns[k] = ns[k] if exact is None else exact
     return ns, usable
 
 
-def literal_to_ns(text: str, default: int) -> int:
-    """Nanoseconds of a number in µs as written, halves to even; `default` if `text` is no number."""
+def literal_to_ns(text: str) -> int | None:
+    """Nanoseconds of a number in µs as written, halves to even; None if `text` is no number."""
     try:
         return int((Decimal(text) * 1000).to_integral_value(ROUND_HALF_EVEN))
     except (InvalidOperation, ValueError, OverflowError):
-        return default
+        return None
 
 
 def _as_float(values: Sequence[Number]) -> npt.NDArray[np.float64]:

@@ -11,12 +11,13 @@ from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.events import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.causal.policies import EVIDENCE
+from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
@@ -47,18 +48,15 @@ class _Stages:
 
 
 def run_name(path: Path, sha256: str, cross_thread: str = EVIDENCE) -> str:
-    """The default name: the file's stem, the first 8 hex digits of its SHA-256, and a policy of its own."""
-    stem = path.name
-    for suffix in (".gz", ".json", ".parquet", ".pt.trace"):
-        stem = stem.removesuffix(suffix)
-    return f"{stem}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
+    """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own."""
+    return f"{trace_stem(path.name)}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
 
 
 def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
     model = build_model(*read_events(trace), integrity, cross_thread)
     check_model(model)
-    diagnose(trace, model, integrity)
+    diagnose(model, integrity)
     return model
 
 

@@ -1,6 +1,8 @@
 """A trace file in columns: what every reader returns and the causal model starts from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -59,3 +61,11 @@ class TraceFile:
     devices: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
+    rank_stated: bool = True  # or 0 because the file does not say
+
+
+def table_in(schema: pa.Schema, columns: Mapping[str, "pa.Array[Any]"]) -> pa.Table:
+    """Table in a schema such as EVENT_SCHEMA; a column that is not given is null. At least one is given."""
+    rows = len(next(iter(columns.values())))
+    arrays = [columns.get(name, pa.nulls(rows, schema.field(name).type)) for name in schema.names]
+    return pa.table(arrays, schema=schema)

@@ -1,19 +1,53 @@
-"""Fixtures that all tests share."""
+"""Which tests run, with how many random examples, and fixtures that all tests share.
+
+Without `--all` the exhaustive tests are left out: those marked so, and all that need the folder `shared`
+beside the project.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tracegraph.ingest.integrity.codes import CODES
 from tracegraph.ingest.integrity.findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 
-SHARED_TRACES = Path(__file__).parents[1].parent / "shared" / "traces"
+SHARED = Path(__file__).parents[2] / "shared"
+NEEDS_SHARED = {"shared_trace", "oracle_folder"}
+"""Fixtures of the tests that need it."""
+
+settings.register_profile(
+    "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.register_profile("all", settings.get_profile("quick"), max_examples=200, derandomize=False)
 
 KNOWN = {(name, code.level) for name, code in CODES.items()}
 ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="exhaustive tests, too, and more random examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("all" if config.getoption("--all") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if NEEDS_SHARED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.exhaustive)
+    if not config.getoption("--all"):
+        left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str:
+    return "" if config.getoption("--all") else "without the exhaustive tests, which --all adds"
 
 
 @pytest.fixture(scope="session")
@@ -21,12 +55,21 @@ def shared_trace() -> Callable[[str], Path]:
     """Path of a real trace by its name below shared/traces; the test is skipped where it is absent."""
 
     def find(name: str) -> Path:
-        path = SHARED_TRACES / name
+        path = SHARED / "traces" / name
         if not path.exists():
-            pytest.skip(f"real trace {name} is not here: {SHARED_TRACES} has none")
+            pytest.skip(f"real trace {name} is not here: {path} does not exist")
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def oracle_folder() -> Path:
+    """Where the scripts of the oracle are; the test is skipped where they are absent."""
+    path = SHARED / "oracle"
+    if not path.exists():
+        pytest.skip(f"the oracle is not here: {path} does not exist")
+    return path
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """What each rule adds: the scores when one of them is left out of the causal model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from types import ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -13,136 +12,111 @@ from benchmarks.accuracy.compare import GOOD, Result, compare
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_columns
 from benchmarks.accuracy.sets import Oracle, OracleSet
-from tracegraph.ingest.causal import basis as basis_rules
-from tracegraph.ingest.causal import dependencies
+from tracegraph.ingest.causal import clock_alignment, dependencies
 from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.basis import Basis, find_basis
 from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.edges import Edges, Waits
-from tracegraph.ingest.causal.events import Flags
-from tracegraph.ingest.causal.launches import Lags, measure_lags
+from tracegraph.ingest.causal.context import Context, find_context
+from tracegraph.ingest.causal.events import Events, Lanes
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.likelihood import Verdict, judge
 from tracegraph.ingest.causal.model import Solution, solve
 from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.causal.policies import EVIDENCE, find_edges
-from tracegraph.store.mechanisms import (
-    AUTOGRAD_HAND_OFF,
-    AUTOGRAD_JOIN,
-    CODE,
-    DEVICE_SYNCHRONIZE,
-    EVENT_SYNCHRONIZE,
-    GIL_HOLDER,
-    GIL_WAIT,
-    HAND_OVER,
-    LAUNCH,
-    MECHANISMS,
-    PROGRAM_ORDER,
-    QUEUE_START,
-    RESUME,
-    SERIALISED,
-    STREAM_SYNCHRONIZE,
-    STREAM_WAIT_EVENT,
-)
+from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, Adds, Rule, apply
+from tracegraph.ingest.causal.rules.invocation import invocation
+from tracegraph.ingest.causal.rules.stream_waits import stream_waits
+from tracegraph.ingest.causal.rules.synchronization import synchronization
+from tracegraph.ingest.integrity.findings import Integrity
 
 CLOCK_ERROR_NS = -30_000
 """By how much the GPU's rows are moved where the correction of clocks is judged."""
-_HOST_WAITS = (STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE)
-_AUTOGRAD, _RESUME = (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN), (RESUME, HAND_OVER)
-_GIL = (GIL_WAIT, GIL_HOLDER)
-_TOGETHER = {STREAM_WAIT_EVENT, *_HOST_WAITS, *_AUTOGRAD, *_RESUME, *_GIL}
-_NEVER_LEFT_OUT = {PROGRAM_ORDER, QUEUE_START, SERIALISED}
-Chosen = Callable[[Basis, Edges], Flags]
-
-
-def _nothing(_: Basis, edges: Edges) -> Flags:
-    return np.zeros(len(edges), dtype=bool)
+RULES = (*SHARED, *POLICIES[EVIDENCE])
+_HALVES = (stream_waits, synchronization)
+"""Rules that rest on rows of the file where there are some, else on names and times."""
+Find = Callable[[Context, Found], Found]
 
 
 @dataclass(frozen=True)
 class Case:
-    """The model without one rule: edges left out, functions replaced, the GPU's clock wrong."""
+    """The model without one rule, or without something that the rules rest on."""
 
     name: str
-    left_out: Chosen = _nothing
-    replaced: Mapping[tuple[ModuleType, str], Callable[..., Any]] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = RULES
+    context: Callable[[Context], Context] = lambda context: context
+    replaced: Callable[[], AbstractContextManager[object]] = nullcontext
     clock_error_ns: int = 0
 
-
-def _made_by(*names: str, recorded: bool | None = None) -> Chosen:
-    codes = [CODE[name] for name in names]
-
-    def chosen(_: Basis, edges: Edges) -> Flags:
-        found: Flags = np.isin(edges.mechanism, codes)
-        return found if recorded is None else found & (edges.recorded == recorded)
-
-    return chosen
-
-
-def _from_inside_a_call(basis: Basis, edges: Edges) -> Flags:
-    call = basis.launches.call[edges.effect_event]
-    inside: Flags = (edges.mechanism == CODE[LAUNCH]) & (edges.effect_time < basis.events.end[call])
-    return inside
-
-
-def _no_lags(*arguments: Any) -> Lags:
-    lags = measure_lags(*arguments)
-    return replace(lags, launch_from_start=0, launch_from_end=0, stream_order=lags.stream_order * 0)
-
-
-def _no_verdict(*arguments: Any) -> Verdict:
-    verdict = judge(*arguments)
-    return replace(verdict, favoured=verdict.favoured & False, open_race=verdict.open_race & False)
-
-
-def _no_correction(*_: Any) -> GpuClock:
-    return GpuClock()
+    def solve(self, events: Events, lanes: Lanes, integrity: Integrity) -> Solution:
+        """The causal graph of the events in this case."""
+        with self.replaced():
+            context = self.context(find_context(events.shift_gpu(self.clock_error_ns), lanes, integrity))
+            return solve(context, apply(self.rules, context, Found()))
 
 
 def cases() -> list[Case]:
-    """The whole model first, then each rule left out; every mechanism of the model is in one of them."""
-    alone = [m.name for m in MECHANISMS if m.name not in _TOGETHER | _NEVER_LEFT_OUT]
+    """The whole model first, then each rule left out, and each half of some, then what they rest on."""
     return [
         Case("nothing"),
-        *(Case(name, _made_by(name)) for name in alone),
-        Case("stream wait event, recorded", _made_by(STREAM_WAIT_EVENT, recorded=True)),
-        Case("stream wait event, inferred", _made_by(STREAM_WAIT_EVENT, recorded=False)),
-        Case("waits of the CPU for the GPU, recorded", _made_by(*_HOST_WAITS, recorded=True)),
-        Case("waits of the CPU for the GPU, inferred", _made_by(*_HOST_WAITS, recorded=False)),
-        Case("autograd hand-off and join", _made_by(*_AUTOGRAD)),
-        Case("resume and hand-over", _made_by(*_RESUME)),
-        Case("GIL", _made_by(*_GIL)),
-        Case("launches from inside a call that still runs", _from_inside_a_call),
-        Case("usual lags measured in the file", replaced={(basis_rules, "measure_lags"): _no_lags}),
-        Case("close races by likelihood", replaced={(dependencies, "judge"): _no_verdict}),
+        *(Case(_name(rule.find), tuple(other for other in RULES if other != rule)) for rule in RULES),
+        *(
+            Case(f"{_name(rule)}, {half}", _instead(rule, _without_half(rule, recorded=half == "recorded")))
+            for rule in _HALVES
+            for half in ("recorded", "inferred")
+        ),
+        Case("launches from inside a call that still runs", _instead(invocation, _returned_calls)),
+        Case("usual lags measured in the file", context=_without_lags),
+        Case(
+            "close races by likelihood", replaced=lambda: patch.object(dependencies, "judge", _without_races)
+        ),
         Case("nothing, the GPU's clock 30 µs early", clock_error_ns=CLOCK_ERROR_NS),
         Case(
             "correction of clocks, the GPU's clock 30 µs early",
-            replaced={(basis_rules, "gpu_clock"): _no_correction},
+            replaced=lambda: patch.object(clock_alignment, "gpu_clock", _as_it_is),
             clock_error_ns=CLOCK_ERROR_NS,
         ),
     ]
 
 
-@contextmanager
-def _replaced(case: Case) -> Iterator[None]:
-    with ExitStack() as stack:
-        for (module, name), replacement in case.replaced.items():
-            stack.enter_context(patch.object(module, name, replacement))
-        yield
+def _name(find: Find) -> str:
+    return find.__name__.replace("_", " ")
 
 
-def solve_without(case: Case, basis: Basis) -> Solution:
-    """The causal graph without the edges of the case, and without the waits that only they end."""
-    edges, waits = find_edges(basis, EVIDENCE)
-    dropped = case.left_out(basis, edges)
-    kept = ~_ended_by(select_rows(edges, dropped), waits)
-    return solve(basis, select_rows(edges, ~dropped), select_rows(waits, kept))
+def _instead(rule: Find, other: Find) -> tuple[Rule, ...]:
+    """All rules with another function in the place of one."""
+    return tuple(Adds(other) if mine.find is rule else mine for mine in RULES)
 
 
-def _ended_by(edges: Edges, waits: Waits) -> Flags:
-    ends = set(zip(edges.effect_lane.tolist(), edges.effect_time.tolist(), strict=True))
-    moments = zip(waits.lane.tolist(), waits.end.tolist(), strict=True)
-    return np.fromiter((moment in ends for moment in moments), bool, len(waits.lane))
+def _without_half(rule: Find, *, recorded: bool) -> Find:
+    def find(context: Context, found: Found) -> Found:
+        mine = rule(context, found)
+        edges, waits = mine.edges, mine.waits
+        return Found(
+            select_rows(edges, edges.recorded != recorded), select_rows(waits, waits.recorded != recorded)
+        )
+
+    return find
+
+
+def _returned_calls(context: Context, found: Found) -> Found:
+    """Launches, but for those of work that began before its call returned."""
+    edges = invocation(context, found).edges
+    call = context.launches.call[edges.effect_event]
+    return Found(select_rows(edges, edges.effect_time >= context.events.end[call]))
+
+
+def _without_lags(context: Context) -> Context:
+    none = np.zeros_like(context.lags.stream_order)
+    return replace(
+        context, lags=replace(context.lags, launch_from_start=0, launch_from_end=0, stream_order=none)
+    )
+
+
+def _without_races(*arguments: Any) -> Verdict:
+    verdict = judge(*arguments)
+    return replace(verdict, favoured=verdict.favoured & False, open_race=verdict.open_race & False)
+
+
+def _as_it_is(*_: Any) -> GpuClock:
+    return GpuClock()
 
 
 def ablate(oracle: Oracle, sets: Sequence[OracleSet]) -> Iterator[list[Result]]:
@@ -151,12 +125,8 @@ def ablate(oracle: Oracle, sets: Sequence[OracleSet]) -> Iterator[list[Result]]:
     for one in sets:
         with oracle.made(one):
             events, lanes, integrity = read_columns(one.trace)
-            results = []
-            for case in cases():
-                with _replaced(case):
-                    basis = find_basis(events.shift_gpu(case.clock_error_ns), lanes, integrity)
-                    found = solve_without(case, basis)
-                results.append(compare(one, path_rows(found), scorer))
+            found = [path_rows(case.solve(events, lanes, integrity)) for case in cases()]
+            results = [compare(one, rows, scorer) for rows in found]
         yield results
 
 

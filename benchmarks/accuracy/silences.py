@@ -106,7 +106,7 @@ def _facts(around: "_Around", row: "pd.Series[Any]", inside: int, quiet: pd.Data
     same = quiet["kind"].eq(row["kind"]) & ((quiet["length"] - (end - start)).abs() <= (end - start) / 100)
     is_gap = row["category"] == GAP
     only_waits = "Synchronize" in str(row["name"])
-    waits: Waits = model.found[1]
+    waits: Waits = model.found.waits
     return Facts(
         is_gap=is_gap,
         is_call=has_role(row["category"], Role.CALL),

@@ -1,4 +1,4 @@
-"""`tracegraph convert`: a trace as Parquet, and back."""
+"""`tracegraph convert`: a trace in another format."""
 
 from pathlib import Path
 
@@ -8,17 +8,21 @@ from tracegraph.cli.options import limit_option
 from tracegraph.cli.reporters.text import format_bytes
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers.registry import FORMATS
+
+_WRITTEN = "; ".join(f"{form.name} {', '.join(form.endings)}" for form in FORMATS if form.write is not None)
+_HELP = f"""Write the trace SOURCE in the format that the name of TARGET says: {_WRITTEN}.
+
+Nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
+"""
 
 
-@click.command()
+@click.command(help=_HELP)
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 @limit_option
 def convert(source: Path, target: Path, force: bool, limits: Limits) -> None:
-    """Write the trace SOURCE as TARGET: .json or .json.gz to .parquet, or back.
-
-    Nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
-    """
+    """Write a trace in another format and say what was written."""
     done = convert_trace(source, target, replace=force, limits=limits)
     click.echo(f"{done.path}: {done.events:,} entries, {format_bytes(done.bytes)}")

@@ -6,19 +6,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from tracegraph.cli.findings import Source
-from tracegraph.ingest.microseconds import literal_to_ns
+from tracegraph.ingest.readers.chrome_text import written_span
 
 Ints = npt.NDArray[np.int64]
 _ROUNDED_NS = 2
 """By how much a correction taken back may miss the time as written."""
-
-
-class _Times(Struct, gc=False):
-    ts: Raw
-    dur: Raw
 
 
 def on_file_clock(
@@ -39,7 +34,7 @@ def on_file_clock(
     for row, index in zip(
         rows.tolist(), path["source_index"].iloc[rows].astype("int64").tolist(), strict=True
     ):
-        written = _written(texts[index]) if index < len(texts) else None
+        written = written_span(texts[index]) if index < len(texts) else None
         if written is not None:
             start[row], end[row] = _snap(int(start[row]), written[0]), _snap(int(end[row]), written[1])
     return path.assign(start_ns=start, end_ns=end)
@@ -50,16 +45,6 @@ def _taken_back(times: Ints, source: Source) -> Ints:
     since = times - source.clock_offset_ns - source.window_start_ns
     found: Ints = source.window_start_ns + np.rint(since / (1 + drift)).astype(np.int64)
     return found
-
-
-def _written(text: Raw) -> tuple[int, int] | None:
-    """Return start and end of an event as written, in ns."""
-    try:
-        event = msgspec.json.decode(text, type=_Times)
-    except msgspec.MsgspecError:
-        return None
-    start, length = (literal_to_ns(bytes(part).decode().strip('"'), -1) for part in (event.ts, event.dur))
-    return start, start + length
 
 
 def _snap(time: int, written: int) -> int:

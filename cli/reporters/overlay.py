@@ -3,20 +3,19 @@
 import re
 from collections.abc import Collection, Hashable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import msgspec
 import pandas as pd
-from isal import igzip
 from msgspec import Raw
 
 from tracegraph.cli.findings import Findings, Source
 from tracegraph.cli.reporters.file_times import on_file_clock
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.readers.kineto.document import Document, locate_list
-from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
-from tracegraph.ingest.readers.kineto.parquet_file import MAGIC, ParquetDocument
-from tracegraph.ingest.readers.unpacking import read_bytes, sha256_of, unpack
+from tracegraph.ingest.readers.chrome_text import ChromeText
+from tracegraph.ingest.readers.registry import format_of
+from tracegraph.ingest.readers.source_file import open_source
+from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.store.errors import InputError
 
 CATEGORY = "critical_path"
@@ -38,12 +37,12 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     Raises:
         InputError: the file is gone, or is not the one that was ingested.
     """
-    text, begin, end = _document(Path(source.file), _checked_bytes(source))
+    trace = _open(source)
+    text, end = trace.text, trace.end
     quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}
-    packer = igzip.open(target, "wb", compresslevel=_LEVEL)  # type: ignore[no-untyped-call]
-    with cast("BinaryIO", packer) as packed:
+    with pack_into(target, _LEVEL) as packed:
         packed.write(text[:end])
-        for entry in flow_entries(findings, source, quoted, text[begin : end + 1]):
+        for entry in flow_entries(findings, source, quoted, trace.entries):
             packed.write(b",\n" + entry)
         packed.write(text[end:])
 
@@ -116,32 +115,12 @@ def _microseconds(time_ns: int) -> Raw:
     return Raw(f"{sign}{whole}.{rest:03d}".encode())
 
 
-def _checked_bytes(source: Source) -> bytes:
-    if not Path(source.file).exists():
+def _open(source: Source) -> ChromeText:
+    path = Path(source.file)
+    if not path.exists():
         raise InputError(f"the source file is gone since it was ingested: {source.file}")
-    data = read_bytes(Path(source.file))
-    if sha256_of(data) != source.sha256:
-        raise InputError(f"{source.file} is not the file that was ingested", "ingest it again")
-    return data
-
-
-def _document(path: Path, data: bytes) -> tuple[memoryview, int, int]:
-    """Return the document's text and the places of the brackets around its list of events.
-
-    Of a damaged text: a document of the events that can be read.
-    """
-    if data.startswith(MAGIC):
-        stored = ParquetDocument(path, data)
-        return _assembled(stored.head, stored, stored.tail)
-    integrity = Integrity(path.name)
-    text = unpack(path, data, integrity)
-    try:
-        begin, end = locate_list(text)
-        return memoryview(text), begin, end - 1
-    except (msgspec.DecodeError, RecursionError):
-        return _assembled(b'{"traceEvents": ', LenientDocument(path, text, integrity), b"}")
-
-
-def _assembled(head: bytes, document: Document, tail: bytes) -> tuple[memoryview, int, int]:
-    events = b",\n".join(bytes(text) for batch in document.batches() for text in batch.texts)
-    return memoryview(head + b"[" + events + b"]" + tail), len(head), len(head) + 1 + len(events)
+    opened = open_source(path, Integrity(path.name), sha256=source.sha256)
+    form = format_of(opened)
+    if form.chrome_text is None:
+        raise InputError(f"nothing can be drawn into {form.name}")
+    return form.chrome_text(opened)

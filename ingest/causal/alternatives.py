@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model, Solution, solve
 from tracegraph.ingest.causal.path_rows import find_stretches
-from tracegraph.ingest.causal.policies import POLICIES, Found, find_edges, only_recorded
+from tracegraph.ingest.causal.rules import POLICIES, apply
 from tracegraph.store.categories import GAP
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.schema import RECORDED_ONLY
@@ -27,22 +28,22 @@ def find_alternatives(model: Model) -> list[Summary]:
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
     for assumption, found in _assumptions(model):
-        other = _summarise(solve(model.basis, *found)) if _differs(model.found, found) else summary
+        other = _summarise(solve(model.context, found)) if _differs(model.found, found) else summary
         rows.append({"assumption": assumption, "chosen": False, **other})
     return rows
 
 
 def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
-    for policy in POLICIES:
+    for policy, rules in POLICIES.items():
         if policy != model.cross_thread:
-            yield policy, find_edges(model.basis, policy)
-    yield RECORDED_ONLY, only_recorded(model.found)
+            yield policy, apply(rules, model.context, model.shared)
+    yield RECORDED_ONLY, model.found.recorded_only()
 
 
 def _differs(one: Found, other: Found) -> bool:
     """Whether the edges differ; waits come with edges."""
     names = ("cause_lane", "cause_time", "effect_lane", "effect_time", "mechanism")
-    pairs = [(getattr(one[0], name), getattr(other[0], name)) for name in names]
+    pairs = [(getattr(one.edges, name), getattr(other.edges, name)) for name in names]
     return not all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from tracegraph.ingest.causal.clock_fit import Fit, fit_clock
 from tracegraph.ingest.causal.clock_pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.causal.host_waits import HostWaits
 from tracegraph.ingest.causal.launches import Launches
-from tracegraph.ingest.causal.rules.synchronization import HostWaits
 from tracegraph.ingest.integrity.findings import Integrity
 
 _USUAL_LAUNCH_NS, _USUAL_LATE_LAUNCH_NS, _USUAL_RETURN_NS = 7_000, 2_000, 4_000

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.causal.events import Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.host_waits import HostWaits
 from tracegraph.ingest.causal.launches import Launches, nearest_on_thread
-from tracegraph.ingest.causal.rules.synchronization import HostWaits
 from tracegraph.store.categories import Role
 
 _ENOUGH = 8

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
 from tracegraph.store.gaps import CPU_TURN, GAP_CODE, UNKNOWN
 from tracegraph.store.mechanisms import CODE, MECHANISMS
 
@@ -39,6 +39,19 @@ class Edges:
     def __len__(self) -> int:
         return len(self.arrival)
 
+    def latest_arrival(self, events: Events) -> Ints:
+        """When each GPU activity could have started by the last of these causes, `NONE` without any; ns."""
+        arrival = np.full(len(events), NONE, dtype=np.int64)
+        of_work = self.effect_event >= 0
+        np.maximum.at(arrival, self.effect_event[of_work], self.arrival[of_work])
+        return arrival
+
+
+def no_edges() -> Edges:
+    """A table without rows."""
+    no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+    return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
+
 
 UNEXPLAINED, OFF_CPU = -1, -2
 """Stand for the mechanism of a stretch that no rule explains, and of one in which its thread did not run."""
@@ -60,6 +73,15 @@ class Waits:
     event: Ints
     mechanism: Ints
     recorded: Flags
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def no_waits() -> Waits:
+    """A table without rows."""
+    no = np.empty(0, dtype=np.int64)
+    return Waits(no, no, no, no, no, np.empty(0, dtype=bool))
 
 
 def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:

@@ -12,6 +12,10 @@ from tracegraph.ingest.causal.lost_launches import find_lost_launches, queued_ti
 LONGEST_LAUNCH_NS = 20_000
 LONGEST_STREAM_GAP_NS = 5_000
 """A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
+LONG_LAG_NS = 50_000
+"""A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
+REACH_NS = 20_000
+"""How long after the end of work on another stream a stream goes on because of it."""
 _LOW = 0.05
 _ENOUGH_GAPS = 20
 

@@ -1,18 +1,18 @@
-"""The causal model of one rank: from its events to segments, dependencies and the critical path."""
+"""The causal model of a run: from its events to segments, dependencies and the critical path."""
 
 from dataclasses import dataclass, fields
 
-from tracegraph.ingest.causal.basis import Basis, find_basis
 from tracegraph.ingest.causal.binding import Binding, bind, find_sink, walk
 from tracegraph.ingest.causal.callstack import CallStack
+from tracegraph.ingest.causal.context import Context, find_context
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.doubt import lower_confidence
-from tracegraph.ingest.causal.edges import Edges, Waits
 from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.gaps import name_gaps
 from tracegraph.ingest.causal.launches import Launches
-from tracegraph.ingest.causal.policies import EVIDENCE, Found, find_edges
 from tracegraph.ingest.causal.replay import Replay
+from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
 from tracegraph.ingest.causal.segments import Segments, Window, build_segments
 from tracegraph.ingest.causal.steps import Steps
 from tracegraph.ingest.integrity.findings import Integrity
@@ -22,9 +22,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 class Solution:
     """A causal graph and its critical path; `gap_name`: of each dependency, position in `edges.GAP_NAMES`."""
 
-    events: Events
-    lanes: Lanes
-    window: Window
+    context: Context
     segments: Segments
     dependencies: Dependencies
     gap_name: Ints
@@ -32,41 +30,75 @@ class Solution:
     on_path: Flags
     sink: int
 
+    @property
+    def events(self) -> Events:
+        """All events, on the CPU's clock."""
+        return self.context.events
+
+    @property
+    def lanes(self) -> Lanes:
+        """The lanes of the events."""
+        return self.context.lanes
+
+    @property
+    def stack(self) -> CallStack:
+        """How the events of each thread are nested."""
+        return self.context.stack
+
+    @property
+    def launches(self) -> Launches:
+        """Which call launched which work."""
+        return self.context.launches
+
+    @property
+    def steps(self) -> Steps:
+        """The profiler's steps."""
+        return self.context.steps
+
+    @property
+    def window(self) -> Window:
+        """What the path tiles."""
+        return self.context.window
+
 
 @dataclass(frozen=True)
 class Model(Solution):
-    """All that is known about one rank; `events` are on the CPU's clock.
+    """The graph of a run under one policy between threads.
 
-    `found`: the edges between ports and the waits that the graph was made from.
+    `shared`: what the rules found that hold under every policy; `found`: what the graph was made from.
     """
 
-    stack: CallStack
-    launches: Launches
-    steps: Steps
-    slack: Ints
-    clock_offset_ns: int
-    clock_drift_ppb: int
     cross_thread: str
-    basis: Basis
+    shared: Found
     found: Found
     replay: Replay
+    slack: Ints
+
+    @property
+    def clock_offset_ns(self) -> int:
+        """What was added to the GPU rows at the window's start."""
+        return self.context.clock.offset_ns
+
+    @property
+    def clock_drift_ppb(self) -> int:
+        """How many ns more were added each second."""
+        return self.context.clock.drift_ppb
 
 
-def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
+def solve(context: Context, found: Found) -> Solution:
     """Cut the threads at the ports of the edges, choose what explains every start, and walk the path."""
+    events, window = context.events, context.window
     segments = build_segments(
-        basis.events, basis.stack, basis.lanes, basis.window, edges, waits, basis.steps.cuts
+        events, context.stack, context.lanes, window, found.edges, found.waits, context.steps.cuts
     )
-    dependencies, binding = bind(segments, edges, basis.window)
-    dependencies = lower_confidence(basis.doubts, basis.events, segments, dependencies)
-    sink = find_sink(segments, basis.window, basis.lanes)
+    dependencies, binding = bind(segments, found.edges, window)
+    dependencies = lower_confidence(context.doubts, events, segments, dependencies)
+    sink = find_sink(segments, window, context.lanes)
     return Solution(
-        events=basis.events,
-        lanes=basis.lanes,
-        window=basis.window,
+        context=context,
         segments=segments,
         dependencies=dependencies,
-        gap_name=name_gaps(basis.events, basis.launches, segments, dependencies),
+        gap_name=name_gaps(events, context.launches, segments, dependencies),
         binding=binding,
         on_path=walk(segments, dependencies, binding, sink),
         sink=sink,
@@ -74,21 +106,17 @@ def solve(basis: Basis, edges: Edges, waits: Waits) -> Solution:
 
 
 def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
-    """Apply the rules of the causal model; `cross_thread` is one of `policies.POLICIES`."""
-    basis = find_basis(events, lanes, integrity)
-    found = find_edges(basis, cross_thread)
-    solution = solve(basis, *found)
+    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`."""
+    context = find_context(events, lanes, integrity)
+    shared = apply(SHARED, context, Found())
+    found = apply(POLICIES[cross_thread], context, shared)
+    solution = solve(context, found)
     replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
     return Model(
         **{field.name: getattr(solution, field.name) for field in fields(Solution)},
-        stack=basis.stack,
-        launches=basis.launches,
-        steps=basis.steps,
-        slack=replay.slack(),
-        clock_offset_ns=basis.clock.offset_ns,
-        clock_drift_ppb=basis.clock.drift_ppb,
         cross_thread=cross_thread,
-        basis=basis,
+        shared=shared,
         found=found,
         replay=replay,
+        slack=replay.slack(),
     )

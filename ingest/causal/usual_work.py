@@ -1,9 +1,9 @@
-"""How long a call of the runtime works when nothing holds it: what is beyond that, it may have waited."""
+"""How long a call of the runtime works when nothing holds it, and when its launch has left it."""
 
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
 from tracegraph.ingest.causal.launches import Lags, Launches
 
 _FEWEST = 3
@@ -47,3 +47,21 @@ def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, I
     work = work[np.lexsort((events.start[work], launches.call[work]))]
     call, first = np.unique(launches.call[work], return_index=True)
     return call, events.start[work[first]], done[work[first]] < events.start[call]
+
+
+def left_at(events: Events, launches: Launches, lags: Lags, usual_work: Ints, done_before: Ints) -> Ints:
+    """For each activity the moment at which its launch left the call; `NONE` without one.
+
+    That is the call's end. Work that starts while the call still runs was launched from inside it: one usual
+    latency before the work's start, but not in the first half of the time since the call's start; and where
+    the stream was busy for longer than such a call works, after the call's usual work, since then it waited.
+    """
+    call = np.maximum(launches.call, 0)
+    start, call_start, call_end = events.start, events.start[call], events.end[call]
+    half = call_start + (start - call_start) // 2
+    inside = np.maximum(half, start - lags.launch_from_start)
+    worked = call_start + usual_work[call]
+    held = done_before > worked + lags.launch_from_end
+    inside = np.where(held, np.minimum(inside, worked), inside)
+    found: Ints = np.where(launches.call < 0, NONE, np.where(start < call_end, inside, call_end))
+    return found

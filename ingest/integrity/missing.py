@@ -33,7 +33,7 @@ def length_of(model: Model, chosen: Flags | Ints) -> float:
 
 
 def _diagnose_holes(model: Model, integrity: Integrity) -> None:
-    start, end = model.basis.doubts.holes
+    start, end = model.context.doubts.holes
     if len(start):
         share = float((end - start).sum()) / max(model.window.end - model.window.start, 1)
         message = (
@@ -44,7 +44,7 @@ def _diagnose_holes(model: Model, integrity: Integrity) -> None:
 
 
 def _diagnose_shared(model: Model, integrity: Integrity) -> None:
-    events, shared = model.events, model.basis.doubts.shared
+    events, shared = model.events, model.context.doubts.shared
     mine = np.flatnonzero(events.is_gpu & shared[events.lane])
     if len(mine):
         share = length_of(model, mine) / max(length_of(model, events.is_gpu), 1.0)
@@ -59,7 +59,7 @@ def _diagnose_work(model: Model, integrity: Integrity) -> None:
     """GPU work without a call: all of it, that of the beginning, and the rest."""
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)
-    if model.basis.doubts.unjoined:
+    if model.context.doubts.unjoined:
         lost = np.flatnonzero(orphan)
         share = length_of(model, lost) / total
         message = (
@@ -139,7 +139,7 @@ def _diagnose_calls(model: Model, integrity: Integrity) -> None:
         )
         integrity.add("ends_in_work", "warning", int(late.sum()), message)
     rest = np.flatnonzero(idle & ~late)
-    if len(rest) and not model.basis.doubts.unjoined:
+    if len(rest) and not model.context.doubts.unjoined:
         message = f"of {int(launches.sum())} launches have no GPU work in the file"
         message = f"{message}; {place_of(model, int(rest[0]))}"
         integrity.add("launch_without_gpu_work", "info", len(rest), message)

@@ -2,38 +2,44 @@
 
 from pathlib import Path
 
-import msgspec
+import pandas as pd
 
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.kineto import parquet_file
-from tracegraph.ingest.readers.kineto.document import Document, parse_strict
-from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
-from tracegraph.ingest.readers.kineto.trace_builder import build_trace
-from tracegraph.ingest.readers.unpacking import read_bytes, sha256_of, unpack
+from tracegraph.ingest.readers.registry import format_of
+from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.errors import InputError
 
 
 def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
-    """Columns of the trace in `path`: Kineto JSON, plain or gzip, or Parquet that `convert` wrote.
+    """Columns of the trace in `path`, in whichever of the formats in `registry` it is, plain or gzip.
 
     What is odd, dropped, repaired or missing goes to `integrity`. Raises InputError for a file that is no
     trace, of which no event can be used, or that is beyond `limits`.
     """
-    sha256, document = _open(path, integrity, limits)
-    return build_trace(path, sha256, document, integrity, limits)
+    source = open_source(path, integrity, limits)
+    trace = format_of(source).read(source, integrity, limits)
+    _refuse_unusable(trace, integrity, limits)
+    check_trace(trace, integrity)
+    return trace
 
 
-def _open(path: Path, integrity: Integrity, limits: Limits) -> tuple[str, Document]:
-    data = read_bytes(path, integrity, limits)
-    sha256 = sha256_of(data)
-    if data.startswith(parquet_file.MAGIC):
-        return sha256, parquet_file.ParquetDocument(path, data, limits)
-    text = unpack(path, data, integrity, limits)
-    try:
-        document = parse_strict(path, text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return sha256, LenientDocument(path, text, integrity)
-    message = "other lists of events stand beside the one that is read (the last); their time is unknown"
-    integrity.add("list_repeated", "error", document.count_other_lists(text), message)
-    return sha256, document
+def _refuse_unusable(trace: TraceFile, integrity: Integrity, limits: Limits) -> None:
+    """InputError where no event is left, or more threads and streams than there may be.
+
+    Each of them is a lane of the graph and of every picture.
+    """
+    if not trace.events.num_rows:
+        losses = "".join(f"; {loss.count} {loss.message}" for loss in integrity if loss.level != "info")
+        raise InputError(
+            f"{trace.path} holds no event with a duration{losses}", "record it again over at least one step"
+        )
+    pid, tid = (trace.events[name].combine_chunks().indices.to_numpy() for name in ("pid", "tid"))
+    lanes = len(pd.unique(pid.astype("int64") << 32 | tid))
+    if lanes > limits.threads:
+        raise InputError(
+            f"the trace has {lanes:,} threads and streams, more than {limits.threads:,}",
+            "raise the limit with --limit threads=N if each of them is one",
+        )

@@ -19,6 +19,7 @@ RUN = "tiny-steps"
 KEYS = ["name", "category"]
 OVERLAPPING = """
 CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 300}),
+  (:Trace {run: $run, rank: 0}),
   (:Step {run: $run, rank: 0, number: 1, start_ns: 0, end_ns: 100, window_end_ns: 250}),
   (:Step {run: $run, rank: 0, number: 2, start_ns: 100, end_ns: 200, window_end_ns: 210}),
   (:Step {run: $run, rank: 0, number: 3, start_ns: 200, end_ns: 300, window_end_ns: 300}),

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.causal.events import read_events
 from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.causal.policies import EVIDENCE
+from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.segments import KINDS, WORK
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile

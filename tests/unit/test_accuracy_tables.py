@@ -13,7 +13,6 @@ sys.path.append(str(ROOT))
 from benchmarks.accuracy import compare, goals, harder, sets, what_if  # noqa: E402
 from benchmarks.accuracy import verdict as verdicts  # noqa: E402
 
-ORACLE = ROOT.parent / "shared" / "oracle"
 BLOCKS = ("harder", "harder-stored", "vary", "scores", "calibration", "ablation", "files", "silences")
 
 
@@ -37,9 +36,8 @@ def test_the_document_has_every_block_filled() -> None:
         assert "\n| --- |" in block, f"python -m benchmarks.accuracy {name} has not written its block"
 
 
+@pytest.mark.usefixtures("oracle_folder")
 def test_scores_of_a_tiny_set(document: Path) -> None:
-    if not ORACLE.exists():
-        pytest.skip(f"the oracle is not here: {ORACLE} does not exist")
     few = ["--through", "columns", "--seeds", "0", "--events", "3000", "--mix", "--regime cpu --int-us"]
     done = run("scores", *few, "--document", document)
     assert done.returncode == 0, done.stderr
@@ -160,9 +158,8 @@ def test_the_list_of_misses_says_what_the_report_marks() -> None:
     assert "| --hip --seed 0 | 0.5000 | 1.0000 | 1.0000 | -20.00 % kernel | 4 µs | 0.00 | 0.75 |  |" in text
 
 
+@pytest.mark.usefixtures("oracle_folder")
 def test_harder_and_damaged_sets_of_a_tiny_size(document: Path, tmp_path: Path) -> None:
-    if not ORACLE.exists():
-        pytest.skip(f"the oracle is not here: {ORACLE} does not exist")
     few = ["--seeds", "0", "--events", "3000", "--folder", tmp_path / "sets", "--document", document]
     assert run("harder", *few, "--mix", "--regime loader").returncode == 0
     assert run("vary", *few, "--damage", "shuffle", "--damage", "unclosed1").returncode == 0

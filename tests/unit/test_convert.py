@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tracegraph.cli.commands.convert import convert
@@ -49,7 +49,6 @@ DOCUMENT = LIST | st.tuples(OTHER_KEYS, LIST, OTHER_KEYS).map(
 
 @pytest.mark.parametrize("ending", [".json", ".json.gz"])
 @given(document=DOCUMENT)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_document_comes_back_the_same(tmp_path: Path, ending: str, document: str) -> None:
     source, table, back = tmp_path / "in.json", tmp_path / "t.parquet", tmp_path / f"out{ending}"
     source.write_text(document, encoding="utf-8")

@@ -5,18 +5,19 @@ import dataclasses
 import numpy as np
 import pytest
 import tiny
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 
-from tracegraph.ingest.causal.basis import find_basis
 from tracegraph.ingest.causal.binding import walk
-from tracegraph.ingest.causal.edges import Edges, inferred_waits
+from tracegraph.ingest.causal.context import find_context
+from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.events import Ints, read_events
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, solve
-from tracegraph.ingest.causal.policies import POLICIES
 from tracegraph.ingest.causal.replay import Replay
+from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.store.errors import InputError, TracegraphError
@@ -71,20 +72,20 @@ def check_all(model: Model) -> None:
 def graphs(draw: st.DrawFn) -> Model:
     """A random trace's segments under random edges between ports, few of which any rule would make."""
     events = draw(rows().filter(lambda found: any(lasts(row) for row in found)))
-    basis = find_basis(*read_events(tiny.trace(*events)), Integrity("random"))
+    context = find_context(*read_events(tiny.trace(*events)), Integrity("random"))
     count = draw(st.integers(0, 12))
-    moment = st.integers(basis.window.start, basis.window.end)
-    threads = np.flatnonzero(basis.lanes.is_thread).tolist()
-    inside = (basis.events.start >= basis.window.start) & (basis.events.end <= basis.window.end)
-    work = np.flatnonzero(basis.events.is_gpu & inside).tolist()
+    moment = st.integers(context.window.start, context.window.end)
+    threads = np.flatnonzero(context.lanes.is_thread).tolist()
+    inside = (context.events.start >= context.window.start) & (context.events.end <= context.window.end)
+    work = np.flatnonzero(context.events.is_gpu & inside).tolist()
 
     def port(times: Ints) -> tuple[int, int, int]:
         if work and (not threads or draw(st.booleans())):
             chosen = draw(st.sampled_from(work))
-            return chosen, int(basis.events.lane[chosen]), int(times[chosen])
+            return chosen, int(context.events.lane[chosen]), int(times[chosen])
         return -1, draw(st.sampled_from(threads)), draw(moment)
 
-    pairs = [(port(basis.events.end), port(basis.events.start)) for _ in range(count)]
+    pairs = [(port(context.events.end), port(context.events.start)) for _ in range(count)]
     columns = [
         [*cause, *effect, min(draw(moment), effect[2]), draw(st.integers(0, len(MECHANISMS) - 1))]
         for cause, effect in pairs
@@ -92,22 +93,17 @@ def graphs(draw: st.DrawFn) -> Model:
     ]
     numbers = np.array(columns, dtype=np.int64).reshape(-1, 8).T
     edges = Edges(*numbers, np.ones(len(columns), dtype=bool), np.ones(len(columns)))
-    waits = inferred_waits("resume", *np.empty((3, 0), dtype=np.int64))
-    solution = solve(basis, edges, waits)
+    found = Found(edges)
+    solution = solve(context, found)
     replayed = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
     parts = {field.name: getattr(solution, field.name) for field in dataclasses.fields(solution)}
     return Model(
         **parts,
-        stack=basis.stack,
-        launches=basis.launches,
-        steps=basis.steps,
-        slack=replayed.slack(),
-        clock_offset_ns=0,
-        clock_drift_ppb=0,
         cross_thread="none",
-        basis=basis,
-        found=(edges, waits),
+        shared=Found(),
+        found=found,
         replay=replayed,
+        slack=replayed.slack(),
     )
 
 
@@ -115,13 +111,13 @@ def lasts(row: tiny.Row) -> bool:
     return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(graphs())
 def test_random_graphs(model: Model) -> None:
     check_all(model)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True)
 @given(rows(), st.sampled_from(list(POLICIES)))
 def test_invariants_and_the_independent_path(events: list[tiny.Row], policy: str) -> None:
     if not any(lasts(row) for row in events):
@@ -146,8 +142,8 @@ def example() -> Model:
 
 
 def test_the_oracle_agrees_on_the_example() -> None:
-    answer = replay(example())
-    assert [tiny.label(example(), i) for i in answer.path] == [
+    model = example()
+    assert [tiny.label(model, i) for i in replay(model).path] == [
         "op@0",
         "l@3",
         "a@8",

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import tiny
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_traces import replay, rows
 from tiny import call, event, kernel
@@ -37,7 +37,6 @@ def naive_slack(model: Model) -> list[int]:
     return [end - int(done) for end, done in zip(latest, segments.completion, strict=True)]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows(), st.integers(0, 3))
 def test_random_traces(events: list[tiny.Row], removed: int) -> None:
     assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))

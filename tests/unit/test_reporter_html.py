@@ -92,6 +92,7 @@ def large(events: int, lanes: int, name_length: int) -> Findings:
     return make_findings(start_ns=0, end_ns=events, path=path, timeline=rows, lanes=shown)
 
 
+@pytest.mark.exhaustive
 def test_page_stays_small() -> None:
     page = report_page(large(300_000, 100, 300), ())
     assert len(page.encode()) < 10 * MIB

@@ -3,8 +3,10 @@
 import numpy as np
 
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import Edges, Waits, inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import COLLECTIVE
 
@@ -17,7 +19,7 @@ _SEEN_FASTER, _BY_SIZE = 0.8, 0.6
 _PREFIXES = ("gloo:", "mpi:", "ucc:")
 
 
-def collective_waits(events: Events, stack: CallStack) -> tuple[Edges, Waits]:
+def collective_waits(context: Context, _: Found) -> Found:
     """Edges inside collectives that last longer than their transfer can: from their arrival to the transfer.
 
     Only annotations of CPU back ends on threads that run no operator count: there the call holds the thread
@@ -25,7 +27,8 @@ def collective_waits(events: Events, stack: CallStack) -> tuple[Edges, Waits]:
     of that name and size, at most 1 ms and 8 ns an element (more than a link of 1 GB/s needs); the rest is
     waiting for another rank, surer where a collective of that size was seen to be that fast.
     """
-    found = _collectives(events, stack)
+    events = context.events
+    found = _collectives(events, context.stack)
     lasted = (events.end - events.start)[found]
     fastest = _shortest_of_kind(events, found)
     elements = events.elements[found]
@@ -42,7 +45,7 @@ def collective_waits(events: Events, stack: CallStack) -> tuple[Edges, Waits]:
         recorded=False,
         confidence=np.where(seen, _SEEN_FASTER, _BY_SIZE),
     )
-    return edges, inferred_waits(COLLECTIVE, lane, begin, end, found)
+    return Found(edges, inferred_waits(COLLECTIVE, lane, begin, end, found))
 
 
 def _collectives(events: Events, stack: CallStack) -> Ints:

@@ -6,8 +6,10 @@ import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import Edges, Waits, inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import Waits, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import GIL_HOLDER, GIL_WAIT
 
@@ -16,7 +18,7 @@ _TIMES_USUAL = 5
 _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
 
 
-def gil_waits(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) -> tuple[Edges, Waits]:
+def gil_waits(context: Context, found: Found) -> Found:
     """Waits for the GIL: the path stays on the thread that waits, and the holder is its second-best cause.
 
     Entering and leaving a python frame needs the GIL. So while another thread of the process does so and this
@@ -26,7 +28,8 @@ def gil_waits(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) 
     without the GIL (0.8), a built-in function may release it (0.6), an operator may truly run in parallel
     (0.5).
     """
-    pieces = _silent_pieces(events, stack, lanes, explained)
+    events = context.events
+    pieces = _silent_pieces(events, context.stack, context.lanes, found.waits)
     lane, begin, end = (pieces[name].to_numpy(np.int64) for name in ("lane", "first", "last"))
     confidence = _confidence(events, pieces["event"].to_numpy(np.int64))
     wait = make_edges(
@@ -41,7 +44,7 @@ def gil_waits(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) 
         confidence=confidence,
     )
     event = pieces["event"].to_numpy(np.int64)
-    return join_rows([wait, holder]), inferred_waits(GIL_WAIT, lane, begin, end, event)
+    return Found(join_rows([wait, holder]), inferred_waits(GIL_WAIT, lane, begin, end, event))
 
 
 def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:

@@ -9,39 +9,41 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
+from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Flags, Ints
-from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS, Launches, Streams
+from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS, Launches
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, find_forks
 from tracegraph.ingest.causal.rules.graph_streams import find_surroundings
 from tracegraph.ingest.causal.rules.graph_works import Graphs, find_graphs
-from tracegraph.ingest.causal.rules.stream_resume import latest_arrival
 from tracegraph.store.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
 _LOW = 0.05
 
 
-def order_graphs(events: Events, launches: Launches, streams: Streams, known: Edges) -> Edges:
-    """`known` launches and stream order with the order of graphs, without the launches that this excludes.
+def graph_order(context: Context, found: Found) -> Found:
+    """The launches and stream order found with the order of graphs, without the launches that this excludes.
 
     What runs in a launch after its first work has its cause in the same launch: the work before it on its
     stream, a work on another stream (see `find_forks`), else the last of the launch that ended before it.
     Only what has none of these waits for the call. What is enqueued after a graph on the stream that it was
     launched on waits for all of it (see `find_surroundings`).
     """
-    graphs = find_graphs(events, launches)
+    events, known = context.events, found.edges
+    graphs = find_graphs(events, context.launches)
     if not len(graphs.work):
-        return known
+        return found
     forks = find_forks(events, graphs)
-    inside = _with_cause(events, launches, known, graphs, forks)
+    inside = _with_cause(events, context.launches, known, graphs, forks)
     last = _last_ended(events, graphs, graphs.work[~inside[graphs.work]])
     inside[last.effect] = True
     is_launch = (known.mechanism == CODE[LAUNCH]) & (known.effect_event >= 0)
     known = select_rows(known, ~(is_launch & inside[known.effect_event]))
     known = _graph_launches(events, graphs, known)
-    around = find_surroundings(events, streams, graphs, inside, known)
+    around = find_surroundings(events, context.streams, graphs, inside, known)
     pairs = join_rows([forks, last, around])
-    return join_rows([known, _edges(events, pairs)])
+    return Found(join_rows([known, _edges(events, pairs)]), found.waits)
 
 
 def _edges(events: Events, pairs: Pairs) -> Edges:
@@ -91,21 +93,22 @@ def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
     return replace(known, mechanism=np.where(chosen, CODE[GRAPH_LAUNCH], known.mechanism))
 
 
-def graph_latency(events: Events, launches: Launches, known: Edges) -> Edges:
-    """`known` edges with launches of graphs that arrive as late as these usually do: later than a kernel's.
+def graph_latency(context: Context, found: Found) -> Found:
+    """The edges found with launches of graphs that arrive as late as these usually do: later than a kernel's.
 
     The usual latency is a low quantile over those for which no other cause arrived after the call ended.
     """
+    events, known = context.events, found.edges
     rows = np.flatnonzero(known.mechanism == CODE[GRAPH_LAUNCH])
     effect = known.effect_event[rows]
-    call = launches.call[effect]
+    call = context.launches.call[effect]
     latency = events.start[effect] - events.end[call]
     others = select_rows(known, known.mechanism != CODE[GRAPH_LAUNCH])
-    idle = (latency >= 0) & (latest_arrival(events, others)[effect] < events.end[call])
+    idle = (latency >= 0) & (others.latest_arrival(events)[effect] < events.end[call])
     if not idle.any():
-        return known
+        return found
     usual = min(LONGEST_LAUNCH_NS, int(np.quantile(latency[idle], _LOW, method="lower")))
     arrival = known.arrival.copy()
     after = latency >= 0
     arrival[rows[after]] = np.minimum(events.end[call] + usual, events.start[effect])[after]
-    return replace(known, arrival=arrival)
+    return Found(replace(known, arrival=arrival), found.waits)

@@ -6,11 +6,10 @@ import numpy.typing as npt
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
-from tracegraph.ingest.causal.launches import Streams
+from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, no_pairs
 from tracegraph.ingest.causal.rules.graph_works import Graphs
-from tracegraph.ingest.causal.rules.stream_resume import REACH_NS, latest_arrival
 
 _PRIOR_CASES = 2
 _OWN, _ANY = 0.8, 0.1
@@ -26,7 +25,7 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
     stream shows where the next work starts right after the end of the graph, later than by all other causes;
     where the next work begins earlier, it is another. `inside`: works with a cause in their own launch.
     """
-    arrival = latest_arrival(events, known)
+    arrival = known.latest_arrival(events)
     called = events.start[graphs.call]
     bounds = _lane_bounds(events, graphs)
     parts = [no_pairs()]

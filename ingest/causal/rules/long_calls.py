@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events, Ints, is_call_named
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.time_slices import Spans, covered
 from tracegraph.store.categories import Role
 
@@ -13,19 +15,20 @@ _FEWEST = 5
 _BUSY = 0.5
 
 
-def unexplained_calls(events: Events, known: Waits) -> Waits:
-    """Stretches of calls that are neither their work nor a wait of the `known` ones.
+def unexplained_calls(context: Context, found: Found) -> Found:
+    """Stretches of calls that are neither their work nor a wait found before.
 
     A call works for as long as calls of its name do at the median (at least five are needed; calls that are
     named after waiting do no work). What is left before and after its waits is unexplained where it lasts ten
     times as long, and at least 100 µs, while the GPU is busy for half of it. Where the GPU idles there is
     nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
     """
+    events = context.events
     call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
     usual = _usual(events, call)
     call, usual = call[usual >= 0], usual[usual >= 0]
-    begin, end = _left_over(events, call, known)
+    begin, end = _left_over(events, call, found.waits)
     begin = np.minimum(begin + np.tile(usual, 2), end)
     call, usual = np.tile(call, 2), np.tile(usual, 2)
     long = end - begin >= np.maximum(_TIMES_USUAL * usual, _SHORTEST_NS)
@@ -33,7 +36,8 @@ def unexplained_calls(events: Events, known: Waits) -> Waits:
     busy = _busy(events, begin, end) >= _BUSY * (end - begin)
     call, begin, end = call[busy], begin[busy], end[busy]
     none = np.full(len(call), UNEXPLAINED, dtype=np.int64)
-    return Waits(events.lane[call], begin, end, call, none, np.zeros(len(call), dtype=bool))
+    waits = Waits(events.lane[call], begin, end, call, none, np.zeros(len(call), dtype=bool))
+    return Found(waits=waits)
 
 
 def _usual(events: Events, call: Ints) -> Ints:

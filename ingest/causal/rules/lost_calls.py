@@ -4,12 +4,13 @@ import numpy as np
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.callstack import CallStack
+from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.lane_times import Keys
-from tracegraph.ingest.causal.launches import Lags, Launches
+from tracegraph.ingest.causal.launches import LONG_LAG_NS, Lags
 from tracegraph.ingest.causal.lost_launches import LostLaunches, find_lost_launches
-from tracegraph.ingest.causal.rules.stream_resume import LONG_LAG_NS
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import LAUNCH
 
@@ -18,20 +19,21 @@ UNSURE_NS = 5_000
 _CONFIDENCE = 0.7
 
 
-def lost_calls(events: Events, stack: CallStack, launches: Launches, lags: Lags) -> Edges:
+def lost_calls(context: Context, _: Found) -> Found:
     """Edges to work without a call from the silent stretch, inside an operator, in which the call was.
 
     The stretch lies between the calls with the nearest ids, on the thread of one of them: the one from which
     the work could start when it did, else the longest. Work enqueued before the recording has no such call.
     """
-    lost = find_lost_launches(events, launches.call)
+    events, lags = context.events, context.lags
+    lost = find_lost_launches(events, context.launches.call)
     if not len(lost.work):
-        return _edges(events, lost.work, lost.work, lost.work, lags)
+        return Found()
     lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(events, lost))
     begin, until = _bounds(events, lost)
     possible = until > begin
     lost, begin, until = select_rows(lost, possible), begin[possible], until[possible]
-    pieces = _Pieces(events, stack)
+    pieces = _Pieces(events, context.stack)
     usual = np.clip(events.start[lost.work] - lags.launch_from_end, begin, until)
     lane, moment = _longest_silence(events, pieces, lost, usual)
     for other in (lost.before, lost.after):
@@ -39,7 +41,7 @@ def lost_calls(events: Events, stack: CallStack, launches: Launches, lags: Lags)
         fits = (lane < 0) | (_idle_before(events, lost.work) & pieces.in_operator(there, usual))
         fits &= there >= 0
         lane, moment = np.where(fits, there, lane), np.where(fits, usual, moment)
-    return _edges(events, lost.work, lane, moment, lags)
+    return Found(_edges(events, lost.work, lane, moment, lags))
 
 
 def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> Edges:

@@ -9,8 +9,10 @@ import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.callstack import CallStack
+from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import OFF_CPU, UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.time_slices import Spans, covered
 
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
@@ -31,16 +33,17 @@ class _Hits(NamedTuple):
     chance: float
 
 
-def off_cpu(events: Events, stack: CallStack, known: Waits) -> Waits:
+def off_cpu(context: Context, found: Found) -> Found:
     """Stretches of threads in which the system ran another thread instead.
 
     A busy CPU changes threads at the ticks of its scheduler, which come every 1, 3.3, 4 or 10 ms. Stretches
     count that last three times as long as usual for what is open, and 1 ms longer. Where these begin up to
     60 µs before such ticks and end up to 60 µs after them far more often than by chance (with one phase in
     the whole file, in events of several names), those that do were held off the CPU, whatever was open.
-    `known` waits are explained already.
+    Waits found before are explained already.
     """
-    lane, start, end, event, usual = _unusual(events, stack, known)
+    events = context.events
+    lane, start, end, event, usual = _unusual(events, context.stack, found.waits)
     name = np.append(events.name.codes, -1)[event]
     hits = min((_find_phase(start, end, name, tick) for tick in _TICKS_NS), key=lambda found: found.chance)
     chosen = hits.begins | hits.ends
@@ -48,7 +51,7 @@ def off_cpu(events: Events, stack: CallStack, known: Waits) -> Waits:
         chosen = np.zeros(len(start), dtype=bool)
     held = np.full(len(start), OFF_CPU, dtype=np.int64)
     waits = Waits(lane, start + usual, end, event, held, np.zeros(len(start), dtype=bool))
-    return select_rows(waits, chosen)
+    return Found(waits=select_rows(waits, chosen))
 
 
 def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints, Ints, Ints, Ints]:

@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.edges import (
-    Edges,
-    Waits,
-    inferred_waits,
-    make_edges,
-    on_gpu,
-    on_thread,
-)
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import Events, Ints
-from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
@@ -21,17 +16,18 @@ _LEAST_DEPTH = 8
 _CONFIDENCE = 0.95
 
 
-def queue_full(events: Events, launches: Launches, streams: Streams, usual: Ints) -> tuple[Edges, Waits]:
+def queue_full(context: Context, _: Found) -> Found:
     """Edges from the work that made room in a stream's launch queue into the call that waited for it.
 
-    A full queue shows in the file: calls that last twice their `usual` work, and 5 µs longer, return while
+    A full queue shows in the file: calls that last twice their usual work, and 5 µs longer, return while
     one and the same number of works of their stream is not done. At least eight calls and half of the long
     ones must agree on that number, and no launch may have returned with more. A call then waits from its
     start until the work that number of places before its own has ended.
     """
+    events = context.events
     calls, causes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for queue in streams.queue.values():
-        call, cause = _held(events, launches, queue, usual)
+    for queue in context.streams.queue.values():
+        call, cause = _held(events, context.launches, queue, context.usual_work)
         calls.append(call)
         causes.append(cause)
     call, cause = np.concatenate(calls), np.concatenate(causes)
@@ -45,7 +41,7 @@ def queue_full(events: Events, launches: Launches, streams: Streams, usual: Ints
         recorded=False,
         confidence=_CONFIDENCE,
     )
-    return edges, inferred_waits(QUEUE_FULL, lane, events.start[call], released, call)
+    return Found(edges, inferred_waits(QUEUE_FULL, lane, events.start[call], released, call))
 
 
 def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple[Ints, Ints]:

@@ -4,19 +4,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import (
-    Edges,
-    Waits,
-    inferred_waits,
-    make_edges,
-    on_thread,
-)
-from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import Edges, inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.rules.coincidence import believe_pairs
-from tracegraph.ingest.causal.rules.silence import Silence
-from tracegraph.store.mechanisms import HAND_OVER, RESUME
+from tracegraph.ingest.causal.rules.silence import Silence, find_silence
+from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
 _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
@@ -26,9 +21,7 @@ _SHARE_AWAITED, _SHARE_ACTIVE = 0.25, 0.25
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
 
 
-def resume(
-    events: Events, stack: CallStack, silence: Silence, explained: tuple[Ints, Ints]
-) -> tuple[Edges, Waits]:
+def resume(context: Context, found: Found) -> Found:
     """Edges from an end on one thread into a silent stretch of another that goes on just after it.
 
     Such an end is only believed for two threads of a process between which it happens far more often than
@@ -36,17 +29,18 @@ def resume(
     least a quarter of the stretch until that end. Of several the surest counts, then the last.
     Where the other thread was in a pause of at least 20 µs when the stretch began, what it begins first was
     handed over at that moment by the thread that waits. Where at least a quarter of a thread's events is
-    waited for, what it begins after a pause elsewhere was handed over, too.
-    `explained`: lanes and times at which another rule starts a thread; stretches around them are left alone.
+    waited for, what it begins after a pause elsewhere was handed over, too. Stretches around the hand-overs
+    of autograd are left alone.
     """
+    silence = find_silence(context.events, context.stack, context.lanes, context.launches)
     stretches = silence.stretches
     near = _signals_near(stretches, silence)
     near = believe_pairs(near, stretches, _count_signals(silence), silence.bounds)
-    found = _best_ends(_of_callers(near, silence), _unexplained(stretches, explained), silence)
-    found = _first_begins(found, silence)
-    inside = found[found["began"] > found["start"]]
-    rest = _hand_overs(_top_level(events, stack, silence), found)
-    return _all_edges(found, _handed_inside(inside, near), rest)
+    ends = _best_ends(_of_callers(near, silence), _unexplained(stretches, found.edges), silence)
+    ends = _first_begins(ends, silence)
+    inside = ends[ends["began"] > ends["start"]]
+    rest = _hand_overs(_top_level(context.events, context.stack), ends)
+    return _all_edges(ends, _handed_inside(inside, near), rest)
 
 
 def _count_signals(silence: Silence) -> npt.NDArray[np.int64]:
@@ -104,10 +98,12 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
     return near.assign(lag=near["end"] - near["cut"])
 
 
-def _unexplained(stretches: pd.DataFrame, explained: tuple[Ints, Ints]) -> "pd.Series[bool]":
-    """Stretches in which no other rule starts the thread."""
+def _unexplained(stretches: pd.DataFrame, known: Edges) -> "pd.Series[bool]":
+    """Stretches in which autograd does not start the thread."""
     order = stretches.reset_index(names="row").sort_values("end", kind="stable")
-    moments = pd.DataFrame({"lane": explained[0], "moment": explained[1]}).sort_values("moment")
+    handed = np.isin(known.mechanism, (CODE[AUTOGRAD_HAND_OFF], CODE[AUTOGRAD_JOIN]))
+    moments = pd.DataFrame({"lane": known.effect_lane[handed], "moment": known.effect_time[handed]})
+    moments = moments.sort_values("moment")
     latest = pd.merge_asof(order, moments, left_on="end", right_on="moment", by="lane").set_index("row")
     return ~(latest["moment"] >= latest["start"]).sort_index()
 
@@ -170,30 +166,31 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts).assign(confidence=_HANDED)
 
 
-def _top_level(events: Events, stack: CallStack, silence: Silence) -> pd.DataFrame:
+def _top_level(events: Events, stack: CallStack) -> pd.DataFrame:
     """Events outside all others: by (lane), begin, cut."""
     top = np.flatnonzero(stack.top_level(events) & (events.end > events.start))
     return pd.DataFrame({"by": events.lane[top], "begin": events.start[top], "cut": events.end[top]})
 
 
-def _all_edges(found: pd.DataFrame, *handed: pd.DataFrame) -> tuple[Edges, Waits]:
+def _all_edges(ends: pd.DataFrame, *handed: pd.DataFrame) -> Found:
     """The edges and waits of stretches that another thread ends, and of what was handed over to it."""
-    back = found.assign(start=found["began"], left_at=found["cut"])
-    parts = [_edges(RESUME, back), *(_edges(HAND_OVER, frame) for frame in handed)]
-    edges, waits = zip(*parts, strict=True)
-    return join_rows(edges), join_rows(waits)
+    back = ends.assign(start=ends["began"], left_at=ends["cut"])
+    found = _found(RESUME, back)
+    for frame in handed:
+        found = found.plus(_found(HAND_OVER, frame))
+    return found
 
 
-def _edges(mechanism: str, found: pd.DataFrame) -> tuple[Edges, Waits]:
+def _found(mechanism: str, ends: pd.DataFrame) -> Found:
     """Edges from lane `by` at `left_at` to `lane` at `cut`, which waited from `start` until then."""
     names = ("by", "left_at", "lane", "start", "cut")
-    by, left_at, lane, start, cut = (found[name].to_numpy(np.int64) for name in names)
+    by, left_at, lane, start, cut = (ends[name].to_numpy(np.int64) for name in names)
     edges = make_edges(
         mechanism,
         on_thread(by, left_at),
         on_thread(lane, cut),
         left_at,
         recorded=False,
-        confidence=found["confidence"].to_numpy(np.float64),
+        confidence=ends["confidence"].to_numpy(np.float64),
     )
-    return edges, inferred_waits(mechanism, lane, start, cut)
+    return Found(edges, inferred_waits(mechanism, lane, start, cut))

@@ -3,23 +3,26 @@
 import numpy as np
 
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import Edges, Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SERIALISED
 
 _CONFIDENCE = 0.5
 
 
-def serialised(events: Events, stack: CallStack, lanes: Lanes) -> tuple[Edges, Waits]:
+def serialised(context: Context, _: Found) -> Found:
     """Edges to what a thread begins after a pause, from what ended last on another thread during the pause.
 
     The rule of CTDA-CPA: all CPU activity of a process is ordered by its timestamps. Activity is an operator,
     a call or an innermost python frame; an innermost annotation counts where it ends, not where it begins, as
     it may be waiting. Nothing in a trace proves such an order, so the confidence is 0.5 throughout.
     """
-    process_of = lanes.process[stack.piece_lane]
-    begin_event, end_event = _active(events, stack)
+    stack = context.stack
+    process_of = context.lanes.process[stack.piece_lane]
+    begin_event, end_event = _active(context.events, stack)
     nothing = np.empty(0, dtype=np.int64)
     found: list[tuple[Ints, Ints, Ints, Ints, Ints]] = [(nothing,) * 5]
     for process in np.unique(process_of).tolist():
@@ -38,7 +41,7 @@ def serialised(events: Events, stack: CallStack, lanes: Lanes) -> tuple[Edges, W
         recorded=False,
         confidence=_CONFIDENCE,
     )
-    return edges, inferred_waits(SERIALISED, to, since, begin)
+    return Found(edges, inferred_waits(SERIALISED, to, since, begin))
 
 
 def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:

@@ -8,15 +8,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import (
-    Edges,
-    Waits,
-    inferred_waits,
-    make_edges,
-    on_gpu,
-    on_thread,
-)
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Ints, is_passive
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
@@ -30,9 +25,7 @@ Shares = npt.NDArray[np.float64]
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
 
 
-def silent_waits(
-    events: Events, stack: CallStack, launches: Launches, streams: Streams
-) -> tuple[Edges, Waits]:
+def silent_waits(context: Context, _: Found) -> Found:
     """Edges from GPU work into silent stretches of threads that end just after it.
 
     A stretch of at least 100 µs in which a thread runs nothing but an annotation or a python frame may be a
@@ -43,7 +36,8 @@ def silent_waits(
     same lag, far more than would by chance (Poisson). The confidence is the share that chance leaves. Where
     the recording begins in the middle of a wait, one end is all there is: of work from before the recording.
     """
-    silences = _silences(events, stack)
+    events, launches, streams = context.events, context.launches, context.streams
+    silences = _silences(events, context.stack)
     found = pd.concat(
         [
             _explained(_last_of_stream(events, streams, silences)),
@@ -65,7 +59,7 @@ def silent_waits(
         recorded=False,
         confidence=found["confidence"].to_numpy(np.float64),
     )
-    return edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on)
+    return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on))
 
 
 def _silences(events: Events, stack: CallStack) -> pd.DataFrame:

@@ -2,25 +2,25 @@
 
 import numpy as np
 
+from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.launches import LONG_LAG_NS, REACH_NS
 from tracegraph.store.mechanisms import STREAM_RESUME
 
-LONG_LAG_NS = 50_000
-"""A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
-REACH_NS = 20_000
-"""How long after the end of work on another stream a stream goes on because of it."""
 _SURE, _LEAST = 0.8, 0.5
 
 
-def stream_resume(events: Events, known: Edges) -> Edges:
+def stream_resume(context: Context, found: Found) -> Found:
     """Edges to GPU work whose known causes came long before, from work that ended just before it.
 
     The cause is the last to end on another stream of the device, at most 20 µs before the start. How likely
     an end is there by chance, from the number of ends since the known causes, lowers the confidence; below
     0.5 no edge is made.
     """
-    late, arrival = _unexplained(events, known)
+    events = context.events
+    late, arrival = _unexplained(events, found.edges)
     nothing = np.empty(0, dtype=np.int64)
     causes, effects, confidences = [nothing], [nothing], [np.empty(0)]
     work = np.flatnonzero(events.is_gpu & (events.end > events.start))
@@ -33,13 +33,13 @@ def stream_resume(events: Events, known: Edges) -> Edges:
         cause = ended[np.maximum(last, 0)]
         count = last - np.searchsorted(events.end[ended], since, "right") + 1
         confidence = _SURE * (1 - np.minimum(1, count * REACH_NS / (events.start[effect] - since)))
-        found = (last >= 0) & (events.lane[cause] != events.lane[effect]) & (confidence >= _LEAST)
-        found &= events.start[effect] - events.end[cause] <= REACH_NS
-        causes.append(cause[found])
-        effects.append(effect[found])
-        confidences.append(confidence[found])
+        near = (last >= 0) & (events.lane[cause] != events.lane[effect]) & (confidence >= _LEAST)
+        near &= events.start[effect] - events.end[cause] <= REACH_NS
+        causes.append(cause[near])
+        effects.append(effect[near])
+        confidences.append(confidence[near])
     cause, effect = np.concatenate(causes), np.concatenate(effects)
-    return make_edges(
+    edges = make_edges(
         STREAM_RESUME,
         on_gpu(events, cause, at_end=True),
         on_gpu(events, effect, at_end=False),
@@ -47,6 +47,7 @@ def stream_resume(events: Events, known: Edges) -> Edges:
         recorded=False,
         confidence=np.concatenate(confidences),
     )
+    return Found(edges)
 
 
 def _unexplained(events: Events, known: Edges) -> tuple[Ints, Ints]:
@@ -57,14 +58,6 @@ def _unexplained(events: Events, known: Edges) -> tuple[Ints, Ints]:
     """
     work = np.flatnonzero(events.is_gpu)
     first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
-    arrival = np.maximum(latest_arrival(events, known)[work], first)
+    arrival = np.maximum(known.latest_arrival(events)[work], first)
     late = events.start[work] - arrival > LONG_LAG_NS
     return work[late], arrival[late]
-
-
-def latest_arrival(events: Events, known: Edges) -> Ints:
-    """When each GPU activity could have started by the last of its known causes, `NONE` without any; ns."""
-    arrival = np.full(len(events), NONE, dtype=np.int64)
-    of_work = known.effect_event >= 0
-    np.maximum.at(arrival, known.effect_event[of_work], known.arrival[of_work])
-    return arrival

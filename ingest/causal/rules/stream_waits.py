@@ -3,12 +3,13 @@
 import numpy as np
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
-from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import make_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Ints
-from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.host_waits import SyncRows, concerns
+from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import only_slightly
-from tracegraph.ingest.causal.rules.stream_resume import REACH_NS, latest_arrival
-from tracegraph.ingest.causal.rules.synchronization import SyncRows, concerns
 from tracegraph.ingest.causal.rules.wait_calls import HeldWork, infer_waits
 from tracegraph.store.mechanisms import STREAM_WAIT_EVENT
 
@@ -16,19 +17,19 @@ _LOW = 0.05
 _ENOUGH_LAGS = 3
 
 
-def stream_edges(events: Events, launches: Launches, streams: Streams, rows: SyncRows, known: Edges) -> Edges:
+def stream_waits(context: Context, found: Found) -> Found:
     """From the work enqueued before a recorded event to the work enqueued next on the waiting stream.
 
-    The held work may be launched by any thread. Where no cuda_sync row names the streams, `infer_waits` does;
-    `known` are the launches and the order on streams.
+    The held work may be launched by any thread. Where no cuda_sync row names the streams, `infer_waits` does.
     """
-    arrival = latest_arrival(events, known)
-    recorded = _recorded(events, streams, rows)
+    events, rows = context.events, context.sync_rows
+    arrival = found.edges.latest_arrival(events)
+    recorded = _recorded(events, context.streams, rows)
     told = np.zeros(len(events), dtype=bool)
     told[rows.call[(rows.call >= 0) & (rows.record >= 0)]] = True
-    inferred = infer_waits(events, launches, streams, told, arrival, recorded)
+    inferred = infer_waits(events, context.launches, context.streams, told, arrival, recorded)
     waits = _distinct(join_rows([recorded, inferred]))
-    return make_edges(
+    edges = make_edges(
         STREAM_WAIT_EVENT,
         on_gpu(events, waits.cause, at_end=True),
         on_gpu(events, waits.effect, at_end=False),
@@ -36,6 +37,7 @@ def stream_edges(events: Events, launches: Launches, streams: Streams, rows: Syn
         recorded=waits.recorded,
         confidence=waits.confidence,
     )
+    return Found(edges)
 
 
 def _recorded(events: Events, streams: Streams, rows: SyncRows) -> HeldWork:

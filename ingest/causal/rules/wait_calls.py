@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
-from tracegraph.ingest.causal.launches import Launches, Streams, nearest_on_thread
+from tracegraph.ingest.causal.launches import REACH_NS, Launches, Streams, nearest_on_thread
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
-from tracegraph.ingest.causal.rules.stream_resume import REACH_NS
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
 """How likely a stream is awaited before any start was seen: the one launched on last, and any other."""

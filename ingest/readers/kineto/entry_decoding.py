@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from tracegraph.ingest.readers.kineto.document import RawEvent
+from tracegraph.ingest.readers.chrome_text import RawEntry
 
 NULL = Raw(b"null")
 Id = int | str | None
@@ -54,11 +54,6 @@ class FrameLinks(Struct, gc=False, frozen=True):
     outer_frame: Id = field(default=None, name="Python parent id")
 
 
-class _Times(Struct, gc=False):
-    ts: Raw = NULL
-    dur: Raw = NULL
-
-
 class _Label(Struct, gc=False):
     name: Id = None
 
@@ -67,14 +62,13 @@ _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueErro
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
 _decode_links = msgspec.json.Decoder(FrameLinks | None).decode
-_decode_times = msgspec.json.Decoder(_Times).decode
 _decode_label = msgspec.json.Decoder(_Label | None).decode
 _NO_ARGUMENTS = Arguments()
 _NO_LINKS = FrameLinks()
 _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
-def decode_events(texts: Sequence[RawEvent]) -> tuple[Sequence[Event | None], list[int]]:
+def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], list[int]]:
     """One event a text, None where the text is no object; and the places of those that were repaired."""
     try:
         return [_decode_event(text) for text in texts], []
@@ -118,15 +112,7 @@ def decode_label(text: Raw) -> str | None:
     return None if label is None or label.name is None else str(label.name)
 
 
-def time_literals(text: RawEvent) -> tuple[str, str]:
-    """`ts` and `dur` of an event as they are written."""
-    times = _decode_times(text)
-    return bytes(times.ts).decode("ascii", "replace").strip('"'), bytes(times.dur).decode(
-        "ascii", "replace"
-    ).strip('"')
-
-
-def _decode_leniently(text: RawEvent) -> Event | None:
+def _decode_leniently(text: RawEntry) -> Event | None:
     """The event with every field of an odd type brought to the expected one, or left out."""
     values = _load(text)
     if not isinstance(values, dict):
@@ -171,7 +157,7 @@ def _links_leniently(text: Raw) -> FrameLinks:
         return _NO_LINKS
 
 
-def _load(text: RawEvent) -> object:
+def _load(text: RawEntry) -> object:
     try:
         value: object = json.loads(bytes(text).decode("utf-8", "replace"), strict=False, parse_float=_finite)
     except (ValueError, RecursionError):

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.readers.kineto.document import BATCH, Batch, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.store.errors import InputError
 
 _KEY = r'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp|tts|tdur|cname|bind_id)"\s*:'

@@ -1,29 +1,47 @@
-"""Parquet as `tracegraph convert` writes it: a row an event, its exact text in one column.
+"""Kineto's traces as Parquet that `tracegraph convert` writes: a row an entry, its exact text in one column.
 
 The columns beside the text are for people and other tools; reading back uses the text, so that the same
-events come out of both forms.
+events come out of both formats.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.chrome_text import (
+    Batch,
+    ChromeDocument,
+    ChromeText,
+    join_text,
+    lossy,
+    time_literals,
+)
 from tracegraph.ingest.readers.file_bytes import too_large
-from tracegraph.ingest.readers.kineto.document import BATCH, Batch, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
+from tracegraph.ingest.readers.kineto.trace_builder import build_trace
+from tracegraph.ingest.readers.source_file import SourceFile
+from tracegraph.ingest.readers.trace_format import TraceFormat
+from tracegraph.ingest.trace import TraceFile, table_in
 from tracegraph.store.errors import InputError
 
-MAGIC = b"PAR1"
-HEAD = b"tracegraph.head"
-"""Metadata key: the document's text before the list of events."""
-TAIL = b"tracegraph.tail"
-"""Metadata key: the document's text after the list of events."""
+_MAGIC = b"PAR1"
+_HEAD = b"tracegraph.head"
+"""Metadata key: the document's text before the list of entries."""
+_TAIL = b"tracegraph.tail"
+"""Metadata key: the document's text after the list of entries."""
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
-SCHEMA = pa.schema(
+_SCHEMA = pa.schema(
     [
         pa.field("source_index", pa.int64(), nullable=False),
         pa.field("ph", _TEXT),
@@ -42,13 +60,13 @@ SCHEMA = pa.schema(
 class ParquetDocument:
     """A converted trace, read a batch at a time."""
 
-    def __init__(self, path: Path, data: bytes, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: Path, data: bytes | bytearray, limits: Limits = DEFAULT_LIMITS) -> None:
         try:
             self._file = pq.ParquetFile(pa.BufferReader(data))
         except (pa.ArrowException, OSError) as error:
             raise _damage(path, error) from None
         metadata = self._file.schema_arrow.metadata or {}
-        if HEAD not in metadata or TAIL not in metadata or "json" not in self._file.schema_arrow.names:
+        if _HEAD not in metadata or _TAIL not in metadata or "json" not in self._file.schema_arrow.names:
             raise InputError(
                 f"{path} is Parquet, but no trace that tracegraph wrote",
                 "make one with `tracegraph convert trace.json trace.parquet`",
@@ -57,8 +75,8 @@ class ParquetDocument:
         if sum(sizes) > limits.unpacked:
             raise too_large(path, limits)
         self._path = path
-        self.head: bytes = metadata[HEAD]
-        self.tail: bytes = metadata[TAIL]
+        self.head: bytes = metadata[_HEAD]
+        self.tail: bytes = metadata[_TAIL]
 
     def batches(self) -> Iterator[Batch]:
         """Events in the order of the file."""
@@ -84,3 +102,74 @@ class ParquetDocument:
 def _damage(path: Path, error: Exception, place: str = "") -> InputError:
     reason = " ".join(str(error).split())  # Arrow's messages may have several lines
     return InputError(f"{path} is damaged Parquet{place}: {reason}", "convert the trace again")
+
+
+def _sniff(head: bytes) -> bool:
+    return head.startswith(_MAGIC)
+
+
+def _read(source: SourceFile, integrity: Integrity, limits: Limits) -> TraceFile:
+    document = ParquetDocument(source.path, source.take(), limits)
+    return build_trace(source, document, integrity, limits)
+
+
+def _chrome_text(source: SourceFile) -> ChromeText:
+    return join_text(_split(source, DEFAULT_LIMITS))
+
+
+def _split(source: SourceFile, limits: Limits) -> ChromeDocument:
+    stored = ParquetDocument(source.path, source.take(), limits)
+    return ChromeDocument(source.path, stored.head, stored.batches(), stored.tail)
+
+
+def _write(document: ChromeDocument, file: BinaryIO) -> int:
+    """Write a row group a batch."""
+    schema = _SCHEMA.with_metadata({_HEAD: document.head, _TAIL: document.tail})
+    rows = 0
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in document.batches:
+            writer.write_table(_to_table(document.path, batch))
+            rows += len(batch.texts)
+    return rows
+
+
+def _to_table(source: Path, batch: Batch) -> pa.Table:
+    texts = batch.texts
+    try:
+        exact = [bytes(text).decode() for text in texts]
+    except UnicodeDecodeError as error:
+        reason = f"an event from index {batch.positions[0]} on is no UTF-8 ({error})"
+        raise lossy(source, reason) from None
+    events = [event or Event() for event in decode_events(texts)[0]]
+    columns = {
+        "source_index": pa.array(np.array(batch.positions, dtype=np.int64)),
+        "ph": _texts([event.ph for event in events]),
+        "cat": _texts([event.cat for event in events]),
+        "name": _texts([event.name for event in events]),
+        "pid": _texts([event.pid for event in events]),
+        "tid": _texts([event.tid for event in events]),
+        "ts_ns": _nullable(to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0])),
+        "dur_ns": _nullable(to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1])),
+        "json": pa.array(exact, pa.large_string()),
+    }
+    return table_in(_SCHEMA, columns)
+
+
+def _texts(values: list[str | None] | list[int | str | None]) -> "pa.Array[Any]":
+    return pa.array([None if v is None else str(v) for v in values], pa.string()).dictionary_encode()
+
+
+def _nullable(times: tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]) -> "pa.Array[Any]":
+    return pa.array(times[0], mask=~times[1])
+
+
+KINETO_PARQUET = TraceFormat(
+    name="Parquet",
+    suffixes=(".parquet", ".pt.trace.parquet"),
+    sniff=_sniff,
+    read=_read,
+    chrome_text=_chrome_text,
+    split=_split,
+    write=_write,
+)
+"""What `tracegraph convert` makes of Kineto's JSON."""

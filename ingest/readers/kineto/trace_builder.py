@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracegraph.ingest.integrity.entry_checks import check_entries, check_phases
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.kineto.document import Batch, Document
+from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
-from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
+from tracegraph.ingest.readers.kineto.thread_names import NameCollector
+from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import SPAN
 from tracegraph.store.errors import InputError
@@ -62,43 +63,32 @@ class _Collector:
 
     def state_repairs(self, integrity: Integrity) -> None:
         """Record the entries that were no events or not as expected."""
-        for code, what, found in (
-            ("entry_not_object", "entries that are no objects are skipped", self.no_objects),
-            ("event_repaired", "events hold fields of another type or text that is no UTF-8", self.repaired),
-        ):
-            if found:
-                integrity.add(code, "warning", len(found), f"{what}, the first at source index {found[0]}")
+        what = "entries that are no objects are skipped"
+        integrity.add_places("entry_not_object", "warning", what, self.no_objects)
+        what = "events hold fields of another type or text that is no UTF-8"
+        integrity.add_places("event_repaired", "warning", what, self.repaired)
 
 
 def build_trace(
-    path: Path, sha256: str, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
+    source: SourceFile, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 ) -> TraceFile:
-    """Columns of a document; InputError when no event with a duration is left, or too many are there."""
-    collector = _collect(path, document, limits)
+    """Columns of a document; InputError when it holds too many entries."""
+    collector = _collect(source.path, document, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
-    events = build_events(collector.durations.finish(), integrity, limits)
-    if not events.num_rows:
-        losses = "".join(f"; {loss.count} {loss.message}" for loss in integrity if loss.level != "info")
-        raise InputError(
-            f"{path} holds no event with a duration{losses}", "record it again over at least one step"
-        )
-    trace = TraceFile(
-        path=str(path),
-        sha256=sha256,
+    return TraceFile(
+        path=str(source.path),
+        sha256=source.sha256,
         rank=facts.rank or 0,
-        events=events,
+        events=build_events(collector.durations.finish(), integrity, limits),
         flows=collector.flows.finish(integrity),
         thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
         process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},
         devices=[name[: limits.text] for name in facts.devices],
         versions={key: text[: limits.text] for key, text in facts.versions.items()},
         other_phases=dict(sorted(collector.others.items())),
+        rank_stated=facts.rank is not None,
     )
-    check_trace(trace, facts.rank is not None, integrity)
-    check_entries(trace, integrity)
-    check_phases(trace.other_phases, integrity)
-    return trace
 
 
 def _collect(path: Path, document: Document, limits: Limits) -> _Collector:

@@ -7,8 +7,10 @@ import pandas as pd
 
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.edges import Edges, Waits, make_edges, on_thread
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import Waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.found import Found
 from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
 _CONFIDENCE = 0.98
@@ -106,13 +108,14 @@ def _begin_of_burst(start: Ints, end: Ints, first: int, forward: int) -> int:
     return first
 
 
-def autograd(events: Events, stack: CallStack, process: Ints, window_end: int) -> tuple[Edges, Waits]:
+def autograd(context: Context, _: Found) -> Found:
     """Hand-off where backward work appears on the engine's thread, join where its last work ends.
 
     The caller is the thread that shares sequence numbers with the engine. Between the two it waits wherever
     it runs no operator of its own; where an operator of the caller spans the join, nothing was waited for.
     """
-    passes = _find_passes(events, stack, process)
+    events, window_end = context.events, context.window.end
+    passes = _find_passes(events, context.stack, context.lanes.process)
     last_on_lane = np.full(int(events.lane.max(initial=-1)) + 1, NONE, dtype=np.int64)
     np.maximum.at(last_on_lane, events.lane, events.end)
     joins = (passes.end < np.minimum(last_on_lane[passes.caller], window_end)) & ~_busy(events, passes)
@@ -133,7 +136,7 @@ def autograd(events: Events, stack: CallStack, process: Ints, window_end: int) -
         confidence=_CONFIDENCE,
     )
     join = select_rows(join, joins)
-    return join_rows([hand_off, join]), _waits(events, passes, joins)
+    return Found(join_rows([hand_off, join]), _waits(events, passes, joins))
 
 
 def _busy(events: Events, passes: _Passes) -> Flags:

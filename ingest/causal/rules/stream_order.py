@@ -1,11 +1,12 @@
-"""SEQUENTIAL (rule 8): order on a stream and on a thread."""
+"""SEQUENTIAL (rule 8): order on a stream."""
 
 import numpy as np
 
 from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import Edges, make_edges, no_edges, on_gpu
 from tracegraph.ingest.causal.events import Events, Flags, Ints
-from tracegraph.ingest.causal.launches import Lags, Streams
+from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.overlaps import only_slightly
 from tracegraph.store.mechanisms import STREAM_ORDER
 
@@ -13,7 +14,7 @@ _GUESSED = 0.7
 """Of what starts beside other work of its stream: an estimate, since no simulated stream runs such work."""
 
 
-def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
+def stream_order(context: Context, _: Found) -> Found:
     """Each activity comes after the last to end of those before it on its stream.
 
     Rows that overlap only slightly keep their order, unless most overlaps on the stream are deep (graphs run
@@ -21,19 +22,19 @@ def stream_order(events: Events, streams: Streams, lags: Lags) -> Edges:
     order between these two: the cause is then a guess, the last that had ended, unless one graph launch holds
     both.
     """
-    nothing = np.empty(0, dtype=np.int64)
-    parts = [_edges(events, nothing, nothing, 0, recorded=True)]
-    for lane, work in streams.by_lane.items():
+    events = context.events
+    parts = [no_edges()]
+    for lane, work in context.streams.by_lane.items():
         end = events.end[work]
         is_last = end == np.maximum.accumulate(end)
         last = np.maximum.accumulate(np.where(is_last, np.arange(len(work)), 0))
         cause, effect = work[last[:-1]], work[1:]
         ordered = _in_order(events, cause, effect)
-        lag = int(lags.stream_order[lane])
+        lag = int(context.lags.stream_order[lane])
         parts.append(_edges(events, cause[ordered], effect[ordered], lag, recorded=True))
         guessed = _ended_before(events, work, effect[~ordered])
         parts.append(_edges(events, *guessed, lag, recorded=False))
-    return join_rows(parts)
+    return Found(join_rows(parts))
 
 
 def _in_order(events: Events, cause: Ints, effect: Ints) -> Flags:

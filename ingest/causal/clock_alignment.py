@@ -1,16 +1,11 @@
-"""The work of a rank's GPUs with its clock put right: launches, queues, and what calls wait for."""
+"""The events with the GPU's clock put right, and what calls have to do with the work of the GPU."""
 
 from dataclasses import dataclass
 
 from tracegraph.ingest.causal.clock import GpuClock, gpu_clock
 from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows, find_host_waits, find_sync_rows
 from tracegraph.ingest.causal.launches import Launches, Streams, match_launches, order_streams
-from tracegraph.ingest.causal.rules.synchronization import (
-    HostWaits,
-    SyncRows,
-    find_host_waits,
-    find_sync_rows,
-)
 from tracegraph.ingest.integrity.findings import Integrity
 
 
@@ -21,22 +16,21 @@ class Aligned:
     events: Events
     launches: Launches
     streams: Streams
-    rows: SyncRows
+    sync_rows: SyncRows
     host_waits: HostWaits
     clock: GpuClock
 
 
 def align(events: Events, since_ns: int, integrity: Integrity) -> Aligned:
     """Match launches and waits, and put the GPU's clock right by them; it is told from `since_ns` on."""
-    rows = find_sync_rows(events)
-    found = _match(events, rows, GpuClock())
-    clock = gpu_clock(events, found.launches, found.host_waits, since_ns, integrity)
-    # What work a call launched or can have waited for depends on the clock.
-    return found if clock == GpuClock() else _match(clock.put_right(events), rows, clock)
+    launches, rows = match_launches(events), find_sync_rows(events)
+    found = _on_clock(GpuClock(), events, launches, rows)
+    clock = gpu_clock(events, launches, found.host_waits, since_ns, integrity)
+    # What a call can have waited for depends on the clock.
+    return found if clock == GpuClock() else _on_clock(clock, clock.put_right(events), launches, rows)
 
 
-def _match(events: Events, rows: SyncRows, clock: GpuClock) -> Aligned:
-    launches = match_launches(events)
+def _on_clock(clock: GpuClock, events: Events, launches: Launches, rows: SyncRows) -> Aligned:
     streams = order_streams(events, launches)
     host_waits = find_host_waits(events, launches, streams, rows)
     return Aligned(events, launches, streams, rows, host_waits, clock)

@@ -1,0 +1,73 @@
+"""What the rules of the causal model look at: the events of a run, and what ids, order and nesting tell."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tracegraph.ingest.causal.callstack import CallStack, nest
+from tracegraph.ingest.causal.clock import GpuClock
+from tracegraph.ingest.causal.clock_alignment import align
+from tracegraph.ingest.causal.correlations import tell_calls_apart
+from tracegraph.ingest.causal.doubt import Doubts, find_doubts
+from tracegraph.ingest.causal.events import Events, Ints, Lanes
+from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
+from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
+from tracegraph.ingest.causal.segments import Window, find_window
+from tracegraph.ingest.causal.steps import Steps, find_steps
+from tracegraph.ingest.causal.usual_work import left_at, usual_work
+from tracegraph.ingest.integrity.findings import Integrity
+
+
+@dataclass(frozen=True)
+class Context:
+    """All that a rule may look at; `events` are on the CPU's clock."""
+
+    events: Events
+    lanes: Lanes
+    stack: CallStack
+    launches: Launches
+    streams: Streams
+    sync_rows: SyncRows
+    host_waits: HostWaits
+    lags: Lags
+    steps: Steps
+    window: Window
+    doubts: Doubts
+    clock: GpuClock
+    """What was added to the GPU rows, told from the window's start."""
+
+    @cached_property
+    def done_before(self) -> Ints:
+        """See `launches.done_before`."""
+        return done_before(self.events, self.streams)
+
+    @cached_property
+    def usual_work(self) -> Ints:
+        """See `usual_work.usual_work`."""
+        return usual_work(self.events, self.launches, self.lags, self.done_before)
+
+    @cached_property
+    def left_at(self) -> Ints:
+        """See `usual_work.left_at`."""
+        return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
+
+
+def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
+    """Nest the events, match calls with their work, and put the clocks right."""
+    stack = nest(events)
+    events = tell_calls_apart(events, lanes.process)
+    gpu = align(events, find_window(events, lanes).start, integrity)
+    window = find_window(gpu.events, lanes)
+    return Context(
+        events=gpu.events,
+        lanes=lanes,
+        stack=stack,
+        launches=gpu.launches,
+        streams=gpu.streams,
+        sync_rows=gpu.sync_rows,
+        host_waits=gpu.host_waits,
+        lags=measure_lags(gpu.events, gpu.launches, gpu.streams, len(lanes.frame)),
+        steps=find_steps(gpu.events, gpu.launches),
+        window=window,
+        doubts=find_doubts(gpu.events, lanes, gpu.launches),
+        clock=gpu.clock.at(window.start),
+    )

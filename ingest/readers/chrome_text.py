@@ -1,0 +1,87 @@
+"""Traces as text in the Chrome trace event format: one JSON list of entries, and what stands around it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw, Struct
+
+from tracegraph.ingest.microseconds import literal_to_ns
+from tracegraph.store.errors import InputError
+
+RawEntry = Raw | bytes
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts of entries, and the position of each in the file's list."""
+
+    texts: Sequence[RawEntry]
+    positions: Sequence[int]
+
+
+@dataclass(frozen=True)
+class ChromeDocument:
+    """The document in a file: the text before its list of entries, the entries in order, the text after."""
+
+    path: Path
+    head: bytes
+    batches: Iterator[Batch]
+    tail: bytes
+
+
+@dataclass(frozen=True)
+class ChromeText:
+    """The text of a whole document, and the places of the brackets around its list of entries."""
+
+    text: memoryview
+    begin: int
+    end: int
+
+    @property
+    def entries(self) -> memoryview:
+        """The text of the list, brackets included."""
+        return self.text[self.begin : self.end + 1]
+
+
+def join_text(document: ChromeDocument) -> ChromeText:
+    """Write a document in one piece."""
+    entries = b",\n".join(bytes(text) for batch in document.batches for text in batch.texts)
+    text = document.head + b"[" + entries + b"]" + document.tail
+    return ChromeText(memoryview(text), len(document.head), len(document.head) + 1 + len(entries))
+
+
+class _Times(Struct, gc=False):
+    ts: Raw = Raw(b"null")
+    dur: Raw = Raw(b"null")
+
+
+_decode_times = msgspec.json.Decoder(_Times).decode
+
+
+def time_literals(text: RawEntry) -> tuple[str, str]:
+    """`ts` and `dur` of an entry as they are written; msgspec.MsgspecError when it is no object."""
+    times = _decode_times(text)
+    return _digits(times.ts), _digits(times.dur)
+
+
+def written_span(text: RawEntry) -> tuple[int, int] | None:
+    """Start and end of an entry as written, in ns; None where it has none."""
+    try:
+        start, length = (literal_to_ns(literal) for literal in time_literals(text))
+    except msgspec.MsgspecError:
+        return None
+    return None if start is None or length is None else (start, start + length)
+
+
+def _digits(number: Raw) -> str:
+    return bytes(number).decode("ascii", "replace").strip('"')
+
+
+def lossy(path: Path, reason: str) -> InputError:
+    """The error for a file of which a copy in another format would lose something."""
+    return InputError(
+        f"{path} cannot be converted without loss: {reason}",
+        "`tracegraph report` reads damaged traces and says what is lost",
+    )

@@ -1,0 +1,26 @@
+"""Every format that can be read: a new one is a module with a `TraceFormat`, and its name here."""
+
+from tracegraph.ingest.readers.foreign_files import refuse_foreign
+from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
+from tracegraph.ingest.readers.kineto.parquet_file import KINETO_PARQUET
+from tracegraph.ingest.readers.source_file import SourceFile
+from tracegraph.ingest.readers.trace_format import TraceFormat
+from tracegraph.ingest.readers.unpacking import PACKED
+
+FORMATS: tuple[TraceFormat, ...] = (KINETO_PARQUET, KINETO_JSON)
+"""In the order in which they are asked. The last one reads what none knows and says what is wrong with it."""
+
+
+def format_of(source: SourceFile) -> TraceFormat:
+    """The format of a file, by its content; InputError for content that is known to be no trace."""
+    for form in FORMATS:
+        if form.sniff(source.head):
+            return form
+    refuse_foreign(source.path, source.head)
+    return FORMATS[-1]
+
+
+def trace_stem(file_name: str) -> str:
+    """A file's name without the suffix of its format."""
+    suffixes = sorted((suffix for form in FORMATS for suffix in form.suffixes), key=len, reverse=True)
+    return file_name.removesuffix(next(filter(file_name.endswith, suffixes), PACKED))

@@ -1,0 +1,43 @@
+"""The file that a trace is read from: where it lies, what it is known by, and its content."""
+
+import hashlib
+from pathlib import Path
+
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.readers.file_bytes import read_bytes
+from tracegraph.ingest.readers.unpacking import unpack
+from tracegraph.store.errors import InputError
+
+HEAD_BYTES = 4096
+
+
+class SourceFile:
+    """A file with its content unpacked; `sha256` is that of the file as it lies there, in hexadecimal."""
+
+    def __init__(self, path: Path, sha256: str, content: bytes | bytearray) -> None:
+        self.path = path
+        self.sha256 = sha256
+        self.head = bytes(content[:HEAD_BYTES])
+        """How the content begins: by this a format knows its files."""
+        self._content = content
+
+    def take(self) -> bytes | bytearray:
+        """The content; once, so that its memory is free as soon as its reader lets go of it."""
+        content, self._content = self._content, b""
+        return content
+
+
+def open_source(
+    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, sha256: str | None = None
+) -> SourceFile:
+    """Read and unpack a file; what is odd about its bytes goes to `integrity`.
+
+    Raises InputError when it cannot be read, is empty or beyond `limits`, or has another SHA-256 than the
+    one given.
+    """
+    data = read_bytes(path, integrity, limits)
+    found = hashlib.sha256(data).hexdigest()
+    if sha256 is not None and found != sha256:
+        raise InputError(f"{path} is not the file that was ingested", "ingest it again")
+    return SourceFile(path, found, unpack(path, data, integrity, limits))
