@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.events import Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
 from tracegraph.store import schema
