@@ -56,7 +56,7 @@ def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EV
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
     model = build_model(*read_events(trace), integrity, cross_thread)
     check_model(model)
-    diagnose(trace, model, integrity)
+    diagnose(model, integrity)
     return model
 
 

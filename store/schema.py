@@ -10,7 +10,7 @@ from typing import Literal
 from tracegraph.store.categories import GAP
 from tracegraph.store.mechanisms import Kind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
 
@@ -74,6 +74,8 @@ _END = _time("end_ns", "end")
 _NAME = _text("name", "name of the event, or of the gap")
 _CATEGORY = _text("category", f"category in today's spelling (below), or `{GAP}`")
 _SOURCE_INDEX = _number("source_index", "0-based position in the file's traceEvents list")
+# What queries read of every row comes first: the store goes through all properties before one.
+_PLACE = (_SOURCE_INDEX, _NAME, _CATEGORY, _START, _END, RUN_KEY, RANK, LANE)
 
 RUN = NodeLabel(
     "Run",
@@ -153,15 +155,7 @@ EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it.",
     (
-        # What queries read of every row comes first: the store goes through all properties before one.
-        _SOURCE_INDEX,
-        _NAME,
-        _CATEGORY,
-        _START,
-        _END,
-        RUN_KEY,
-        RANK,
-        LANE,
+        *_PLACE,
         _time("duration_ns", "duration as the file states it"),
         _time("self_ns", "time in which no child event is open"),
         _number("step", "number of the ProfilerStep it runs in; GPU work: in which it was launched"),
@@ -180,14 +174,7 @@ SEGMENT = NodeLabel(
     "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "
     "carries this label itself.",
     (
-        _SOURCE_INDEX,
-        _NAME,
-        _CATEGORY,
-        _START,
-        _END,
-        RUN_KEY,
-        RANK,
-        LANE,
+        *_PLACE,
         _time("work_ns", "own work; 0 while waiting"),
         _text("kind", "`work`, `wait` or `gap`"),
         _time("slack_ns", "by how much it may end later without lengthening the window"),
@@ -216,7 +203,7 @@ _EDGE = (
     _time("lag_ns", "what a replay adds to the cause's completion"),
     _time("gap_ns", "observed between the cause's completion and the effect's start"),
 )
-_GAP_NAME = _text("gap_name", "name of the gap, where it is not the mechanism's own (below)")
+_GAP_NAME = _text("gap_name", "name of the gap (below), on binding edges that have one")
 _BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
 
 DEPENDENCIES: dict[Kind, str] = {

@@ -58,7 +58,7 @@ def answer_in_columns(trace: Path) -> Answer:
     integrity = Integrity(trace.name)
     file = read_trace(trace, integrity)
     model = build_model(*read_events(file), integrity)
-    diagnose(file, model, integrity)
+    diagnose(model, integrity)
     codes = frozenset(finding.code for finding in integrity if finding.level != "info")
     return Answer(path_rows(model)[_COLUMNS], find_what_next(model), codes)
 

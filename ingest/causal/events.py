@@ -5,19 +5,15 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.dictionary_column import Coded, read_coded, with_role
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
+from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 from tracegraph.store.step_names import step_number
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Texts = npt.NDArray[np.object_]
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""
@@ -28,8 +24,8 @@ class Events:
     """All events of a file in its order, one array an attribute; times in ns, `NONE` where absent."""
 
     source_index: Ints
-    name: Coded
-    category: Coded
+    name: TextColumn
+    category: TextColumn
     lane: Ints
     start: Ints
     end: Ints
@@ -100,11 +96,11 @@ def _numbers(table: pa.Table, column: str) -> Ints:
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _elements(table: pa.Table, category: Coded) -> Ints:
+def _elements(table: pa.Table, category: TextColumn) -> Ints:
     """Elements of collectives as stated, of other annotations those of all inputs together."""
     stated = _numbers(table, "elements").copy()
     chosen = np.flatnonzero((stated == NONE) & with_role(category, Role.ANNOTATION))
-    shapes = read_coded(table["shapes"]).take(chosen)
+    shapes = read_texts(table["shapes"]).take(chosen)
     counts = np.full(len(shapes.values), NONE, dtype=np.int64)
     for code in np.unique(shapes.codes).tolist():
         counts[code] = _count_elements(str(shapes.values[code]))
@@ -129,11 +125,11 @@ def _sort_key(text: str) -> tuple[int, int, str]:
 def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     """Turn the event table of a file into arrays and give every event its lane."""
     table = trace.events
-    category = read_coded(table["category"])
+    category = read_texts(table["category"])
     is_gpu = with_role(category, *GPU_WORK)
     on_thread = ~(is_gpu | with_role(category, *NOT_IN_LANES))
     device, stream = _numbers(table, "device"), _numbers(table, "stream")
-    pid, tid = read_coded(table["pid"]), read_coded(table["tid"])
+    pid, tid = read_texts(table["pid"]), read_texts(table["tid"])
     lane, keys = _number_lanes(on_thread, (pid, device), (tid, stream))
     correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
     partners = correlation[on_thread & (correlation > 0)]
@@ -141,7 +137,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     events = Events(
         source_index=_numbers(table, "source_index"),
-        name=read_coded(table["name"]),
+        name=read_texts(table["name"]),
         category=category,
         lane=lane,
         start=_numbers(table, "start_ns"),
@@ -164,7 +160,7 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
 
 
 def _number_lanes(
-    on_thread: Flags, first: tuple[Coded, Ints], second: tuple[Coded, Ints]
+    on_thread: Flags, first: tuple[TextColumn, Ints], second: tuple[TextColumn, Ints]
 ) -> tuple[Ints, list[tuple[bool, str, str]]]:
     """Lane of each event, and the keys of the lanes: on a GPU or not, process or device, thread or stream.
 
@@ -183,7 +179,7 @@ def _number_lanes(
     return rank[code], [keys[i] for i in order]
 
 
-def _distinct_places(on_thread: Flags, written: Coded, number: Ints) -> tuple[Ints, list[str]]:
+def _distinct_places(on_thread: Flags, written: TextColumn, number: Ints) -> tuple[Ints, list[str]]:
     """For each event the position of its place among the distinct texts of places."""
     texts = {str(text): position for position, text in enumerate(written.values)}
     codes = written.codes.astype(np.int64)

@@ -3,27 +3,26 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Ints, is_call_named
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, is_call_named, step_numbers
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
-from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
-from tracegraph.store.step_names import step_number
 
 _EMPTY_SHARE = 0.5
 """A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
 
 
-def diagnose(trace: TraceFile, model: Model, integrity: Integrity) -> None:
+def diagnose(model: Model, integrity: Integrity) -> None:
     """Add the findings that need the call tree, the launches, the steps and the window."""
     _diagnose_nesting(model, integrity)
     if model.events.is_gpu.any():
         _diagnose_gpu(model, integrity)
     diagnose_missing(model, integrity)
     _diagnose_threads(model, integrity)
-    _diagnose_steps(trace, model, integrity)
+    _diagnose_steps(model, integrity)
     _diagnose_window(model, integrity)
 
 
@@ -100,10 +99,8 @@ def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
     integrity.add("stream_waits_inferred", "info", int((~told).sum()), message)
 
 
-def _diagnose_steps(trace: TraceFile, model: Model, integrity: Integrity) -> None:
-    names = trace.events["name"].combine_chunks()
-    is_step = np.array([step_number(text) is not None for text in names.dictionary.to_pylist()], dtype=bool)
-    stated = int((is_step[names.indices.to_numpy()] & model.events.on_thread).sum())
+def _diagnose_steps(model: Model, integrity: Integrity) -> None:
+    stated = int((step_numbers(model.events) != NONE).sum())
     numbers = np.sort(model.steps.number)
     message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"
     integrity.add("steps_missing", "info", int(not len(numbers)), message)

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role, is_known
 
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+_Codes = npt.NDArray[np.int32] | Ints
 
 _ASYNC = ("b", "e", "n", "S", "T", "p", "F")
 _COUNTED = ("i", "I", "C", "N", "O", "D", "v", "V", "P", "R", "c", "M")
@@ -56,7 +56,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
     """Events that are there twice: same name, category, place, times and correlation, with a duration."""
     start, end = (events[name].to_numpy() for name in ("start_ns", "end_ns"))
-    columns = [_codes(events, name) for name in ("name", "category", "pid", "tid")]
+    columns = [read_texts(events[name]).codes for name in ("name", "category", "pid", "tid")]
     columns.append(events["correlation"].fill_null(-1).to_numpy())
     mixed = start.view(np.uint64) * np.uint64(31) + end.view(np.uint64) * np.uint64(1_000_003)
     for column, factor in zip(columns, _HASH, strict=True):
@@ -75,15 +75,16 @@ def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
 
 def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
     """Events of categories without rules, and among them those that look like work of a device."""
-    names = trace.events["category"].combine_chunks()
-    counts = np.bincount(names.indices.to_numpy(), minlength=len(names.dictionary))
-    distinct = dict(zip(names.dictionary.to_pylist(), counts.tolist(), strict=True))
-    unknown = {text: n for text, n in distinct.items() if text and not is_known(text)}
+    category = read_texts(trace.events["category"])
+    counts = np.bincount(category.codes, minlength=len(category.values))
+    distinct = dict(zip(category.values.tolist(), counts.tolist(), strict=True))
+    missing = distinct.pop("")
+    unknown = {text: n for text, n in distinct.items() if n and not is_known(text)}
     message = f"events of categories without rules ({_listed(unknown)}) count as work of their thread"
     integrity.add("category_unknown", "info", sum(unknown.values()), message)
     message = "events have no category and count as work of their thread"
-    integrity.add("category_missing", "info", distinct.get("", 0), message)
-    if unknown or "" in distinct:
+    integrity.add("category_missing", "info", missing, message)
+    if unknown or missing:
         _check_device_rows(trace, {"", *unknown}, integrity)
 
 
@@ -93,13 +94,11 @@ def _check_device_rows(trace: TraceFile, categories: set[str], integrity: Integr
     devices = {pid for pid, name in trace.process_names.items() if _DEVICE_NAME.search(name)}
     if not named and not devices:
         return
-    pid, tid = (events[name].combine_chunks().dictionary for name in ("pid", "tid"))
-    pairs, place = _pairs(_codes(events, "pid"), _codes(events, "tid"))
-    lanes = [(pid[p].as_py(), tid[t].as_py()) for p, t in pairs]
+    pid, tid = (read_texts(events[name]) for name in ("pid", "tid"))
+    pairs, place = _pairs(pid.codes, tid.codes)
+    lanes = [(pid.values[p], tid.values[t]) for p, t in pairs]
     on_device = np.array([lane in named or lane[0] in devices for lane in lanes])
-    texts = events["category"].combine_chunks().dictionary.to_pylist()
-    foreign = np.array([text in categories for text in texts])[_codes(events, "category")]
-    found = on_device[place] & foreign
+    found = on_device[place] & read_texts(events["category"]).among(*categories)
     length = (events["end_ns"].to_numpy() - events["start_ns"].to_numpy()).astype(np.float64)
     share = float(length[found].sum() / max(length.sum(), 1.0))
     if found.any():
@@ -113,9 +112,9 @@ def _check_device_rows(trace: TraceFile, categories: set[str], integrity: Integr
 
 def _check_streams(events: pa.Table, integrity: Integrity) -> None:
     """Streams whose work comes from several processes: files that were joined."""
-    rows = np.flatnonzero(with_role(read_coded(events["category"]), *GPU_WORK))
+    rows = np.flatnonzero(with_role(read_texts(events["category"]), *GPU_WORK))
     device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
-    with_pid, _ = _pairs(_pairs(device, stream)[1], _codes(events, "pid")[rows])
+    with_pid, _ = _pairs(_pairs(device, stream)[1], read_texts(events["pid"]).codes[rows])
     lanes, processes = np.unique([lane for lane, _ in with_pid], return_counts=True)
     shared = int((processes > 1).sum()) if len(lanes) else 0
     message = (
@@ -127,12 +126,12 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
 def _check_names(trace: TraceFile, integrity: Integrity) -> None:
     """Threads without a name, and work of devices that the file does not describe."""
     events = trace.events
-    category = read_coded(events["category"])
+    category = read_texts(events["category"])
     rows = np.flatnonzero(~with_role(category, *GPU_WORK, *NOT_IN_LANES, Role.OVERHEAD))
-    pid, tid = (events[name].combine_chunks().dictionary for name in ("pid", "tid"))
-    pairs, _ = _pairs(_codes(events, "pid")[rows], _codes(events, "tid")[rows])
-    unnamed = [(pid[p].as_py(), tid[t].as_py()) for p, t in pairs]
-    unnamed = [pair for pair in unnamed if pair not in trace.thread_names]
+    pid, tid = (read_texts(events[name]) for name in ("pid", "tid"))
+    pairs, _ = _pairs(pid.codes[rows], tid.codes[rows])
+    lanes = [(pid.values[p], tid.values[t]) for p, t in pairs]
+    unnamed = [lane for lane in lanes if lane not in trace.thread_names]
     if unnamed:
         message = (
             f"threads have no name in the file, such as {unnamed[0][1]:.40} of process {unnamed[0][0]:.40}"
@@ -143,14 +142,9 @@ def _check_names(trace: TraceFile, integrity: Integrity) -> None:
     integrity.add("device_unknown", "info", int(work and not trace.devices), message)
 
 
-def _pairs(first: Ints, second: Ints) -> tuple[list[tuple[int, int]], Ints]:
+def _pairs(first: _Codes, second: _Codes) -> tuple[list[tuple[int, int]], Ints]:
     """The distinct pairs of two columns, and which of them each row holds."""
     (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
     place, both = pd.factorize(left.astype(np.int64) << 32 | right)
     pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]
     return pairs, place.astype(np.int64)
-
-
-def _codes(events: pa.Table, column: str) -> Ints:
-    codes: Ints = events[column].combine_chunks().indices.to_numpy().astype(np.int64)
-    return codes

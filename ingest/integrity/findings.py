@@ -1,8 +1,10 @@
 """What was odd, dropped, repaired or missing in the input, with counts: stated before any number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+from tracegraph.ingest.arrays import Ints
 
 Level = Literal["info", "warning", "error"]
 _ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -38,6 +40,13 @@ class Integrity:
         if before is not None:
             count, message, share = before.count + count, before.message, before.share
         self._findings[code] = Finding(code, level, int(count), message, self.file, share)
+
+    def add_places(
+        self, code: str, level: Level, what: str, places: Sequence[int] | Ints, share: float | None = None
+    ) -> None:
+        """Record a case for each of `places`, indices in the source of which the first is named."""
+        if len(places):
+            self.add(code, level, len(places), f"{what}, the first at source index {places[0]}", share)
 
     def __iter__(self) -> Iterator[Finding]:
         """Errors first; among them those of unknown extent, then the largest share of time first."""

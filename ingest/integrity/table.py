@@ -27,7 +27,7 @@ def integrity_table() -> str:
 def _codes() -> Iterator[str]:
     yield "# What a trace is checked for"
     yield ""
-    yield "This file is generated from `ingest/integrity/codes.py`."
+    yield "This file is generated: `python -m tracegraph.ingest.integrity.table > docs/integrity.md`."
     yield "`tracegraph doctor FILE` prints the findings of a file; every report begins with them. Each has a"
     yield "code, a level, a count, the place of the first case and, where it is known, the share of time."
     for level, meaning in _LEVELS.items():

@@ -1,14 +1,14 @@
 """Findings about a whole trace: what is complete, and what its times can resolve."""
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.ingest.causal.dictionary_column import read_coded, with_role
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
+from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 
@@ -17,8 +17,6 @@ _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
 
 _PART = 0.01
 """A process with a smaller part of the CPU events is a by-product, such as a monitor's thread."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 def check_trace(trace: TraceFile, integrity: Integrity) -> None:
@@ -84,9 +82,9 @@ def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
 
 def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
     """Flows that start without an end, end without a start, or start twice."""
-    kinds_of, ids = flows["kind"].combine_chunks(), flows["id"].combine_chunks()
-    width = max(len(ids.dictionary), 1)
-    keys = kinds_of.indices.to_numpy().astype(np.int64) * width + ids.indices.to_numpy()
+    kinds, ids = read_texts(flows["kind"]), read_texts(flows["id"])
+    width = len(ids.values)
+    keys = kinds.codes.astype(np.int64) * width + ids.codes
     is_start = flows["is_start"].to_numpy()
     starts, times = np.unique(keys[is_start], return_counts=True)
     ends = np.unique(keys[~is_start])
@@ -97,9 +95,9 @@ def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
     ):
         if len(cases):
             kind, flow_id = divmod(int(cases[0]), width)
-            example = f"{kinds_of.dictionary[kind]} {ids.dictionary[flow_id]}"
+            example = f"{kinds.values[kind]} {ids.values[flow_id]}"
             integrity.add(code, "info", len(cases), f"{what}, such as {example}")
 
 
 def _of_role(events: pa.Table, *roles: Role) -> Flags:
-    return with_role(read_coded(events["category"]), *roles)
+    return with_role(read_texts(events["category"]), *roles)

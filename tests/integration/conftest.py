@@ -1,13 +1,19 @@
 """One real managed Neo4j for all integration tests; each test stores runs under names of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
+from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
+READY = "MATCH (r:Run {name: $run, state: 'ready'}) RETURN r"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,3 +34,17 @@ def database(workspace: Workspace) -> Iterator[Database]:
     """A connection to the shared managed server, stopped when the tests end."""
     with open_database(workspace, ConnectionSettings()) as connection:
         yield connection
+
+
+@pytest.fixture(scope="session")
+def stored_example(workspace: Workspace, database: Database) -> Callable[[str], str]:
+    """Name of the run of an example trace, stored when it is not there; no test changes these runs."""
+
+    def store(name: str) -> str:
+        run = f"example-{name}"
+        if database.read(READY, {"run": run}).empty:
+            tables, manifest = ingest_run([EXAMPLES / f"{name}.json.gz"], run, silent)
+            store_run(workspace, ConnectionSettings(), tables, manifest, load="bolt")
+        return run
+
+    return store

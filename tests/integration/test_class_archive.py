@@ -13,6 +13,8 @@ from tracegraph.store.progress import silent
 from tracegraph.store.session import start_server, stop_server
 from tracegraph.store.workspace import open_workspace
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.fixture(scope="module")
 def archive() -> Path:

@@ -1,4 +1,4 @@
-"""`tracegraph cypher`: what it shows; without --write nothing changes the store, nor reads the host."""
+"""`tracegraph cypher`: what it shows and changes; test_store_connection has all that reading refuses."""
 
 import csv
 import io
@@ -14,20 +14,6 @@ from tracegraph.store.connection import Database
 from tracegraph.store.workspace import Workspace
 
 RUN = "tiny-cypher"
-WRITES = {
-    "CREATE": "CREATE (:Intruder)",
-    "MERGE": "MERGE (:Intruder)",
-    "SET": "MATCH (r:Run) SET r.intruder = true",
-    "SET label": "MATCH (r:Run) SET r:Intruder",
-    "REMOVE": "MATCH (r:Run) REMOVE r.state",
-    "DELETE": "MATCH (r:Run) DETACH DELETE r",
-    "DDL index": "CREATE INDEX intruder FOR (n:Intruder) ON (n.name)",
-    "DDL constraint": "CREATE CONSTRAINT intruder FOR (n:Intruder) REQUIRE n.name IS UNIQUE",
-    "DDL drop": "DROP INDEX intruder IF EXISTS",
-    "CALL IN TRANSACTIONS": "UNWIND [1] AS i CALL (i) { CREATE (:Intruder) } IN TRANSACTIONS",
-    "procedure": "CALL db.createLabel('Intruder')",
-}
-ADDRESSES = ["file:///etc/passwd", "http://127.0.0.1:9/rows.csv", "https://127.0.0.1:9/rows.csv"]
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -47,30 +33,8 @@ def cypher(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def _store(database: Database) -> tuple[list[object], ...]:
-    """All nodes with labels and properties, all indexes and all labels."""
-    nodes = (
-        "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties ORDER BY id"
-    )
-    return (
-        database.read(nodes).to_dict("records"),
-        database.read("SHOW INDEXES YIELD name RETURN name ORDER BY name")["name"].tolist(),
-        database.read("CALL db.labels() YIELD label RETURN label ORDER BY label")["label"].tolist(),
-    )
-
-
-@pytest.mark.parametrize("kind", WRITES)
-def test_writes_are_refused(kind: str, cypher: Run, database: Database) -> None:
-    before = _store(database)
-    code, out, err = cypher(WRITES[kind])
-    assert (code, out) == (2, "")
-    assert err.startswith("tracegraph: ")
-    assert err.count("\n") == 1
-    assert _store(database) == before
-
-
 def test_refusal_names_the_way(cypher: Run) -> None:
-    code, out, err = cypher(WRITES["CREATE"])
+    code, out, err = cypher("CREATE (:Intruder)")
     assert (code, out) == (2, "")
     assert err == (
         "tracegraph: the query writes, and only reading is allowed here; run it with `tracegraph cypher "
@@ -78,15 +42,11 @@ def test_refusal_names_the_way(cypher: Run) -> None:
     )
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-@pytest.mark.parametrize("options", [(), ("--write",)], ids=["read", "write"])
-def test_load_csv_is_refused(address: str, options: tuple[str, ...], cypher: Run, database: Database) -> None:
-    before = _store(database)
-    code, out, err = cypher(f"LOAD CSV FROM '{address}' AS row RETURN row", *options)
+def test_load_csv_is_refused_when_writing_is_not(cypher: Run) -> None:
+    code, out, err = cypher("LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row", "--write")
     assert (code, out) == (2, "")
     assert err.startswith("tracegraph: ")
     assert "root:" not in err
-    assert _store(database) == before
 
 
 def test_write_option_says_what_it_changed(cypher: Run) -> None:

@@ -15,7 +15,7 @@ from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.workspace import open_workspace
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.exhaustive]
 
 _COMPOSE = Path(__file__).parents[2] / "docker" / "compose.yaml"
 _PASSWORD = "for-these-tests"

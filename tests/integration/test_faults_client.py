@@ -18,6 +18,7 @@ from tracegraph.store.storing import store_run
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
+pytestmark = pytest.mark.exhaustive
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 FIRST = TRACES / "simulated_gpu.json.gz"
 MANAGED = ConnectionSettings()

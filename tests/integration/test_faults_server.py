@@ -2,12 +2,10 @@
 
 import os
 import shutil
-import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from hostile import hostile_graph
 from relay import Relay
 
 from tracegraph.store import connection, ddl
-from tracegraph.store.connection import ConnectionSettings, connect
+from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import delete_run
 from tracegraph.store.managed import java, server
@@ -29,6 +27,7 @@ from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
 
+pytestmark = pytest.mark.exhaustive
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 MANAGED = ConnectionSettings()
 ENDLESS = "UNWIND range(1, 100000000000) AS i RETURN sum(i)"
@@ -164,38 +163,6 @@ def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pyte
             assert (code, words in line) == (3, True), line
     finally:
         stop_server(own)
-
-
-@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_a_port_of_another_program_is_named(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_CONNECT_LIMIT_S", 2.0)
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        if answer is not None:
-            threading.Thread(target=_answer, args=(listener, answer), daemon=True).start()
-        uri = f"bolt://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(StoreError, match=f"{uri} cannot be reached"):
-            connect(ConnectionSettings(uri, "neo4j", "secret"))
-
-
-def _answer(listener: socket.socket, words: bytes) -> None:
-    while True:
-        try:
-            peer, _ = listener.accept()
-        except OSError:
-            return
-        with peer:
-            peer.recv(100)
-            peer.sendall(words)
-
-
-def test_a_newer_workspace_is_left_alone(tmp_path: Path) -> None:
-    open_workspace(tmp_path)
-    (tmp_path / "workspace.json").write_text('{"schema_version": 99}')
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    for arguments in (["runs"], ["ingest", str(TRACE)], ["db", "stop"]):
-        code, line = run(tmp_path, *arguments)
-        assert (code, "schema version 99, newer" in line) == (3, True), line
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 @contextmanager

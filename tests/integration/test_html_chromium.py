@@ -17,6 +17,7 @@ from tracegraph.cli.recommendations import recommend
 from tracegraph.cli.reporters.html import report_page
 from tracegraph.store.workspace import Workspace
 
+pytestmark = pytest.mark.exhaustive
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 HOSTILE = [
     "<script>window.pwned = 1</script>",

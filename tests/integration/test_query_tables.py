@@ -6,7 +6,7 @@ import pytest
 from graphs import GPU_STEP, as_table, stored
 
 from tracegraph.queries.catalog import asking, find, queries
-from tracegraph.queries.runs import fill
+from tracegraph.queries.runs import fill, parse
 from tracegraph.store.connection import Database
 from tracegraph.store.ddl import statements
 
@@ -191,7 +191,7 @@ def graph(database: Database) -> Iterator[None]:
 def test_table(case: str, database: Database) -> None:
     name, *assignments = case.split()
     query = find(name)
-    given = query.parse({"run": RUN} | dict(text.split("=") for text in assignments))
+    given = parse(query, {"run": RUN} | dict(text.split("=") for text in assignments))
     expected = [line.strip() for line in CASES[case].strip().splitlines()]
     result = query.run(database, fill(asking(database), query, given))
     assert as_table(result[expected[0].split()]) == expected

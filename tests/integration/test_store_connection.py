@@ -1,19 +1,26 @@
 """What a connection lets through, refuses and says when it fails; against the real server."""
 
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
+from tracegraph.store import connection
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 
 WRITES = {
     "create": "CREATE (:Refused)",
     "merge": "MERGE (:Refused)",
-    "delete": "MATCH (n) DETACH DELETE n",
-    "set": "MATCH (n) SET n.refused = 1",
-    "remove": "MATCH (n) REMOVE n:Run",
+    "delete": "MATCH (n:Kept) DETACH DELETE n",
+    "set": "MATCH (n:Kept) SET n.refused = 1",
+    "label": "MATCH (n:Kept) SET n:Refused",
+    "remove": "MATCH (n:Kept) REMOVE n.name",
     "index": "CREATE INDEX refused FOR (n:Refused) ON (n.name)",
+    "drop": "DROP INDEX kept",
     "constraint": "CREATE CONSTRAINT refused FOR (n:Refused) REQUIRE n.name IS UNIQUE",
     "procedure": "CALL db.createLabel('Refused')",
     "transactions": "UNWIND [1] AS x CALL (x) { CREATE (:Refused) } IN TRANSACTIONS",
@@ -27,11 +34,28 @@ ADDRESSES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def kept(database: Database) -> Iterator[None]:
+    """A node and an index that writes may try to change."""
+    database.write("CREATE INDEX kept FOR (n:Kept) ON (n.name)")
+    database.write("CREATE (:Kept {run: 'kept', name: 'as it was'})")
+    yield
+    database.write("MATCH (n:Kept) DELETE n")
+    database.write("DROP INDEX kept")
+
+
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("kind", WRITES)
 def test_read_refuses(kind: str, database: Database) -> None:
     with pytest.raises((InputError, StoreError)):
         database.read(WRITES[kind])
-    assert database.read("MATCH (n:Refused) RETURN count(n) AS n")["n"].tolist() == [0]
+    assert database.read("MATCH (n:Refused) RETURN n").empty
+    kept = database.read("MATCH (n:Kept) RETURN labels(n) AS labels, properties(n) AS properties")
+    assert kept.to_dict("records") == [
+        {"labels": ["Kept"], "properties": {"run": "kept", "name": "as it was"}}
+    ]
+    assert {"refused", "kept"} & set(database.read("SHOW INDEXES YIELD name")["name"]) == {"kept"}
+    assert "Refused" not in database.read("CALL db.labels() YIELD label")["label"].tolist()
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -90,6 +114,28 @@ def test_an_unknown_database_is_named(database: Database) -> None:
 def test_a_wrong_address_is_named(uri: str, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         connect(ConnectionSettings(uri, "neo4j", "secret-secret"))
+
+
+@pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_a_port_of_another_program_is_named(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_LIMIT_S", 1.0)
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        if answer is not None:
+            threading.Thread(target=_answer, args=(listener, answer), daemon=True).start()
+        uri = f"bolt://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(StoreError, match=f"{uri} cannot be reached"):
+            connect(ConnectionSettings(uri, "neo4j", "secret"))
+
+
+def _answer(listener: socket.socket, words: bytes) -> None:
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:
+            return
+        with peer:
+            peer.recv(100)
+            peer.sendall(words)
 
 
 def test_the_password_is_not_shown(database: Database) -> None:

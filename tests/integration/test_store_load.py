@@ -141,6 +141,7 @@ def test_relationships_find_their_nodes_by_id(database: Database) -> None:
     assert "Scan" not in str(plan)
 
 
+@pytest.mark.exhaustive
 def test_a_broken_import_leaves_no_database(tmp_path: Path) -> None:
     def fail(text: str, done: int, total: int) -> None:
         if text == "importing into Neo4j":

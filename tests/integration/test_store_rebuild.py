@@ -18,6 +18,7 @@ from tracegraph.store.storing import store_and_open, store_run
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
+pytestmark = pytest.mark.exhaustive
 MANAGED = ConnectionSettings()
 RUNS = ["first", "hostile"]
 

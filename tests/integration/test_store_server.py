@@ -82,6 +82,7 @@ def test_two_commands_share_one_server_and_the_last_stops_it(own: Workspace) -> 
     assert not psutil.pid_exists(pids.pop())
 
 
+@pytest.mark.exhaustive
 def test_it_comes_back_after_every_kind_of_kill(own: Workspace) -> None:
     command = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(own.root)], stdout=subprocess.PIPE, text=True
@@ -112,7 +113,25 @@ def test_it_comes_back_after_every_kind_of_kill(own: Workspace) -> None:
     assert find_server(own) is None
 
 
-def test_a_kept_server_stays_private_and_serves_the_browser(
+@pytest.mark.usefixtures("database")
+def test_a_server_is_private_and_serves_the_browser(workspace: Workspace) -> None:
+    state = find_server(workspace)
+    assert state is not None
+    listening = {
+        item.laddr.ip
+        for item in psutil.Process(state.pid).net_connections("inet")
+        if item.status == psutil.CONN_LISTEN
+    }
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert workspace.password_file.stat().st_mode & 0o777 == 0o600
+    password = workspace.password_file.read_text().strip()
+    assert not [p for p in psutil.process_iter(["cmdline"]) if password in " ".join(p.info["cmdline"] or [])]
+    with urllib.request.urlopen(state.ports.browser) as page:
+        assert b"<title>Neo4j Browser" in page.read()
+
+
+@pytest.mark.exhaustive
+def test_a_server_whose_ports_are_taken_gets_others_and_is_kept(
     own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first choice of ports is taken by another server before ours starts.
@@ -128,23 +147,13 @@ def test_a_kept_server_stays_private_and_serves_the_browser(
     with open_database(own, MANAGED):
         pass
     assert server_pid(own) == state.pid
-    listening = {
-        item.laddr.ip
-        for item in psutil.Process(state.pid).net_connections("inet")
-        if item.status == psutil.CONN_LISTEN
-    }
-    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
-    assert own.password_file.stat().st_mode & 0o777 == 0o600
-    password = own.password_file.read_text().strip()
-    assert not [p for p in psutil.process_iter(["cmdline"]) if password in " ".join(p.info["cmdline"] or [])]
-    with urllib.request.urlopen(state.ports.browser) as page:
-        assert b"<title>Neo4j Browser" in page.read()
     begun = time.monotonic()
     assert stop_server(own)
     print(f"stop: {time.monotonic() - begun:.2f} s")
     assert not stop_server(own)
 
 
+@pytest.mark.exhaustive
 def test_a_failed_start_shows_the_servers_words(tmp_path: Path) -> None:
     workspace = open_workspace(tmp_path)
     (workspace.neo4j_home / "data").mkdir(parents=True)
@@ -154,6 +163,7 @@ def test_a_failed_start_shows_the_servers_words(tmp_path: Path) -> None:
     assert find_server(workspace) is None
 
 
+@pytest.mark.exhaustive
 def test_a_terminated_command_leaves_no_server(own: Workspace) -> None:
     command = [sys.executable, "-c", "from tracegraph.cli.main import main; raise SystemExit(main())"]
     command += ["--workspace", str(own.root), "cypher", "UNWIND range(1, 100000000000) AS i RETURN sum(i)"]
@@ -166,6 +176,7 @@ def test_a_terminated_command_leaves_no_server(own: Workspace) -> None:
     assert find_server(own) is None
 
 
+@pytest.mark.exhaustive
 def test_a_database_that_cannot_be_opened_is_named_at_once(own: Workspace) -> None:
     (own.neo4j_home / "data" / "databases" / "neo4j" / "neostore").write_text("broken")
     with pytest.raises(StoreError, match=r"cannot open its database: .*Unable to start.*debug\.log"):

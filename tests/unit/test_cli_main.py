@@ -11,6 +11,7 @@ import pytest
 from tracegraph.cli import main as cli_main
 from tracegraph.cli.main import COMMANDS, main
 from tracegraph.store.errors import InputError, StoreError, TracegraphError
+from tracegraph.store.workspace import open_workspace
 
 HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")
 
@@ -61,6 +62,18 @@ def test_traceback_only_when_asked(
     assert not caplog.records
     run_failing(KeyError("k"), "-v")
     assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("arguments", [["runs"], ["ingest", __file__], ["db", "stop"]])
+def test_a_newer_workspace_is_left_alone(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_workspace(tmp_path)
+    (tmp_path / "workspace.json").write_text('{"schema_version": 99}')
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert main(["--workspace", str(tmp_path), *arguments]) == 3
+    assert "schema version 99, newer" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 @pytest.mark.parametrize("arguments", [["no-such-command"], ["--no-such-option"], ["db", "no-such-command"]])

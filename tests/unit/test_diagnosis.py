@@ -25,9 +25,8 @@ LAUNCHED, OF_ANOTHER, LATER = launched(1, 0), launched(11, 6, "2"), launched(40,
 
 
 def found(*rows: tiny.Row) -> dict[str, Finding]:
-    trace = tiny.trace(*rows)
     integrity = Integrity("tiny.json")
-    diagnose(trace, tiny.model(*rows), integrity)
+    diagnose(tiny.model(*rows), integrity)
     return {finding.code: finding for finding in integrity}
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.readers.columns import Flags
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 
 
@@ -15,8 +15,8 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
     An E ends the innermost open B of its (pid, tid) with its name; one without a name the innermost.
     """
     dur, has_dur = durations.dur.copy(), durations.has_dur.copy()
-    keep = durations.phase.among(("X",))
-    begins = durations.phase.among(("B",))
+    keep = durations.phase.among("X")
+    begins = durations.phase.among("B")
     if keep.all():
         return durations, keep
     halves = np.flatnonzero(~keep & durations.has_start)
@@ -35,16 +35,14 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
         dur[begin] = durations.start[row] - durations.start[begin]
         has_dur[begin] = keep[begin] = True
     opened = open_rows.left()
-    lost = np.flatnonzero(~durations.phase.among(("X",)) & ~durations.has_start)
+    lost = np.flatnonzero(~durations.phase.among("X") & ~durations.has_start)
     opened += lost[begins[lost]].tolist()
     unmatched += lost[~begins[lost]].tolist()
     for code, what, rows in (
         ("begin_without_end", "B entries without an E are dropped: their time is unknown", opened),
         ("end_without_begin", "E entries without a B are dropped: their time is unknown", unmatched),
     ):
-        if rows:
-            message = f"{what}, the first at source index {int(durations.position[min(rows)])}"
-            integrity.add(code, "error", len(rows), message)
+        integrity.add_places(code, "error", what, durations.position[np.array(sorted(rows), dtype=np.int64)])
     return replace(durations, dur=dur, has_dur=has_dur), keep
 
 
@@ -54,7 +52,7 @@ class _OpenRows:
     def __init__(self, durations: Durations) -> None:
         self._threads = list(zip(durations.pid.codes.tolist(), durations.tid.codes.tolist(), strict=True))
         self._name = durations.name.codes.tolist()
-        names = durations.name.distinct
+        names = durations.name.values
         self._unnamed = {code for code, name in enumerate(names) if name in (None, "")}
         self._of_thread: dict[tuple[int, int], list[int]] = {}
         self._of_name: dict[tuple[tuple[int, int], int], list[int]] = {}

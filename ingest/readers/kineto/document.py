@@ -12,17 +12,6 @@ from tracegraph.ingest.readers.chrome_text import Batch
 BATCH = 32_768
 """Entries decoded at a time: their objects live only until they are columns."""
 
-_VERSIONS = (
-    "schemaVersion",
-    "cuda_runtime_version",
-    "cuda_driver_version",
-    "cupti_version",
-    "hip_runtime_version",
-    "hip_driver_version",
-    "roctracer_version",
-    "rocprofiler_version",
-)
-
 
 @dataclass(frozen=True)
 class Facts:
@@ -43,13 +32,9 @@ class Document(Protocol):
         """Rank, devices and versions; ask after the last batch."""
 
 
-class TopLevel(Struct, gc=False):
-    """Keys of the document; any value is taken as it is, so that an odd one costs only itself."""
+class Versions(Struct, gc=False):
+    """Keys of the document that name versions."""
 
-    traceEvents: list[Raw] | UnsetType = UNSET
-    nodes: Raw | UnsetType = UNSET  # of an execution trace
-    distributedInfo: Raw | UnsetType = UNSET
-    deviceProperties: Raw | UnsetType = UNSET
     schemaVersion: Raw | UnsetType = UNSET
     cuda_runtime_version: Raw | UnsetType = UNSET
     cuda_driver_version: Raw | UnsetType = UNSET
@@ -58,6 +43,15 @@ class TopLevel(Struct, gc=False):
     hip_driver_version: Raw | UnsetType = UNSET
     roctracer_version: Raw | UnsetType = UNSET
     rocprofiler_version: Raw | UnsetType = UNSET
+
+
+class TopLevel(Versions, gc=False):
+    """Keys of the document; any value is taken as it is, so that an odd one costs only itself."""
+
+    traceEvents: list[Raw] | UnsetType = UNSET
+    nodes: Raw | UnsetType = UNSET  # of an execution trace
+    distributedInfo: Raw | UnsetType = UNSET
+    deviceProperties: Raw | UnsetType = UNSET
 
 
 def read_facts(top: TopLevel) -> Facts:
@@ -70,7 +64,7 @@ def read_facts(top: TopLevel) -> Facts:
         for device in (properties if isinstance(properties, list) else [])
         if isinstance(device, dict) and "name" in device
     ]
-    versions = {name: _plain(getattr(top, name)) for name in _VERSIONS}
+    versions = {name: _plain(getattr(top, name)) for name in Versions.__struct_fields__}
     return Facts(
         rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None,
         devices,

@@ -9,15 +9,17 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
-from tracegraph.ingest.readers.columns import Flags, Ints, SparseColumn, TextColumn, Texts
+from tracegraph.ingest.readers.growing_columns import GrowingNumbers, GrowingTexts
 from tracegraph.ingest.readers.kineto.entry_decoding import (
     Arguments,
     Event,
     decode_arguments,
     decode_links,
 )
+from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
@@ -41,17 +43,17 @@ class Durations:
     """One row a duration entry; arrays of equal length. `dur` holds only where `has_dur`."""
 
     position: Ints
-    phase: Texts
-    name: Texts
-    category: Texts
-    pid: Texts
-    tid: Texts
+    phase: TextColumn
+    name: TextColumn
+    category: TextColumn
+    pid: TextColumn
+    tid: TextColumn
     start: Ints
     has_start: Flags
     dur: Ints
     has_dur: Flags
     numbers: dict[str, tuple[Ints, Flags]]
-    texts: dict[str, Texts]
+    texts: dict[str, TextColumn]
     odd_arguments: Ints
     """Rows whose arguments are no object."""
     frames: tuple[Ints, Flags]
@@ -83,14 +85,16 @@ class DurationCollector:
     def __init__(self) -> None:
         self._length = 0
         self._text = {
-            name: TextColumn() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
+            name: GrowingTexts() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
         }
-        self._number = {name: SparseColumn() for name in {name for _, names, _ in _GROUPS for name in names}}
+        self._number = {
+            name: GrowingNumbers() for name in {name for _, names, _ in _GROUPS for name in names}
+        }
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
         self._shapes = _Shapes()
         self._odd_arguments: list[int] = []
-        self._frame, self._outer_frame = SparseColumn(), SparseColumn()
+        self._frame, self._outer_frame = GrowingNumbers(), GrowingNumbers()
 
     def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
         """Append entries; `texts` are their sources, `positions` their places in the file's list."""
@@ -144,7 +148,7 @@ class DurationCollector:
 
     def finish(self) -> Durations:
         """The columns of all entries added."""
-        text = {name: column.texts() for name, column in self._text.items()}
+        text = {name: column.column() for name, column in self._text.items()}
         times = {name: _joined(parts, np.int64) for name, parts in self._times.items()}
         known = {name: _joined(parts, np.bool_) for name, parts in self._known.items()}
         return Durations(

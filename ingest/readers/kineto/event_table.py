@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.integrity.findings import Integrity, Level, percent
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.columns import Flags, Ints
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.open_frames import close_frames
@@ -33,7 +33,7 @@ _NUMBERS = (
 def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
     """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
     odd = durations.position[durations.odd_arguments]
-    _note(integrity, "args_unusable", "warning", "have args that are no object, read as none", odd)
+    integrity.add_places("args_unusable", "warning", "events have args that are no object, read as none", odd)
     durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
@@ -45,16 +45,16 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     end = _close_frames(durations, rows, integrity)
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
-        "name": durations.name.filled("").take(rows),
-        "category": durations.category.filled("").take(rows),
-        "pid": durations.pid.filled("").take(rows),
-        "tid": durations.tid.filled("").take(rows),
+        "name": durations.name.filled("").take(rows).arrow(),
+        "category": durations.category.filled("").take(rows).arrow(),
+        "pid": durations.pid.filled("").take(rows).arrow(),
+        "tid": durations.tid.filled("").take(rows).arrow(),
         "start_ns": pa.array(start),
         "end_ns": pa.array(end),
         "device": _nullable(device, rows),
         "stream": _nullable(stream, rows),
         **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
-        **{name: texts.take(rows) for name, texts in durations.texts.items()},
+        **{name: texts.take(rows).arrow() for name, texts in durations.texts.items()},
     }
     return table_in(EVENT_SCHEMA, columns)
 
@@ -67,13 +67,13 @@ def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Du
         for name, column in texts.items():
             texts[name], is_cut = column.cut(limits.text)
             cut |= is_cut
-    what = f"have a text of over {limits.text:,} characters, which is cut there"
-    _note(integrity, "text_truncated", "warning", what, durations.position[cut])
+    what = f"events have a text of over {limits.text:,} characters, which is cut there"
+    integrity.add_places("text_truncated", "warning", what, durations.position[cut])
     return replace(durations, **fields, texts=others)
 
 
 def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
-    old = int(durations.category.among(TODAYS_SPELLING).sum())
+    old = int(durations.category.among(*TODAYS_SPELLING).sum())
     integrity.add(
         "category_old", "info", old, "events have an old category (Operator, Kernel, …), read as today's"
     )
@@ -82,7 +82,7 @@ def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations
 
 def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
     """`keep` without the entries that cannot be used; each is counted under the first reason that holds."""
-    placed = ~durations.tid.among((None,)) | on_stream
+    placed = ~durations.tid.among(None) | on_stream
     dur, has_dur = durations.dur, durations.has_dur
     start = durations.start
     usable = keep & durations.has_start
@@ -103,16 +103,10 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
         lost = float(lengths[dropped].sum()) / total
         if dropped.any():
             extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
-            first = durations.position[dropped][0]
-            message = f"events {what} ({extent}), the first at source index {first}"
-            integrity.add(code, "error", int(dropped.sum()), message, lost or None)
+            places = durations.position[dropped]
+            integrity.add_places(code, "error", f"events {what} ({extent})", places, lost or None)
         keep = keep & ~bad
     return keep
-
-
-def _note(integrity: Integrity, code: str, level: Level, what: str, positions: Ints) -> None:
-    if len(positions):
-        integrity.add(code, level, len(positions), f"events {what}, the first at source index {positions[0]}")
 
 
 def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None:
@@ -120,8 +114,8 @@ def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None
         ("name_missing", durations.name, "have no name and are kept without one"),
         ("process_missing", durations.pid, "have no pid and are kept without one"),
     ):
-        absent = texts.among((None,))[rows]
-        _note(integrity, code, "info", what, durations.position[rows][absent])
+        absent = texts.among(None)[rows]
+        integrity.add_places(code, "info", f"events {what}", durations.position[rows][absent])
 
 
 def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
@@ -131,8 +125,8 @@ def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None
     here = frame[rows][is_frame[rows]]
     inner = rows[has_outer[rows]]
     lost = inner[~np.isin(outer[inner], here)]
-    what = "of Python frames name a calling frame that is not in the file"
-    _note(integrity, "frame_without_caller", "info", what, durations.position[lost])
+    what = "events of Python frames name a calling frame that is not in the file"
+    integrity.add_places("frame_without_caller", "info", what, durations.position[lost])
 
 
 def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
@@ -144,8 +138,9 @@ def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Int
     )
     process = durations.pid.codes[rows].astype(np.int64)
     end = close_frames(start, written, process, frame, outer)
-    what = "of Python frames end with the recording although their callers went on; they are closed there"
-    _note(integrity, "frame_not_closed", "info", what, durations.position[rows][end < written])
+    open_ones = durations.position[rows][end < written]
+    what = "events of Python frames end with the recording although their callers went on"
+    integrity.add_places("frame_not_closed", "info", f"{what}; they are closed there", open_ones)
     return end
 
 
@@ -156,14 +151,15 @@ def _place_on_device(
     device, has_device = durations.numbers["device"]
     stream, has_stream = durations.numbers["stream"]
     stream = np.where(has_stream & (stream == ALL_STREAMS), -1, stream)
-    on_device = durations.category.among(spellings_of(*ON_DEVICE))
+    on_device = durations.category.among(*spellings_of(*ON_DEVICE))
     pid_number, pid_known = durations.pid.numbers()
     tid_number, tid_known = durations.tid.numbers()
     from_pid = on_device & ~has_device & pid_known
     from_tid = on_device & ~has_stream & tid_known
-    work = durations.category.among(spellings_of(*GPU_WORK))
+    work = durations.category.among(*spellings_of(*GPU_WORK))
     positions = durations.position[from_tid & work]
-    _note(integrity, "stream_from_tid", "warning", "of GPU work name no stream: tid is taken", positions)
+    what = "events of GPU work name no stream: tid is taken"
+    integrity.add_places("stream_from_tid", "warning", what, positions)
     return (
         (np.where(from_pid, pid_number, device), has_device | from_pid),
         (np.where(from_tid, tid_number, stream), has_stream | from_tid),

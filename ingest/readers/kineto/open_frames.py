@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracegraph.ingest.readers.columns import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 
 
 def close_frames(

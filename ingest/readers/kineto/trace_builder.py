@@ -13,7 +13,8 @@ from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
-from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector, NameCollector
+from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
+from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import SPAN
@@ -62,12 +63,10 @@ class _Collector:
 
     def state_repairs(self, integrity: Integrity) -> None:
         """Record the entries that were no events or not as expected."""
-        for code, what, found in (
-            ("entry_not_object", "entries that are no objects are skipped", self.no_objects),
-            ("event_repaired", "events hold fields of another type or text that is no UTF-8", self.repaired),
-        ):
-            if found:
-                integrity.add(code, "warning", len(found), f"{what}, the first at source index {found[0]}")
+        what = "entries that are no objects are skipped"
+        integrity.add_places("entry_not_object", "warning", what, self.no_objects)
+        what = "events hold fields of another type or text that is no UTF-8"
+        integrity.add_places("event_repaired", "warning", what, self.repaired)
 
 
 def build_trace(

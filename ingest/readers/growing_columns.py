@@ -1,0 +1,91 @@
+"""Columns that grow batch by batch."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.text_columns import TextColumn
+
+_DIGITS = re.compile(r"-?\d{1,18}", re.ASCII)
+_INT64 = range(-(2**63), 2**63)
+
+
+class _Codes(dict[object, int]):
+    """Gives each new value the next code."""
+
+    def __missing__(self, value: object) -> int:
+        code = self[value] = len(self)
+        return code
+
+
+class GrowingTexts:
+    """Values kept once each; numbers and None become text: 7 and "7" are the same value."""
+
+    def __init__(self) -> None:
+        self._codes = _Codes()
+        self._parts: list[npt.NDArray[np.int32]] = []
+
+    def extend(self, values: Sequence[object]) -> None:
+        """Append values: text, numbers or None."""
+        self._parts.append(self._encoded(values))
+
+    def extend_sparse(self, length: int, groups: Iterable[tuple[Ints, Sequence[object]]]) -> None:
+        """Append `length` rows; each group gives (rows, values), the rest is absent."""
+        part = np.full(length, self._codes[None], dtype=np.int32)
+        for rows, values in groups:
+            part[rows] = self._encoded(values)
+        self._parts.append(part)
+
+    def _encoded(self, values: Sequence[object]) -> npt.NDArray[np.int32]:
+        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+
+    def column(self) -> TextColumn:
+        """All rows so far."""
+        distinct: dict[str | None, int] = {}
+        codes = np.array(
+            [
+                distinct.setdefault(None if value is None else str(value), len(distinct))
+                for value in self._codes
+            ],
+            dtype=np.int32,
+        )
+        rows = np.concatenate(self._parts) if self._parts else np.empty(0, np.int32)
+        return TextColumn(codes[rows], np.array(list(distinct), dtype=object))
+
+
+class GrowingNumbers:
+    """int64 column in which only some rows have a value."""
+
+    def __init__(self) -> None:
+        self._rows: list[Ints] = []
+        self._values: list[Ints] = []
+
+    def extend(self, rows: Ints, values: Sequence[object]) -> None:
+        """Set `values` at `rows`; what is no integer of 64 bits is left null."""
+        try:
+            array = pa.array(values, pa.int64())
+        except (pa.ArrowException, TypeError, OverflowError):
+            array = pa.array([_integer(value) for value in values], pa.int64())
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        self._rows.append(rows[known])
+        self._values.append(array.drop_null().to_numpy())
+
+    def dense(self, length: int) -> tuple[Ints, Flags]:
+        """Values (0 where there is none) and which rows have one."""
+        values = np.zeros(length, np.int64)
+        known = np.zeros(length, np.bool_)
+        for rows, part in zip(self._rows, self._values, strict=True):
+            values[rows] = part
+            known[rows] = True
+        return values, known
+
+
+def _integer(value: object) -> int | None:
+    """The value as an integer of 64 bits, digits in quotes included; None if it is none."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    return value if isinstance(value, int) and value in _INT64 else None

@@ -1,0 +1,24 @@
+"""Collects what metadata entries (ph M) call threads and processes."""
+
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_label
+
+
+class NameCollector:
+    """Names that metadata events give to threads and processes."""
+
+    def __init__(self) -> None:
+        self.threads: dict[tuple[str, str], str] = {}
+        self.processes: dict[str, str] = {}
+
+    def add(self, event: Event) -> None:
+        """Take the name in a metadata event, if it holds one."""
+        if event.name not in ("thread_name", "process_name"):
+            return
+        label = decode_label(event.args)
+        if label is None:
+            return
+        pid, tid = ("" if value is None else str(value) for value in (event.pid, event.tid))
+        if event.name == "thread_name":
+            self.threads[pid, tid] = label
+        else:
+            self.processes[pid] = label

@@ -1,0 +1,98 @@
+"""Text columns as codes into their distinct texts: comparing and grouping never touch the texts of rows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints, Texts
+from tracegraph.store.categories import Role, has_role
+
+_NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """One text a row, or None. `codes`: positions in `values`, the distinct texts."""
+
+    codes: npt.NDArray[np.int32]
+    values: Texts
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """The text of a row, or an array of those of several rows (positions or flags)."""
+        return self.values[self.codes[rows]]
+
+    def among(self, *texts: str | None) -> Flags:
+        """Which rows hold one of `texts`."""
+        return self.matching(np.array([value in texts for value in self.values], dtype=bool))
+
+    def matching(self, flags: Flags) -> Flags:
+        """Which rows hold a text that is flagged, one flag for each of `values`."""
+        rows: Flags = flags[self.codes]
+        return rows
+
+    def take(self, rows: Ints | Flags) -> "TextColumn":
+        """Some rows, by positions or flags."""
+        return TextColumn(self.codes[rows], self.values)
+
+    def renamed(self, names: Mapping[str, str]) -> "TextColumn":
+        """The rows with each text in `names` replaced."""
+        return self._with_texts([names.get(text, text) for text in self.values])
+
+    def filled(self, text: str) -> "TextColumn":
+        """The rows with `text` where there is none."""
+        known = self.values.tolist()
+        return self._with_texts([text if one is None else one for one in known]) if None in known else self
+
+    def cut(self, length: int) -> tuple["TextColumn", Flags]:
+        """The rows with no text longer than `length` characters, and which were cut."""
+        cuts = {text: text[:length] for text in self.values if text is not None and len(text) > length}
+        if not cuts:
+            return self, np.zeros(len(self), dtype=bool)
+        return self.renamed(cuts), self.among(*cuts)
+
+    def _with_texts(self, texts: list[str | None]) -> "TextColumn":
+        """The rows with other texts for `values`, some of which may be equal."""
+        distinct: dict[str | None, int] = {}
+        codes = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
+        return TextColumn(codes[self.codes], np.array(list(distinct), dtype=object))
+
+    def numbers(self) -> tuple[Ints, Flags]:
+        """Rows read as numbers (`7`, `stream 7`), and which can be."""
+        found = [_NUMBER.fullmatch(text or "") for text in self.values]
+        values = np.array([int(match[1]) if match else 0 for match in found], dtype=np.int64)
+        known = np.array([match is not None for match in found], dtype=bool)
+        return values[self.codes], known[self.codes]
+
+    def arrow(self) -> "pa.DictionaryArray[Any, Any]":
+        """The column for Arrow tables; its dictionary holds the texts in use, in order of their codes."""
+        used = np.bincount(self.codes, minlength=len(self.values)) > 0
+        absent = np.array([text is None for text in self.values], dtype=bool)
+        moved = (np.cumsum(used & ~absent) - 1).astype(np.int32)
+        indices = pa.array(moved[self.codes], mask=absent[self.codes] if absent.any() else None)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(self.values[used & ~absent], pa.string()))
+
+
+def read_texts(column: pa.ChunkedArray) -> TextColumn:
+    """A dictionary column of Arrow; absent texts become empty."""
+    encoded = column.combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    texts = encoded.dictionary.to_pylist()
+    empty = texts.index("") if "" in texts else len(texts)
+    codes = encoded.indices.fill_null(empty).to_numpy(zero_copy_only=False)
+    if empty == len(texts):
+        texts.append("")
+    return TextColumn(codes.astype(np.int32, copy=False), np.array(texts, dtype=object))
+
+
+def with_role(category: TextColumn, *roles: Role) -> Flags:
+    """Which rows are of a category with one of `roles`."""
+    return category.matching(np.array([has_role(str(name), *roles) for name in category.values], dtype=bool))
