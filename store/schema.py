@@ -10,7 +10,7 @@ from typing import Literal
 from tracegraph.store.categories import GAP
 from tracegraph.store.mechanisms import Kind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
 
@@ -203,7 +203,7 @@ _EDGE = (
     _time("lag_ns", "what a replay adds to the cause's completion"),
     _time("gap_ns", "observed between the cause's completion and the effect's start"),
 )
-_GAP_NAME = _text("gap_name", "name of the gap, where it is not the mechanism's own (below)")
+_GAP_NAME = _text("gap_name", "name of the gap (below), on binding edges that have one")
 _BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
 
 DEPENDENCIES: dict[Kind, str] = {

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.store.categories import GAP, Role
 from tracegraph.store.gaps import UNKNOWN

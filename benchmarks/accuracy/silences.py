@@ -14,8 +14,9 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
 from tracegraph.cli.reporters.text import format_ns, label
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.edges import OFF_CPU, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.queries.roles import of_role

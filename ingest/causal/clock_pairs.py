@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints, is_call_named
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events, is_call_named
 from tracegraph.ingest.causal.host_waits import HostWaits
 from tracegraph.ingest.causal.launches import Launches, nearest_on_thread
 from tracegraph.store.categories import Role

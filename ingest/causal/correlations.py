@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.reused_ids import Named, assign_in_order
 from tracegraph.store.categories import Role
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Lanes, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, Lanes, is_call_named
 from tracegraph.ingest.causal.holes import Spans, find_holes, is_annotation
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.segments import Segments

@@ -5,19 +5,15 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 from tracegraph.store.step_names import step_number
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Texts = npt.NDArray[np.object_]
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""

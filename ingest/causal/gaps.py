@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.ingest.causal.time_slices import Spans, covered, find_time_slices

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, step_numbers
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events, step_numbers
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
 

@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.lost_launches import find_lost_launches, queued_times
 
 LONGEST_LAUNCH_NS = 20_000

@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import text_column

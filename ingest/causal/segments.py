@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM, GAP_OF_STRETCH, Edges, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
@@ -194,5 +194,5 @@ def _with_streams(
     of_gpu_event = np.full(len(events), -1, dtype=np.int64)
     is_activity = (event >= 0) & ~on_thread[order]
     of_gpu_event[event[is_activity]] = np.flatnonzero(is_activity)
-    work: npt.NDArray[np.int64] = np.where(kind == WAIT, 0, end - start)
+    work: Ints = np.where(kind == WAIT, 0, end - start)
     return Segments(lane, start, end, event, kind, gap_name, work, on_thread[order], of_gpu_event)

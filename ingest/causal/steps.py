@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE, Events, Ints, step_numbers
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, Events, step_numbers
 from tracegraph.ingest.causal.launches import Launches
 
 

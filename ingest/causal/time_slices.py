@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.launches import Launches
 
 _SHORTEST_NS = 200_000

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import Lags, Launches
 
 _FEWEST = 3

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Ints, is_call_named, step_numbers
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, is_call_named, step_numbers
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints, is_call_named
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent

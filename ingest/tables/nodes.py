@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import Ints
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import KINDS, WORK
 from tracegraph.ingest.tables.columns import (

@@ -42,9 +42,9 @@ CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Lane {run: $run, lane: 1, n
     -[:LEADS_TO {at_ns: 10}]->(:Chain {chain: 1, start_ns: 30, end_ns: 30})
     -[:LEADS_TO {at_ns: 30}]->(:Chain {chain: 2, start_ns: 35, end_ns: 50}),
   (:Segment {name: 'A', category: 'cpu_op', source_index: 0, chain: 0, start_ns: 0, end_ns: 10})
-    -[:INVOCATION {binding: true, gap_ns: 20, mechanism: 'launch'}]->
+    -[:INVOCATION {binding: true, gap_ns: 20, gap_name: 'launch latency'}]->
   (:Segment {name: 'empty', category: 'kernel', source_index: 1, chain: 1, lane: 1, start_ns: 30, end_ns: 30})
-    -[:SYNCHRONIZATION {binding: true, gap_ns: 5, mechanism: 'event synchronize'}]->
+    -[:SYNCHRONIZATION {binding: true, gap_ns: 5, gap_name: 'waiting for GPU'}]->
   (:Segment {name: 'B', category: 'cpu_op', source_index: 2, chain: 2, start_ns: 35, end_ns: 50})
 """
 PIECES = """
@@ -61,13 +61,6 @@ CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Chain {chain: 0, start_ns: 
     -[:SEQUENTIAL $order]->
   (:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', chain: 0, start_ns: 45, end_ns: 60})
 """
-LAGS = {
-    ("INVOCATION", "launch"): "launch latency",
-    ("SEQUENTIAL", "stream order"): "stream queue",
-    ("SEQUENTIAL", "queue start"): "unknown",
-    ("SYNCHRONIZATION", "stream wait event"): "waiting for GPU",
-    ("CROSS_THREAD", "autograd join"): "waiting for another thread",
-}
 SINKS = """
 CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100}),
   (:Lane {run: $run, lane: 0, matters: false}), (:Lane {run: $run, lane: 1, matters: true}),
@@ -152,24 +145,6 @@ def test_neighbouring_pieces_are_one_row(database: Database) -> None:
         "4 - untraced_CPU_time 45 60 SEQUENTIAL",
     ]
     assert as_table(spots[["name", "duration_ns", "count"]])[1:] == ["outer 35 2", "inner 10 1"]
-
-
-@pytest.mark.parametrize(("kind", "mechanism"), LAGS)
-def test_name_of_lag(kind: str, mechanism: str, database: Database) -> None:
-    edge = f"{kind} {{binding: true, gap_ns: 20, mechanism: '{mechanism}'}}"
-    graph = f"""
-        CREATE (:Lane {{run: $run, lane: 0, name: 'main'}}),
-          (:Chain {{chain: 0, start_ns: 0, end_ns: 10}})-[:LEADS_TO {{at_ns: 10}}]->
-          (:Chain {{chain: 1, start_ns: 30, end_ns: 40}}),
-          (:Segment {{name: 'A', category: 'cpu_op', chain: 0, start_ns: 0, end_ns: 10}})-[:{edge}]->
-          (:Segment {{name: 'B', category: 'cpu_op', chain: 1, start_ns: 30, end_ns: 40}})"""
-    with stored(database, RUN, graph):
-        assert _ask(database, "critical_path", 0, 40, 1)["name"].tolist() == [
-            "A",
-            LAGS[kind, mechanism],
-            "B",
-        ]
-        assert _ask(database, "path_gaps", 0, 40, 1)["name"].tolist() == [LAGS[kind, mechanism]]
 
 
 def test_sink_is_work_that_ends_the_window_on_a_lane_that_matters(database: Database) -> None:

@@ -37,7 +37,8 @@ CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 300
     -[:SEQUENTIAL $order]->
   (:Segment {name: 'ProfilerStep#3', category: 'user_annotation', source_index: 4, chain: 0,
     start_ns: 240, end_ns: 300}),
-  (a)-[:INVOCATION {binding: true, gap_ns: 5, evidence: 'inferred', mechanism: 'launch'}]->
+  (a)-[:INVOCATION {binding: true, gap_ns: 5, evidence: 'inferred', mechanism: 'launch',
+    gap_name: 'launch latency'}]->
   (:Segment {name: 'long', category: 'kernel', source_index: 3, chain: 1, lane: 1, start_ns: 95, end_ns: 250})
 """
 """GPU work of step 1 ends after step 2; that of step 2, begun inside an event, after step 3 began."""

@@ -1,10 +1,9 @@
 """Repetition against chance: does one thread go on just after another one ends something, again and again?"""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 _ALPHA = 0.01
 _TESTS_A_PAIR = 10
@@ -15,7 +14,7 @@ _NAMES = ["lane", "by", "kind"]
 
 
 def believe_pairs(
-    near: pd.DataFrame, stretches: pd.DataFrame, signals: npt.NDArray[np.int64], bounds: tuple[Ints, Ints]
+    near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
     """The rows of `near` of threads of which the first goes on just after the second more than by chance.
 
@@ -44,7 +43,7 @@ def believe_pairs(
 
 
 def _weigh_pairs(
-    near: pd.DataFrame, stretches: pd.DataFrame, signals: npt.NDArray[np.int64], bounds: tuple[Ints, Ints]
+    near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
     """The rows by pair of threads, kind and lag, with `evidence`, `seen` and `share`."""
     lengths = {lane: np.sort(group.to_numpy()) for lane, group in stretches.groupby("lane")["length"]}
@@ -62,7 +61,7 @@ def _weigh_pairs(
     return near.assign(evidence=evidence, seen=seen, share=share)
 
 
-def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, npt.NDArray[np.float64]]:
+def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, Floats]:
     """Evidence, number of cases and share of each row for one pair; the rows are sorted by their lag."""
     level = _SHORTEST_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / _SHORTEST_NS)))
     seen = np.cumsum(length >= level[:, None], axis=1)

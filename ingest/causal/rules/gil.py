@@ -1,14 +1,14 @@
 """CROSS_THREAD by the GIL (rule 10): a thread is silent while another one runs Python."""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.causal.events import Events, Lanes
 from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import GIL_HOLDER, GIL_WAIT
@@ -47,7 +47,7 @@ def gil_waits(context: Context, found: Found) -> Found:
     return Found(join_rows([wait, holder]), inferred_waits(GIL_WAIT, lane, begin, end, event))
 
 
-def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:
+def _confidence(events: Events, silent: Ints) -> Floats:
     frame = events.of_role(Role.FRAME)[silent]
     builtin = np.array([str(name).startswith("<built-in") for name in events.name[silent]], dtype=bool)
     return np.where(frame & ~builtin, _FRAME, np.where(frame, _BUILTIN, _OPERATOR))

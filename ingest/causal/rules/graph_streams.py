@@ -1,11 +1,11 @@
 """What stands before and after a graph on the stream that it was launched on."""
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.edges import Edges
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, no_pairs
@@ -56,7 +56,7 @@ def _lane_bounds(events: Events, graphs: Graphs) -> tuple[Ints, Ints]:
 
 def _shares(
     events: Events, graphs: Graphs, bounds: tuple[Ints, Ints], lane: int, following: Ints, arrival: Ints
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """How likely each launch was made on a lane, from all launches of its graph; 0 where it cannot be."""
     last, launch = bounds
     count = len(graphs.call)
@@ -76,7 +76,7 @@ def _shares(
     prior = _PRIOR_CASES * np.where(own, _OWN, _ANY)
     share = (cases[0][graphs.kind] + prior) / ((cases[0] + cases[1])[graphs.kind] + _PRIOR_CASES)
     chance = np.minimum(1, REACH_NS / np.maximum(start - arrival[following], 1))
-    sure: npt.NDArray[np.float64] = np.where(at_once, share / (share + (1 - share) * chance), share)
+    sure: Floats = np.where(at_once, share / (share + (1 - share) * chance), share)
     return np.where(there & ~against, sure, 0)
 
 
@@ -87,7 +87,7 @@ def _after(
     lane: int,
     chosen: Ints,
     following: Ints,
-    confidence: npt.NDArray[np.float64],
+    confidence: Floats,
     inside: Flags,
 ) -> Pairs:
     """From the last works of the chosen launches on other lanes to what was enqueued next on `lane`."""
@@ -105,7 +105,7 @@ def _before(
     lane: int,
     chosen: Ints,
     before: Ints,
-    confidence: npt.NDArray[np.float64],
+    confidence: Floats,
     inside: Flags,
 ) -> Pairs:
     """From what was enqueued last on `lane` before the chosen launches to their first works elsewhere."""

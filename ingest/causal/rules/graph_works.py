@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.launches import Launches
 
 

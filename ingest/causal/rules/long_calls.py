@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
-from tracegraph.ingest.causal.events import Events, Ints, is_call_named
+from tracegraph.ingest.causal.events import Events, is_call_named
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.time_slices import Spans, covered
 from tracegraph.store.categories import Role

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Lags

@@ -4,14 +4,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import OFF_CPU, UNEXPLAINED, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.time_slices import Spans, covered
 
@@ -21,8 +21,6 @@ _NEAR_NS = 60_000
 _SHORTEST_NS, _TIMES_USUAL, _FEWEST = 1_000_000, 3, 5
 _LEAST_HITS, _LEAST_SIDE, _LEAST_NAMES = 6, 2, 3
 _CHANCE, _SHARE = 1e-3, 0.8
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Hits(NamedTuple):

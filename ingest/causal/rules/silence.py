@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
@@ -51,7 +51,7 @@ class Silence:
         start, end = (np.append(idle[c].to_numpy(), 0)[row] for c in ("start", "end"))
         return np.where(inside, start, time), np.where(inside, end, time)
 
-    def active_share(self, lane: Ints, start: Ints, end: Ints) -> npt.NDArray[np.float64]:
+    def active_share(self, lane: Ints, start: Ints, end: Ints) -> Floats:
         """The part of each stretch in which its lane is in no pause of at least 100 µs."""
         long = self.pauses[_is_long(self.pauses) & ~self.pauses["leaf"]]
         before = np.append(0, np.cumsum(long["end"] - long["start"]))
@@ -60,7 +60,7 @@ class Silence:
             row, inside = self._find(long, lane, time)
             left = np.append(long["end"].to_numpy(), 0)[row] - time
             until.append(before[row + 1] - np.where(inside, left, 0))
-        share: npt.NDArray[np.float64] = 1 - (until[1] - until[0]) / np.maximum(end - start, 1)
+        share: Floats = 1 - (until[1] - until[0]) / np.maximum(end - start, 1)
         return share
 
     def _find(self, pauses: pd.DataFrame, lane: Ints, time: Ints) -> tuple[Ints, Flags]:

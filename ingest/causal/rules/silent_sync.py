@@ -4,13 +4,13 @@ import math
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, Ints, is_passive
+from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
@@ -21,7 +21,6 @@ _BEFORE_NS, _AFTER_NS = 100_000, 60_000
 _ALIKE_NS = 40_000
 _LEAST_HITS = 3
 _CHANCE, _SURE, _LEAST = 0.05, 0.95, 0.6
-Shares = npt.NDArray[np.float64]
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
 
 
@@ -140,7 +139,7 @@ def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.
     return found[found["confidence"] >= _LEAST]
 
 
-def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Shares, of: pd.DataFrame) -> pd.DataFrame:
+def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Floats, of: pd.DataFrame) -> pd.DataFrame:
     columns = (silence, work, lag, np.minimum(chance, 1), of["kind"].to_numpy(np.int64)[silence])
     return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 

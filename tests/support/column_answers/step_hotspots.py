@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
-from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
