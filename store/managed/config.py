@@ -10,10 +10,10 @@ USERNAME = "neo4j"
 
 @dataclass(frozen=True)
 class Ports:
-    """The two ports the managed server listens on, on the loopback address."""
+    """The ports the managed server listens on, on the loopback address; `http` None: it serves no Browser."""
 
     bolt: int
-    http: int
+    http: int | None
 
     @property
     def uri(self) -> str:
@@ -26,9 +26,9 @@ class Ports:
         return USERNAME
 
     @property
-    def browser(self) -> str:
+    def browser(self) -> str | None:
         """Address of Neo4j Browser."""
-        return f"http://{HOST}:{self.http}/browser/"
+        return None if self.http is None else f"http://{HOST}:{self.http}/browser/"
 
 
 def configuration(ports: Ports, database: str) -> str:
@@ -39,8 +39,9 @@ def configuration(ports: Ports, database: str) -> str:
         "server.bolt.listen_address": f"{HOST}:{ports.bolt}",
         "server.bolt.advertised_address": f"{HOST}:{ports.bolt}",
         "server.bolt.tls_level": "DISABLED",
-        "server.http.listen_address": f"{HOST}:{ports.http}",
-        "server.http.advertised_address": f"{HOST}:{ports.http}",
+        "server.http.enabled": str(ports.http is not None).lower(),
+        "server.http.listen_address": f"{HOST}:{ports.http or 0}",
+        "server.http.advertised_address": f"{HOST}:{ports.http or 0}",
         "server.https.enabled": "false",
         "dbms.security.auth_enabled": "true",
         # A READ session still runs LOAD CSV: these two refuse files and every address.

@@ -10,7 +10,7 @@ import platformdirs
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock
-from tracegraph.store.managed import class_archive
+from tracegraph.store.managed import class_archive, unsigned_jars
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 
@@ -45,21 +45,25 @@ def is_installed() -> bool:
 
 
 def damaged_jars() -> list[str]:
-    """Paths of installed jars that are missing or differ from their hash."""
+    """Paths of installed jars that are missing or differ from their hash, or whose copy is damaged."""
     folder = jar_folder()
-    return [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
+    return [
+        path
+        for path, digest in pinned_jars().items()
+        if _sha256(folder / path) != digest or unsigned_jars.is_damaged(folder, path)
+    ]
 
 
 def class_path() -> str:
     """The jars as a Java class path."""
     folder = jar_folder()
-    return os.pathsep.join(str(folder / path) for path in pinned_jars())
+    return os.pathsep.join(str(unsigned_jars.place(folder, path)) for path in pinned_jars())
 
 
 def install(progress: Progress) -> None:
-    """Fetch and check the jars that are not there yet, and make the archive of their classes.
+    """Fetch and check the jars that are not there yet, and make what lets Java read them fast.
 
-    Does nothing when both are there. Safe to run twice at once and to be killed: jars arrive in a folder of
+    Does nothing when all is there. Safe to run twice at once and to be killed: jars arrive in a folder of
     their own, which gets its final name when all are complete; a later call goes on with what is there.
 
     Raises:
@@ -68,6 +72,7 @@ def install(progress: Progress) -> None:
     folder = jar_folder()
     if not folder.is_dir():
         _install_jars(folder, progress)
+    unsigned_jars.make(folder, pinned_jars(), progress)
     class_archive.make(folder, class_path(), progress)
 
 

@@ -13,8 +13,9 @@ from tracegraph.store.managed import class_archive, install
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 # Code that runs for a few seconds does not live to repay its optimisation: with it an import of 10,000 events
-# took 6.9 s, without 5.6 s.
-_BRIEF = "-XX:TieredStopAtLevel=1"
+# took 6.9 s, without 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
+# Java has little room for compiled code, and when that is used up, looks through all of its memory for more.
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 _LONG_IMPORT_BYTES = 64 * _MIB
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
 
@@ -37,16 +38,20 @@ def page_cache_mib() -> int:
 def import_flags(file_bytes: int) -> tuple[str, ...]:
     """Flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
     heap = f"-Xmx{_within(memory_mib() // 3, 512, 4096)}m"
-    return (heap,) if file_bytes > _LONG_IMPORT_BYTES else (heap, _BRIEF)
+    return (heap,) if file_bytes > _LONG_IMPORT_BYTES else (heap, *_BRIEF)
 
 
-def server_command(home: Path) -> list[str]:
-    """Command line that runs the server in `home`; `is_server` recognises it."""
+def server_command(home: Path, *, brief: bool) -> list[str]:
+    """Command line that runs the server in `home`; `is_server` recognises it.
+
+    A `brief` one begins fast and never becomes as fast as the other.
+    """
     heap = _within(memory_mib() // 4, 512, 4096)
     # Most objects die at once: a small place for new ones is used again, a large one has to be got page by
     # page from the system first (indexes of a million events: 9.7 s instead of 12.3).
+    sizes = (f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", f"-XX:MaxNewSize={min(heap // 3, 300)}m")
     return [
-        *_java(f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", f"-XX:MaxNewSize={min(heap // 3, 300)}m"),
+        *_java(*sizes, *(_BRIEF if brief else ())),
         "org.neo4j.server.CommunityEntryPoint",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",
@@ -76,7 +81,7 @@ def environment(home: Path) -> dict[str, str]:
 def run_admin(
     home: Path,
     arguments: Sequence[str],
-    flags: Sequence[str] = ("-Xmx256m", _BRIEF),
+    flags: Sequence[str],
     hear: Callable[[str], object] = len,
 ) -> str:
     """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.

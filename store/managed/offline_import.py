@@ -4,13 +4,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import generation, install, java, server
+from tracegraph.store.managed.home import prepare
 from tracegraph.store.managed.import_files import FOLDER, write_files
-from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
@@ -36,11 +35,8 @@ def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Prog
     server.end_strays(workspace.neo4j_home)
     shutil.rmtree(home, ignore_errors=True)
     try:
-        progress("preparing Neo4j", 0, 0)
-        server.prepare_home(workspace, home)
-        with_password = beside(partial(server.set_password, workspace, home))
+        prepare(workspace, home)
         _import(home, generation.NAMES[0], runs, progress)
-        with_password.result()
         shutil.rmtree(workspace.neo4j_home, ignore_errors=True)
         home.rename(workspace.neo4j_home)
     except OSError as error:

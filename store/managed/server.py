@@ -1,8 +1,6 @@
 """The managed server: one Neo4j process for a workspace, found again by its state file."""
 
 import json
-import os
-import secrets
 import socket
 import subprocess
 import time
@@ -16,11 +14,13 @@ from tracegraph.store.connection import ConnectionSettings, answers, why_closed
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import generation, install, java, processes
 from tracegraph.store.managed.config import HOST, USERNAME, Ports, configuration
+from tracegraph.store.managed.home import is_prepared, prepare, write_private
 from tracegraph.store.progress import Progress
 from tracegraph.store.workspace import Workspace
 
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _REPLACED_GRACE_S = 1.0
+_SMALL_BYTES = 64 << 20
 _POLL_S = 0.05
 _PORT_TAKEN = "already in use"
 
@@ -35,7 +35,7 @@ class ServerState:
 
     pid: int
     bolt: int
-    http: int
+    http: int | None
     keep: bool  # started by `tracegraph db start`: stays when commands end
     database: str = generation.NAMES[0]
 
@@ -75,10 +75,8 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         install.install(progress)
         end_strays(workspace.neo4j_home)
         try:
-            if not _is_prepared(workspace.neo4j_home):
-                progress("preparing Neo4j", 0, 0)
-                prepare_home(workspace, workspace.neo4j_home)
-                set_password(workspace, workspace.neo4j_home)
+            if not is_prepared(workspace.neo4j_home):
+                prepare(workspace, workspace.neo4j_home)
             return _start_on_free_ports(workspace, serving, progress, keep=keep)
         except OSError as error:
             raise _unstartable(workspace, error) from error
@@ -149,27 +147,6 @@ def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
     return ConnectionSettings(state.ports.uri, USERNAME, password, state.database)
 
 
-def prepare_home(workspace: Workspace, home: Path) -> None:
-    """Make a fresh server home, which needs its `set_password` before the first start."""
-    (home / "conf").mkdir(parents=True, exist_ok=True)
-    (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, 0), generation.NAMES[0]))
-    if not workspace.password_file.exists():
-        # Hexadecimal: a password that began with a dash would be taken for an option.
-        _write_private(workspace.password_file, secrets.token_hex(24))
-
-
-def set_password(workspace: Workspace, home: Path) -> None:
-    """Give a server home that has not run yet the workspace's password."""
-    # The tool reads @file, so the password never shows in the list of processes.
-    java.run_admin(home, ["dbms", "set-initial-password", f"@{workspace.password_file}"])
-
-
-def _is_prepared(home: Path) -> bool:
-    # The server takes the password over into its system database at its first start.
-    data = home / "data"
-    return (data / "dbms" / "auth.ini").exists() or (data / "databases" / "system").is_dir()
-
-
 def _start_on_free_ports(
     workspace: Workspace, database: str, progress: Progress, *, keep: bool, attempts: int = 3
 ) -> ServerState:
@@ -190,11 +167,13 @@ def _start_on_free_ports(
 
 def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
     home = workspace.neo4j_home
+    if not keep:
+        ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth
     (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
     with (home / "logs" / "console.log").open("wb") as console:
         process = subprocess.Popen(
-            java.server_command(home),
+            java.server_command(home, brief=not keep and _is_small(home, database)),
             env=java.environment(home),
             cwd=home,
             stdin=subprocess.DEVNULL,
@@ -208,6 +187,11 @@ def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) ->
     state = ServerState(process.pid, ports.bolt, ports.http, keep=keep, database=database)
     _write_state(workspace, state)
     return state
+
+
+def _is_small(home: Path, database: str) -> bool:
+    files = (home / "data" / "databases" / database).rglob("*")
+    return sum(file.stat().st_size for file in files) < _SMALL_BYTES
 
 
 def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progress) -> None:
@@ -274,13 +258,4 @@ def _log(home: Path) -> str:
 
 
 def _write_state(workspace: Workspace, state: ServerState) -> None:
-    _write_private(workspace.server_file, json.dumps(asdict(state)))
-
-
-def _write_private(path: Path, text: str) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "w") as file:
-        file.write(text + "\n")
-    fresh.replace(path)
+    write_private(workspace.server_file, json.dumps(asdict(state)))

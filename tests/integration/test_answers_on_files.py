@@ -68,6 +68,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[
     return workspace, found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"no real traces in {SHARED}")
 def test_all_files(expected: tuple[Workspace, dict[str, Expected]]) -> None:
     workspace, files = expected

@@ -151,7 +151,7 @@ def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pyte
     # The real server calls itself a version that is asked for by this setting.
     real = java.server_command
     flag = "-Dinternal.neo4j.custom.version=4.4.0"
-    monkeypatch.setattr(java, "server_command", lambda home: [*real(home)[:1], flag, *real(home)[1:]])
+    monkeypatch.setattr(java, "server_command", lambda *a, **b: [real(*a, **b)[0], flag, *real(*a, **b)[1:]])
     state = server._launch(own, server._free_ports(), "neo4j", keep=False)
     password = own.password_file.read_text().strip()
     try:

@@ -17,6 +17,7 @@ from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import server
 from tracegraph.store.managed.config import Ports
+from tracegraph.store.managed.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 
@@ -56,6 +57,15 @@ def count(workspace: Workspace) -> int:
 def transaction_log(workspace: Workspace) -> Path:
     folder = workspace.neo4j_home / "data" / "transactions" / "neo4j"
     return max(folder.glob("neostore.transaction.db.*"))
+
+
+def listening(state: ServerState) -> set[tuple[str, int]]:
+    """Addresses and ports that a server listens on."""
+    return {
+        (item.laddr.ip.removeprefix("::ffff:"), item.laddr.port)
+        for item in psutil.Process(state.pid).net_connections("inet")
+        if item.status == psutil.CONN_LISTEN
+    }
 
 
 def tear(log: Path, start: int) -> None:
@@ -114,24 +124,17 @@ def test_it_comes_back_after_every_kind_of_kill(own: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_a_server_is_private_and_serves_the_browser(workspace: Workspace) -> None:
+def test_a_server_is_private_and_serves_no_browser_to_commands(workspace: Workspace) -> None:
     state = find_server(workspace)
     assert state is not None
-    listening = {
-        item.laddr.ip
-        for item in psutil.Process(state.pid).net_connections("inet")
-        if item.status == psutil.CONN_LISTEN
-    }
-    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert listening(state) == {("127.0.0.1", state.bolt)}
     assert workspace.password_file.stat().st_mode & 0o777 == 0o600
     password = workspace.password_file.read_text().strip()
     assert not [p for p in psutil.process_iter(["cmdline"]) if password in " ".join(p.info["cmdline"] or [])]
-    with urllib.request.urlopen(state.ports.browser) as page:
-        assert b"<title>Neo4j Browser" in page.read()
 
 
 @pytest.mark.exhaustive
-def test_a_server_whose_ports_are_taken_gets_others_and_is_kept(
+def test_a_kept_server_serves_the_browser_and_gets_ports_that_are_free(
     own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first choice of ports is taken by another server before ours starts.
@@ -147,10 +150,34 @@ def test_a_server_whose_ports_are_taken_gets_others_and_is_kept(
     with open_database(own, MANAGED):
         pass
     assert server_pid(own) == state.pid
+    assert listening(state) == {("127.0.0.1", state.bolt), ("127.0.0.1", state.http)}
+    with urllib.request.urlopen(str(state.ports.browser)) as page:
+        assert b"<title>Neo4j Browser" in page.read()
     begun = time.monotonic()
     assert stop_server(own)
     print(f"stop: {time.monotonic() - begun:.2f} s")
     assert not stop_server(own)
+
+
+@pytest.mark.exhaustive
+def test_a_commands_server_is_kept_as_it_is_while_in_use_and_else_replaced(own: Workspace) -> None:
+    with open_database(own, MANAGED) as database:
+        pid = server_pid(own)
+        state = start_server(own)
+        assert (state.pid, state.keep, state.ports.browser) == (pid, True, None)
+        assert database.read("RETURN 1 AS one")["one"].tolist() == [1]
+    assert stop_server(own)
+    command = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(own.root)], stdout=subprocess.PIPE, text=True
+    )
+    assert command.stdout is not None
+    assert command.stdout.readline() == "open\n"
+    left = server_pid(own)
+    command.kill()
+    command.wait()
+    state = start_server(own)
+    assert (state.pid != left, state.ports.browser is not None) == (True, True)
+    assert stop_server(own)
 
 
 @pytest.mark.exhaustive

@@ -49,6 +49,7 @@ def left_in(folder: Path) -> set[str]:
         ("sysconfig", SimpleNamespace(get_platform=lambda: "linux-other")),
         ("_COLLECTOR", "OtherGC"),
         ("_packed_list", lambda: b"another list"),
+        ("unsigned_jars", SimpleNamespace(in_use=lambda _: True)),
     ],
 )
 def test_what_it_depends_on_gives_it_another_name(

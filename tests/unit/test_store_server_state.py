@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracegraph.store.locks import lock, try_lock, waiting_lock
-from tracegraph.store.managed import java, server
+from tracegraph.store.managed import home, java, server
 from tracegraph.store.managed.config import Ports, configuration
 from tracegraph.store.workspace import Workspace, open_workspace
 
@@ -38,6 +38,47 @@ def test_the_server_is_private_and_takes_no_files() -> None:
     assert {name: settings.get(name) for name in expected} == expected
 
 
+def test_a_server_without_the_browser_has_no_http_port() -> None:
+    settings = dict(line.split("=", 1) for line in configuration(Ports(1, None), "neo4j").splitlines())
+    assert settings["server.http.enabled"] == "false"
+    assert Ports(1, None).browser is None
+
+
+def test_a_brief_server_differs_in_how_java_compiles_only() -> None:
+    brief, long = (set(java.server_command(Path("home"), brief=brief)) for brief in (True, False))
+    assert {flag.partition("=")[0] for flag in brief ^ long} == {
+        "-XX:TieredStopAtLevel",
+        "-XX:ReservedCodeCacheSize",
+    }
+
+
+def test_a_password_is_as_the_admin_tool_writes_it(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    salt = "e63e5ebc3f2e3513349e83631ec9a24a103c3ade30ac28c25fafd2ba6426c515"
+    monkeypatch.setattr("secrets.token_bytes", lambda _: bytes.fromhex(salt))
+    workspace.password_file.write_text("575012f460efd04db617a7643caab30e2d242740ec8515d3\n")
+    assert not home.is_prepared(workspace.neo4j_home)
+    home.prepare(workspace, workspace.neo4j_home)
+    assert home.is_prepared(workspace.neo4j_home)
+    file = workspace.neo4j_home / "data" / "dbms" / "auth.ini"
+    digest = "947b17a2ea0b62a38223ad9ef222637e70ebb92e6431ff3915af81df4e4b4997"
+    assert file.read_text() == f"neo4j:SHA-256,{digest},{salt},1024:\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_every_workspace_has_a_password_of_its_own(tmp_path: Path) -> None:
+    files = []
+    for name in "ab":
+        workspace = open_workspace(tmp_path / name)
+        home.prepare(workspace, workspace.neo4j_home)
+        files.append(workspace.password_file)
+    first, second = (file.read_text().strip() for file in files)
+    assert len(first) == len(second) == 48
+    assert first != second
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 2
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -60,7 +101,7 @@ def test_a_state_file_alone_is_no_server(content: str | None, workspace: Workspa
 
 
 def test_a_server_is_known_by_its_home(tmp_path: Path) -> None:
-    command = java.server_command(tmp_path / "a b")
+    command = java.server_command(tmp_path / "a b", brief=True)
     assert java.is_server(command, tmp_path / "a b")
     assert not java.is_server(command, tmp_path / "a")
 
@@ -68,7 +109,7 @@ def test_a_server_is_known_by_its_home(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("mib", "heap"), [(256, "-Xmx512m"), (8192, "-Xmx2048m"), (1 << 20, "-Xmx4096m")])
 def test_the_heap_fits_the_machine(mib: int, heap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "memory_mib", lambda: mib)
-    assert heap in java.server_command(Path("home"))
+    assert heap in java.server_command(Path("home"), brief=False)
 
 
 @pytest.mark.parametrize(("limit", "mib"), [("max", None), ("1073741824", 1024), (None, None)])
