@@ -9,7 +9,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import Waits, make_edges, on_thread
+from tracegraph.ingest.causal.edges import Edges, Waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
@@ -120,24 +120,15 @@ def autograd(context: Context, _: Found) -> Found:
     last_on_lane = np.full(int(events.lane.max(initial=-1)) + 1, NONE, dtype=np.int64)
     np.maximum.at(last_on_lane, events.lane, events.end)
     joins = (passes.end < np.minimum(last_on_lane[passes.caller], window_end)) & ~_busy(events, passes)
-    hand_off = make_edges(
-        AUTOGRAD_HAND_OFF,
-        on_thread(passes.caller, passes.begin),
-        on_thread(passes.engine, passes.begin),
-        passes.begin,
-        recorded=False,
-        confidence=_CONFIDENCE,
-    )
-    join = make_edges(
-        AUTOGRAD_JOIN,
-        on_thread(passes.engine, passes.end),
-        on_thread(passes.caller, passes.end),
-        passes.end,
-        recorded=False,
-        confidence=_CONFIDENCE,
-    )
-    join = select_rows(join, joins)
+    hand_off = _edges(AUTOGRAD_HAND_OFF, passes.caller, passes.engine, passes.begin)
+    join = select_rows(_edges(AUTOGRAD_JOIN, passes.engine, passes.caller, passes.end), joins)
     return Found(join_rows([hand_off, join]), _waits(events, passes, joins))
+
+
+def _edges(mechanism: str, by: Ints, to: Ints, at: Ints) -> Edges:
+    """Edges between two lanes at one moment each."""
+    ports = on_thread(by, at), on_thread(to, at)
+    return make_edges(mechanism, *ports, at, recorded=False, confidence=_CONFIDENCE)
 
 
 def _busy(events: Events, passes: _Passes) -> Flags:

@@ -29,6 +29,14 @@ def by_chance(hits: int, expected: float) -> float:
     return tail * math.exp(hits * math.log(max(expected, 1e-12)) - expected - math.lgamma(hits + 1))
 
 
+def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
+    """How likely causes are: their `share` of all cases, and more where a start came at once.
+
+    After another cause it would have come at once by `chance` only.
+    """
+    return np.where(at_once, share / (share + (1 - share) * chance), share)
+
+
 def believe_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:

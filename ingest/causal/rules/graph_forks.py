@@ -9,6 +9,7 @@ from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import LONGEST_STREAM_GAP_NS
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
+from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.graph_works import Graphs
 
 _MORE_NS = 2_000
@@ -77,7 +78,7 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
     share = (at_once.sum(axis=0) + prior) / (decisive.sum(axis=0) + _PRIOR_CASES)
     waited = np.where(own > NONE, start[:, effect] - own, start[:, effect] - start.min(axis=1)[:, None])
     chance = np.minimum(1, (2 * usual + _MORE_NS) / np.maximum(waited, 1))
-    sure = np.where(at_once, share / (share + (1 - share) * chance), share)
+    sure = surer_at_once(share, at_once, chance)
     sure = np.where(only_slightly(events, work[:, node], work[:, effect]), sure, 0)
     row, column = np.nonzero(sure >= _LEAST)
     lags = _low_lags(lag, at_once, usual)

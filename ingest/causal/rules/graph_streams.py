@@ -8,6 +8,7 @@ from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
+from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, no_pairs
 from tracegraph.ingest.causal.rules.graph_works import Graphs
 
@@ -76,8 +77,7 @@ def _shares(
     prior = _PRIOR_CASES * np.where(own, _OWN, _ANY)
     share = (cases[0][graphs.kind] + prior) / ((cases[0] + cases[1])[graphs.kind] + _PRIOR_CASES)
     chance = np.minimum(1, REACH_NS / np.maximum(start - arrival[following], 1))
-    sure: Floats = np.where(at_once, share / (share + (1 - share) * chance), share)
-    return np.where(there & ~against, sure, 0)
+    return np.where(there & ~against, surer_at_once(share, at_once, chance), 0)
 
 
 def _after(

@@ -9,6 +9,7 @@ from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import REACH_NS, Launches, Streams, nearest_on_thread
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
+from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
 """How likely a stream is awaited before any start was seen: the one launched on last, and any other."""
@@ -166,7 +167,7 @@ def _judge(
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.
     waited = np.where(arrival > NONE, start[:, 0] - arrival, REACH_NS)
     chance = REACH_NS / np.maximum(waited, REACH_NS)[:, None]
-    sure = np.where(at_once, share / (share + (1 - share) * chance), share)
+    sure = surer_at_once(share, at_once, chance)
     # What starts long after all of its causes had another one.
     highest = np.where(decisive & ~at_once, _LEAST, _SURE)
     return np.where(possible, np.minimum(sure, highest), 0)
