@@ -233,16 +233,26 @@ def recording_start(events: Events) -> int:
     return int(placed.min()) if len(placed) else 0
 
 
+def is_annotation(events: Events) -> Flags:
+    """Which events are annotations or steps, which go on while nothing is recorded."""
+    is_step: Flags = step_numbers(events) != NONE
+    return events.of_role(Role.ANNOTATION) | is_step
+
+
 def is_passive(events: Events) -> Flags:
     """Which events may be waiting in their self time: annotations, steps and python frames do no work."""
-    is_step: Flags = step_numbers(events) != NONE
-    return events.of_role(Role.ANNOTATION, Role.FRAME) | is_step
+    return is_annotation(events) | events.of_role(Role.FRAME)
+
+
+def is_named(events: Events, *parts: str) -> Flags:
+    """Which events have one of `parts` in their name."""
+    named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
+    return events.name.matching(named)
 
 
 def is_call_named(events: Events, *parts: str) -> Flags:
     """Which events are runtime or driver calls with one of `parts` in their name."""
-    named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
-    return events.name.matching(named) & events.of_role(Role.CALL)
+    return is_named(events, *parts) & events.of_role(Role.CALL)
 
 
 def step_numbers(events: Events) -> Ints:

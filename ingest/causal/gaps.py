@@ -9,7 +9,8 @@ from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
 from tracegraph.ingest.causal.segments import Segments
-from tracegraph.ingest.causal.time_slices import Spans, covered, find_time_slices
+from tracegraph.ingest.causal.time_slices import find_time_slices
+from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.store.gaps import BUSY_GPU, EARLIER_WORK, GAP_CODE, GPU_TURN, UNKNOWN, UNRECORDED_GRAPH
 
 _BUSY = 0.9

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
 _TESTS_A_PAIR = 10
 _RESOLUTION_NS = 1_000
-_SHORTEST_NS = 100_000
 _LEAST_OF_ONE = 2.0
 _NAMES = ["lane", "by", "kind"]
 
@@ -63,7 +63,7 @@ def _weigh_pairs(
 
 def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, Floats]:
     """Evidence, number of cases and share of each row for one pair; the rows are sorted by their lag."""
-    level = _SHORTEST_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / _SHORTEST_NS)))
+    level = SHORTEST_SILENCE_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / SHORTEST_SILENCE_NS)))
     seen = np.cumsum(length >= level[:, None], axis=1)
     stretches = len(lengths) - np.searchsorted(lengths, level)
     expected = stretches[:, None] * rate * (lag + _RESOLUTION_NS)

@@ -30,16 +30,16 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
     bounds = _lane_bounds(events, graphs)
     parts = [no_pairs()]
     share = np.zeros((len(streams.queue), len(graphs.call)))
+    following = np.full(share.shape, -1, dtype=np.int64)
     for row, lane in enumerate(streams.queue):
-        following = streams.next_queued(lane, called)
-        following = np.where((following >= 0) & ~inside[following], following, -1)
-        share[row] = _shares(events, graphs, bounds, lane, following, arrival)
+        queued = streams.next_queued(lane, called)
+        following[row] = np.where((queued >= 0) & ~inside[queued], queued, -1)
+        share[row] = _shares(events, graphs, bounds, lane, following[row], arrival)
     best = share.argmax(axis=0)
     for row, lane in enumerate(streams.queue):
         chosen = np.flatnonzero((best == row) & (share[row] >= _LEAST))
         confidence = np.minimum(share[row], _SURE)
-        following = streams.next_queued(lane, called)
-        parts.append(_after(events, graphs, bounds, lane, chosen, following, confidence, inside))
+        parts.append(_after(events, bounds, lane, chosen, following[row], confidence))
         before = streams.last_queued(lane, called)
         parts.append(_before(events, graphs, lane, chosen, before, confidence, inside))
     return join_rows(parts)
@@ -81,20 +81,13 @@ def _shares(
 
 
 def _after(
-    events: Events,
-    graphs: Graphs,
-    bounds: tuple[Ints, Ints],
-    lane: int,
-    chosen: Ints,
-    following: Ints,
-    confidence: Floats,
-    inside: Flags,
+    events: Events, bounds: tuple[Ints, Ints], lane: int, chosen: Ints, following: Ints, confidence: Floats
 ) -> Pairs:
     """From the last works of the chosen launches on other lanes to what was enqueued next on `lane`."""
     last, launch = bounds
     keep = np.isin(launch, chosen) & (events.lane[last] != lane)
     cause, effect = last[keep], following[launch[keep]]
-    possible = (effect >= 0) & ~inside[effect] & only_slightly(events, cause, effect)
+    possible = (effect >= 0) & only_slightly(events, cause, effect)
     cause, effect = cause[possible], effect[possible]
     return Pairs(cause, effect, np.zeros(len(cause), dtype=np.int64), confidence[launch[keep]][possible])
 

@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
@@ -13,7 +12,8 @@ from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import OFF_CPU, UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.time_slices import Spans, covered
+from tracegraph.ingest.causal.usual_work import median_by_name
+from tracegraph.ingest.intervals import Spans, covered
 
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
 """Linux looks for a thread to run instead at 1000, 300, 250 or 100 Hz."""
@@ -56,10 +56,8 @@ def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints
     """Lane, start, end, event and usual length of stretches far longer than is usual for their name."""
     lasted = stack.piece_end - stack.piece_start
     name = np.append(events.name.codes, -1)[stack.piece_event]
-    groups = pd.Series(lasted).groupby(name)
-    median = groups.median().where(groups.size() >= _FEWEST, np.inf)
     long = np.flatnonzero(lasted >= _SHORTEST_NS)
-    usual = median.reindex(name[long]).to_numpy(np.float64)
+    usual = median_by_name(lasted, name, name[long], _FEWEST)
     unusual = lasted[long] >= np.maximum(_TIMES_USUAL * usual, usual + _SHORTEST_NS)
     long, usual = long[unusual], usual[unusual].astype(np.int64)
     stretches = Spans(stack.piece_lane[long], stack.piece_start[long], stack.piece_end[long])

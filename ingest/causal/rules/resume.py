@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, inferred_waits, make_edges, on_thread
@@ -82,8 +83,7 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
     end = stretches["end"].to_numpy()
     first = np.searchsorted(cut, end - reach, "right")
     count = np.searchsorted(cut, end, "right") - first
-    row = np.repeat(np.arange(len(stretches)), count)
-    signal = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    row, signal = expand_ranges(first, count)
     lane = stretches["lane"].to_numpy()[row]
     other = (lane != by[signal]) & (silence.process[lane] == silence.process[by[signal]])
     row, signal = row[other], signal[other]

@@ -109,12 +109,11 @@ def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
     """Lanes with nothing but calls, of which 95 % are shorter than a silence and none launches work."""
     is_call = events.of_role(Role.CALL)
     short = events.end - events.start < SHORTEST_SILENCE_NS
-    launching = np.zeros(len(events), dtype=bool)
-    launching[launches.call[launches.call >= 0]] = True
     on = events.lane[events.on_thread]
     total = np.bincount(on, minlength=count)
     others, brief = (
-        np.bincount(on, chosen[events.on_thread], minlength=count) for chosen in (~is_call | launching, short)
+        np.bincount(on, chosen[events.on_thread], minlength=count)
+        for chosen in (~is_call | launches.launching, short)
     )
     polls: Flags = (others == 0) & (brief >= _MOST * total)
     return polls

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Floats, Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
-SHORTEST_SILENCE_NS = 100_000
 _BEFORE_NS, _AFTER_NS = 100_000, 60_000
 """How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
 _ALIKE_NS = 40_000
@@ -107,8 +108,7 @@ def _any_of_stream(
         first, last = (np.searchsorted(done, at, "right") for at in (start, end + _AFTER_NS))
         near = np.maximum(first, np.searchsorted(done, end - _BEFORE_NS, "left"))
         count = np.maximum(last - near, 0)
-        silence = np.repeat(np.arange(len(start)), count)
-        place = np.arange(len(silence)) + np.repeat(near - np.cumsum(count) + count, count)
+        silence, place = expand_ranges(near, count)
         # Each end makes the moments just after it look like one that was waited for.
         chance = ((last - first) * _ALIKE_NS / (end - start))[silence]
         before = (queued[ended[place]] < start[silence]) & (events.start[ended[place]] < end[silence])
