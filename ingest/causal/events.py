@@ -1,4 +1,4 @@
-"""The events of one rank as numpy arrays with their lanes: what the causal model works on."""
+"""The events of a run as numpy arrays with their lanes: what the causal model works on."""
 
 import json
 import math
@@ -26,6 +26,7 @@ class Events:
     source_index: Ints
     name: TextColumn
     category: TextColumn
+    rank: Ints
     lane: Ints
     start: Ints
     end: Ints
@@ -70,10 +71,15 @@ class Events:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a rank; lane ids are positions: threads by (pid, tid) first, then streams."""
+    """The lanes of a run; lane ids are positions: threads by (pid, tid) first, then streams."""
 
     frame: pd.DataFrame
-    """Columns kind, name, pid, tid (text), device, stream (nullable Int64), matters (bool)."""
+    """Columns rank, kind, name, pid, tid (text), device, stream (nullable Int64), matters (bool)."""
+
+    @property
+    def rank(self) -> Ints:
+        """The rank of each lane."""
+        return self.frame["rank"].to_numpy(dtype=np.int64)
 
     @property
     def is_thread(self) -> Flags:
@@ -82,8 +88,9 @@ class Lanes:
 
     @property
     def process(self) -> Ints:
-        """Number of the process that each lane belongs to."""
-        return pd.factorize(self.frame["pid"])[0]
+        """Number of the process that each lane belongs to; those of two ranks are never one."""
+        numbers = self.frame.groupby(["rank", "pid"], sort=False).ngroup()
+        return np.asarray(numbers, dtype=np.int64)
 
     @property
     def matters(self) -> Flags:
@@ -139,6 +146,8 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         source_index=_numbers(table, "source_index"),
         name=read_texts(table["name"]),
         category=category,
+        # One number for all rows of the file, which takes no memory.
+        rank=np.broadcast_to(np.int64(trace.rank), len(lane)),
         lane=lane,
         start=_numbers(table, "start_ns"),
         end=_numbers(table, "end_ns"),
@@ -199,6 +208,7 @@ def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str
             name = trace.thread_names.get((first, second)) or f"thread {second}"
         rows.append(("stream" if on_gpu else "thread", name, first, second))
     frame = pd.DataFrame(rows, columns=["kind", "name", "pid", "tid"])
+    frame.insert(0, "rank", trace.rank)
     on_stream = frame["kind"] == "stream"
     for column, source in (("device", "pid"), ("stream", "tid")):
         is_number = on_stream & frame[source].str.fullmatch(r"-?[0-9]{1,18}")

@@ -27,7 +27,7 @@ class Outcome:
 
 
 class Replay:
-    """The graph of a rank as runs and ports.
+    """The graph of a run as runs and ports.
 
     A run is a stretch of a lane in which each segment has an edge from the one before; a port is a segment at
     either end of any other edge.

@@ -27,7 +27,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Segments:
-    """All segments of a rank by (lane, start, end); times in ns.
+    """All segments of a run by (lane, start, end); times in ns.
 
     `event`: index of the innermost event, -1 for a gap. `kind`: position in `KINDS`. `gap_name`: position in
     `edges.GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on a CPU

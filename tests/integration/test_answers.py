@@ -42,7 +42,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
             pd.testing.assert_frame_equal(first[name], fresh, obj=name)
             pd.testing.assert_frame_equal(kept[name], fresh, obj=f"{name}, kept")
             if name in column_answers.ANSWERED:
-                columns = column_answers.answer(name, model, values, trace.rank)
+                columns = column_answers.answer(name, model, values)
                 columns = in_types(columns, find(name).columns)
                 pd.testing.assert_frame_equal(columns, fresh, obj=f"{name}, columns", check_like=True)
         assert set(column_answers.ANSWERED) <= set(asked)

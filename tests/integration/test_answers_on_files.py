@@ -47,7 +47,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
     return Expected(
         window,
         {
-            name: (dict(asked[name]), column_answers.answer(name, model, asked[name], trace.rank))
+            name: (dict(asked[name]), column_answers.answer(name, model, asked[name]))
             for name in column_answers.ANSWERED
         },
     )

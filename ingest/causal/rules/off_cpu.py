@@ -1,6 +1,5 @@
 """Stretches in which a thread was off the CPU: they begin and end with ticks of the scheduler."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import OFF_CPU, UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.rules.coincidence import by_chance
 from tracegraph.ingest.causal.usual_work import median_by_name
 from tracegraph.ingest.intervals import Spans, covered
 
@@ -90,7 +90,7 @@ def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
     both = begins & ends
     begins &= both | (expected <= (1 - _SHARE) * begins.sum())
     ends &= both | (expected <= (1 - _SHARE) * ends.sum())
-    return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * _tail(total, 2 * expected))
+    return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * by_chance(total, 2 * expected))
 
 
 def _count(moments: Floats, since: Floats, tick: float) -> Ints:
@@ -99,10 +99,3 @@ def _count(moments: Floats, since: Floats, tick: float) -> Ints:
     first = np.searchsorted(around, since, "left")
     found: Ints = np.searchsorted(around, since + _NEAR_NS, "right") - first
     return found
-
-
-def _tail(hits: int, expected: float) -> float:
-    """A bound for how likely at least so many hits are by chance (Poisson)."""
-    if hits <= expected:
-        return 1.0
-    return math.exp(hits - expected - hits * math.log(hits / max(expected, 1e-12)))

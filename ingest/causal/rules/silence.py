@@ -20,7 +20,7 @@ _MOST = 0.95
 
 @dataclass(frozen=True)
 class Silence:
-    """What the threads of a rank do not record, and what ends on them; times in ns, by lane and time.
+    """What the threads of a run do not record, and what ends on them; times in ns, by lane and time.
 
     `pauses`: lane, start, end, last, inside, leaf of all stretches in which no operator is open: the self
     time of an annotation or a python frame (`inside`), or a gap between events; the `last` one lies after the

@@ -1,6 +1,5 @@
 """SYNCHRONIZATION GPU to CPU without a row: a thread is silent until GPU work ends, again and again."""
 
-import math
 from collections import Counter
 
 import numpy as np
@@ -13,12 +12,15 @@ from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, o
 from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.ingest.causal.rules.coincidence import by_chance
 from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
 _BEFORE_NS, _AFTER_NS = 100_000, 60_000
 """How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
 _ALIKE_NS = 40_000
+_LAGS = (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
+"""How many lags there are with which silences may end alike."""
 _LEAST_HITS = 3
 _CHANCE, _SURE, _LEAST = 0.05, 0.95, 0.6
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
@@ -154,18 +156,9 @@ def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
         worth = hits.index[(hits >= _LEAST_HITS) & (hits > expected.reindex(hits.index))]
         for kind, same in near[near["kind"].isin(worth)].groupby("kind"):
             alike, chance = _alike(same), float(expected[kind])
-            if len(alike) >= _LEAST_HITS and kinds * _by_chance(len(alike), chance) <= _CHANCE:
+            if len(alike) >= _LEAST_HITS and kinds * _LAGS * by_chance(len(alike), chance) <= _CHANCE:
                 parts.append(alike.assign(confidence=_SURE * (1 - chance / len(alike))))
     return pd.concat(parts)
-
-
-def _by_chance(hits: int, expected: float) -> float:
-    """How likely at least so many silences end alike by chance: a Poisson tail for each lag there is."""
-    if expected >= hits:
-        return 1.0
-    log = math.log(max(expected, 1e-12))
-    fewer = sum(math.exp(i * log - expected - math.lgamma(i + 1)) for i in range(hits))
-    return (1 - fewer) * (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
 
 
 def _alike(near: pd.DataFrame) -> pd.DataFrame:
