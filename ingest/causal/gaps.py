@@ -19,7 +19,7 @@ _HELD = 4
 
 
 def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
-    """Names of the gaps of all dependencies, as positions in `edges.GAP_NAMES`.
+    """Names of the gaps of all dependencies, as positions in `GAP_NAMES`.
 
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
     queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph

@@ -21,7 +21,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 
 @dataclass(frozen=True)
 class Solution:
-    """A causal graph and its critical path; `gap_name`: of each dependency, position in `edges.GAP_NAMES`."""
+    """A causal graph and its critical path; `gap_name`: of each dependency, position in `GAP_NAMES`."""
 
     context: Context
     segments: Segments

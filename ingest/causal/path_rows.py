@@ -24,7 +24,7 @@ class Stretches:
     """The rows in numbers, in time order; they tile the window.
 
     `segment`: the segment of a row, of a lag the one after it. `event`: index, -1 for a gap. `gap_name`:
-    position in `edges.GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
+    position in `GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
     """
 
     segment: Ints

@@ -13,7 +13,7 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
 
 WORK, WAIT, GAP = 0, 1, 2
-KINDS = ("work", "wait", "gap")
+"""Positions in `SEGMENT_KINDS`."""
 _UNTRACED = GAP_CODE[UNTRACED_CPU]
 
 
@@ -29,9 +29,9 @@ class Window:
 class Segments:
     """All segments of a run by (lane, start, end); times in ns.
 
-    `event`: index of the innermost event, -1 for a gap. `kind`: position in `KINDS`. `gap_name`: position in
-    `edges.GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on a CPU
-    lane.
+    `event`: index of the innermost event, -1 for a gap. `kind`: position in `SEGMENT_KINDS`. `gap_name`:
+    position in `GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on
+    a CPU lane.
     """
 
     lane: Ints

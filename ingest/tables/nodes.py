@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import KINDS, WORK
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import (
     Columns,
     SegmentNodes,
@@ -73,7 +73,7 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": text_column(segments.kind, KINDS),
+        "kind": text_column(segments.kind, schema.SEGMENT_KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
