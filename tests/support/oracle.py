@@ -1,34 +1,14 @@
 """An independent answer: starts and critical path by topological order, without looking at binding flags."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-RULES = (
-    "launch",
-    "graph launch",
-    "stream order",
-    "graph order",
-    "stream wait event",
-    "stream resume",
-    "stream synchronize",
-    "device synchronize",
-    "event synchronize",
-    "blocking copy",
-    "implicit synchronize",
-    "queue full",
-    "silent synchronize",
-    "collective",
-    "autograd hand-off",
-    "autograd join",
-    "resume",
-    "hand-over",
-    "serialised",
-    "GIL wait",
-    "GIL holder",
-    "program order",
-    "queue start",
-)
+_DOCUMENT = Path(__file__).parents[2] / "docs" / "rules.md"
+_RULE = re.compile(r"\| `([^`]+)` \| (?:INVOCATION|SEQUENTIAL|SYNCHRONIZATION|CROSS_THREAD) \|")
+RULES = tuple(_RULE.findall(_DOCUMENT.read_text(encoding="utf-8")))
 """The documented order of rules: which cause is named where several explain a start to the nanosecond."""
 
 
