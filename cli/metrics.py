@@ -9,6 +9,7 @@ import pandas as pd
 from tracegraph.cli.findings import Findings
 from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
+from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import Role
 from tracegraph.store.gaps import (
@@ -205,26 +206,13 @@ def inferred(findings: Findings) -> Measured | None:
 
 def _about(findings: Findings, topic: str, where: str) -> Measured | None:
     """Measure the time on the path while an event of the topic is open on the same lane."""
-    spent = 0
-    for lane, events in findings.topics[topic].groupby("lane"):
-        rows = findings.path[findings.path["lane"] == lane]
-        spent += covered_ns(rows, events)
-    return _measured(findings, spent, where)
+    rows, events = (_spans(frame) for frame in (findings.path, findings.topics[topic]))
+    return _measured(findings, int(covered(rows, events).sum()), where)
 
 
-def covered_ns(rows: pd.DataFrame, events: pd.DataFrame) -> int:
-    """Return how long at least one of `events` is open during `rows`; both have start_ns and end_ns."""
-    ordered = events.sort_values("start_ns")
-    starts = ordered["start_ns"].to_numpy()
-    reached = np.maximum.accumulate(ordered["end_ns"].to_numpy())
-    # An event counts from where those before it have ended.
-    starts = np.maximum(starts, np.concatenate([starts[:1], reached[:-1]]))
-    lengths = np.concatenate([[0], np.cumsum(reached - starts)])
-    times = rows[["start_ns", "end_ns"]].to_numpy()
-    place = np.searchsorted(starts, times, side="right")
-    open_ns = np.minimum(times, reached[place - 1]) - starts[place - 1]
-    before = np.where(place > 0, lengths[place - 1] + open_ns, 0)
-    return int((before[:, 1] - before[:, 0]).sum())
+def _spans(frame: pd.DataFrame) -> Spans:
+    """Return the rows as stretches of their lanes."""
+    return Spans(*(frame[name].to_numpy(np.int64) for name in ("lane", "start_ns", "end_ns")))
 
 
 def _on_gpu(findings: Findings) -> "pd.Series[bool]":

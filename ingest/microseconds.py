@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 
 import numpy as np
-import numpy.typing as npt
+
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 EXACT_FLOAT_US = 2.0**43
 """Below it a float64 of microseconds is nearer to its literal than half a nanosecond."""
@@ -14,9 +15,7 @@ LIMIT_US = 2.0**52
 Number = int | float | None
 
 
-def to_ns(
-    values: Sequence[Number], literal: Callable[[int], str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def to_ns(values: Sequence[Number], literal: Callable[[int], str]) -> tuple[Ints, Flags]:
     """Nanoseconds (int64) of `values` in µs, and which of them are usable.
 
     Whole numbers are exact. A float is exact while it is below `EXACT_FLOAT_US`; for a larger one
@@ -43,7 +42,7 @@ def literal_to_ns(text: str) -> int | None:
         return None
 
 
-def _as_float(values: Sequence[Number]) -> npt.NDArray[np.float64]:
+def _as_float(values: Sequence[Number]) -> Floats:
     try:
         return np.array(values, dtype=np.float64)  # None becomes NaN
     except OverflowError:

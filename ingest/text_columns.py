@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Texts
 from tracegraph.store.categories import Role, has_role
 
 _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
@@ -20,7 +20,7 @@ class TextColumn:
     """One text a row, or None. `codes`: positions in `values`, the distinct texts."""
 
     codes: npt.NDArray[np.int32]
-    values: npt.NDArray[np.object_]
+    values: Texts
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -8,6 +8,7 @@ import pandas as pd
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.schema import SCHEMA_VERSION
 
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""
@@ -27,17 +28,27 @@ class RunWindow:
 
 
 def ready_run(ask: Ask, run: str | None = None) -> str:
-    """Name of `run`, or of the newest one, checked to be completely stored; InputError when there is none."""
+    """Name of `run`, or of the newest one, checked to be completely stored, and as queries expect it.
+
+    Raises:
+        InputError: there is no such run, it is not complete, or another version of the schema wrote it.
+    """
     if run is None:
         newest = ask("newest_ready_run", {})
         if newest.empty:
             raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
-        return str(newest["name"].iloc[0])
+        run = str(newest["name"].iloc[0])
     details = ask("run_details", {"run": run})
     if details.empty:
         raise InputError(f"there is no run named {run!r}", "tracegraph runs lists those stored")
     if details["state"].iloc[0] != "ready":
         raise InputError(f"run {run!r} is not completely stored", "ingest its trace again")
+    version = int(details["schema_version"].fillna(SCHEMA_VERSION).iloc[0])
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"run {run!r} has schema version {version}, not {SCHEMA_VERSION} as here",
+            "update tracegraph" if version > SCHEMA_VERSION else "ingest its trace again",
+        )
     return run
 
 

@@ -4,13 +4,14 @@ DDL, loaders, docs and the checks of Cypher modules derive from here. All times 
 the clock of the file's `ts`, all shares are 0..1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tracegraph.store.categories import GAP
 from tracegraph.store.mechanisms import Kind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
 
@@ -66,6 +67,16 @@ def _time(name: str, description: str) -> Property:
     return _number(name, description, "ns")
 
 
+def _one_of(values: Sequence[str]) -> str:
+    *first, last = (f"`{value}`" for value in values)
+    return f"{', '.join(first)} or {last}"
+
+
+EVIDENCE = ("recorded", "inferred")
+CROSS_THREAD_POLICIES = ("evidence", "serialise", "none")
+"""How dependencies between threads are found; the first is the default."""
+SEGMENT_KINDS = ("work", "wait", "gap")
+
 RUN_KEY = _text("run", "name of the run this node belongs to")
 RANK = _number("rank", "rank of the process in the job, 0 when the file does not say")
 LANE = _number("lane", "lane id, unique within the run")
@@ -87,7 +98,7 @@ RUN = NodeLabel(
         _number("ranks", "number of ranks"),
         _time("window_start_ns", "start of the window that the critical path tiles"),
         _time("window_end_ns", "end of that window"),
-        _text("cross_thread", "policy for dependencies between threads: `evidence`, `serialise` or `none`"),
+        _text("cross_thread", f"policy for dependencies between threads: {_one_of(CROSS_THREAD_POLICIES)}"),
         _text(
             "alternatives", "JSON list: the path's summary under other policies, and on recorded edges only"
         ),
@@ -176,7 +187,7 @@ SEGMENT = NodeLabel(
     (
         *_PLACE,
         _time("work_ns", "own work; 0 while waiting"),
-        _text("kind", "`work`, `wait` or `gap`"),
+        _text("kind", _one_of(SEGMENT_KINDS)),
         _time("slack_ns", "by how much it may end later without lengthening the window"),
         _time("margin_ns", "how much later its binding cause comes than the second-best one"),
         _number("chain", "id of its chain, unique within the run"),
@@ -191,19 +202,16 @@ CHAIN = NodeLabel(
 
 NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN)
 
-EVIDENCE = ("recorded", "inferred")
-CROSS_THREAD_POLICIES = ("evidence", "serialise", "none")
-"""How dependencies between threads are found; the first is the default."""
 RECORDED_ONLY = "recorded only"
 """Among the alternatives of a run: its own policy without what a timing rule made."""
 _EDGE = (
     _text("mechanism", "the rule that made the edge (below)"),
-    _text("evidence", "`recorded`: from ids or order in the file; `inferred`: by a timing rule"),
+    _text("evidence", f"`{EVIDENCE[0]}`: from ids or order in the file; `{EVIDENCE[1]}`: by a timing rule"),
     Property("confidence", "FLOAT", "how sure the rule is, 0..1"),
     _time("lag_ns", "what a replay adds to the cause's completion"),
     _time("gap_ns", "observed between the cause's completion and the effect's start"),
 )
-_GAP_NAME = _text("gap_name", "name of the gap, where it is not the mechanism's own (below)")
+_GAP_NAME = _text("gap_name", "name of the gap (below), on binding edges that have one")
 _BINDING = Property("binding", "BOOLEAN", "whether this edge explains the effect's start")
 
 DEPENDENCIES: dict[Kind, str] = {

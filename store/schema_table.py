@@ -26,6 +26,7 @@ def _nodes() -> Iterator[str]:
     yield ""
     yield f"Schema version {schema.SCHEMA_VERSION}. This file is generated from the declarations in `store/`."
     yield "Times are integer nanoseconds on the clock of the file's `ts`."
+    yield "A workspace or a run of another version is refused: older ones lack what queries read."
     yield ""
     yield "## Labels"
     for node in schema.NODES:

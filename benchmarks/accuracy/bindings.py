@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.store.categories import Role

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.cli.reporters.text import format_ns, label
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.intervals import without_overlaps
 from tracegraph.store.categories import GAP, Role
 from tracegraph.store.gaps import UNKNOWN
 
@@ -75,19 +76,11 @@ class Stretches:
         return int(self.passed[-1]) if len(self.passed) else 0
 
 
-def merge(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """The stretches in order, each without what an earlier one covers; some are then of no length."""
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
-    begin = np.maximum(start, np.append(start[:1], np.maximum.accumulate(end)[:-1]))
-    return begin, np.maximum(begin, end)
-
-
 def _gpu(model: Model, within: Stretches) -> str:
     work = np.flatnonzero(model.events.is_gpu)
     if not len(work):
         return "The file holds no GPU work."
-    busy = within.overlap(*merge(model.events.start[work], model.events.end[work])).sum()
+    busy = within.overlap(*without_overlaps(model.events.start[work], model.events.end[work])).sum()
     return f"During {1 - busy / within.total:.2f} of that time no stream runs anything."
 
 

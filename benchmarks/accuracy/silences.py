@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.evidence import Stretches, merge
+from benchmarks.accuracy.evidence import Stretches
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
 from tracegraph.cli.reporters.text import format_ns, label
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.edges import OFF_CPU, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.intervals import union_length, without_overlaps
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.errors import InputError
@@ -131,8 +133,8 @@ class _Around:
         self.model, self.events = model, model.events
         self._work = np.flatnonzero(model.events.is_gpu)
         self._work = self._work[np.argsort(model.events.end[self._work], kind="stable")]
-        self._busy = Stretches(*merge(model.events.start[self._work], model.events.end[self._work]))
-        self._starts = np.sort(model.events.start[self._work])
+        start, end = model.events.start[self._work], model.events.end[self._work]
+        self._busy, self._starts = Stretches(*without_overlaps(start, end)), np.sort(start)
         self._on_threads = np.flatnonzero(model.events.on_thread & (model.events.end > model.events.start))
         self._passive = is_passive(model.events)
 
@@ -199,9 +201,8 @@ class _Around:
             return "no other thread"
         working = others[~self._passive[others]]
         inside = working[(self.events.start[working] < end) & (self.events.end[working] > start)]
-        open_ns = Stretches(
-            *merge(self.events.start[inside].clip(start, end), self.events.end[inside].clip(start, end))
-        ).total
+        begin, until = self.events.start[inside].clip(start, end), self.events.end[inside].clip(start, end)
+        open_ns = union_length(begin, until)
         active = f"active {open_ns / (end - start):.2f}"
         found = _nearest(self.events.end, others, end)
         if found < 0:

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from msgspec import Raw
 
 from tracegraph.cli.findings import Source
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.readers.chrome_text import written_span
 
-Ints = npt.NDArray[np.int64]
 _ROUNDED_NS = 2
 """By how much a correction taken back may miss the time as written."""
 

@@ -1,4 +1,4 @@
-"""Choosing and joining rows of tables that are dataclasses with one array an attribute."""
+"""Choosing, expanding and joining rows of tables that are dataclasses with one array an attribute."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -17,6 +17,13 @@ Table = TypeVar("Table", bound="DataclassInstance")
 def select_rows(table: Table, chosen: Flags | Ints) -> Table:
     """The chosen rows, by mask or by positions."""
     return replace(table, **{field.name: getattr(table, field.name)[chosen] for field in fields(table)})
+
+
+def expand_ranges(first: Ints, size: Ints) -> tuple[Ints, Ints]:
+    """All positions in ranges of `size` that begin at `first`: the number of the range, and the position."""
+    number = np.repeat(np.arange(len(size)), size)
+    position = np.arange(len(number)) + np.repeat(first - np.cumsum(size) + size, size)
+    return number, position
 
 
 def join_rows(parts: Sequence[Table]) -> Table:

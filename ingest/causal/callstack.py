@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.lane_times import Keys
 
 
 @dataclass(frozen=True)
 class CallStack:
-    """Call tree and flattened timeline of all threads of a rank.
+    """Call tree and flattened timeline of all threads of a run.
 
     `parent`: for each event the index of the innermost event that contains it, -1 for none.
     `piece_*`: stretches with one innermost open event, by lane and time, without holes between the first and

@@ -1,4 +1,4 @@
-"""Rule 7: the GPU's clock against the CPU's, within one rank, by causality."""
+"""Rule 7: the GPU's clock against the CPU's, within a rank, by causality."""
 
 from dataclasses import dataclass
 

@@ -7,8 +7,8 @@ counts the more, the closer it lies above a lower edge, and one below the edge c
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Floats
 from tracegraph.ingest.causal.clock_pairs import Pairs
 
 _NEAR_NS = 5_000.0
@@ -18,7 +18,6 @@ _MOST_STEPS = 400
 _BETTER = 1.2
 _PARTS, _PER_PART = 32, 64
 _LEAST_PAIRS = 8
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

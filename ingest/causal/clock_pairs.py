@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints, is_call_named
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events, is_call_named, is_named
 from tracegraph.ingest.causal.host_waits import HostWaits
 from tracegraph.ingest.causal.launches import Launches, nearest_on_thread
 from tracegraph.store.categories import Role
@@ -73,18 +74,13 @@ def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -
 def _blocking_copies(events: Events, launches: Launches) -> "pd.Series[int]":
     """Ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
     copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
-    chosen = copies[_may_block(events, launches, copies) & _named(events, *_TO_HOST)[copies]]
+    chosen = copies[_may_block(events, launches, copies) & is_named(events, *_TO_HOST)[copies]]
     return pd.Series(events.end[chosen], index=launches.call[chosen])
 
 
 def _may_block(events: Events, launches: Launches, copies: Ints) -> Flags:
-    found: Flags = ~_named(events, "Async")[launches.call[copies]] | _named(events, "Pageable")[copies]
+    found: Flags = ~is_named(events, "Async")[launches.call[copies]] | is_named(events, "Pageable")[copies]
     return found
-
-
-def _named(events: Events, *parts: str) -> Flags:
-    flags = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
-    return events.name.matching(flags)
 
 
 def _guessed(events: Events, launches: Launches, known: Ints) -> "pd.Series[int]":

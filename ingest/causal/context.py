@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.callstack import CallStack, nest
 from tracegraph.ingest.causal.clock import GpuClock
 from tracegraph.ingest.causal.clock_alignment import align
 from tracegraph.ingest.causal.correlations import tell_calls_apart
 from tracegraph.ingest.causal.doubt import Doubts, find_doubts
-from tracegraph.ingest.causal.events import Events, Ints, Lanes
+from tracegraph.ingest.causal.events import Events, Lanes, recording_start
 from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
 from tracegraph.ingest.causal.segments import Window, find_window
@@ -34,6 +35,11 @@ class Context:
     doubts: Doubts
     clock: GpuClock
     """What was added to the GPU rows, told from the window's start."""
+
+    @cached_property
+    def recording_start(self) -> int:
+        """See `events.recording_start`."""
+        return recording_start(self.events)
 
     @cached_property
     def done_before(self) -> Ints:

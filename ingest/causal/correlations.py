@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.reused_ids import Named, assign_in_order
 from tracegraph.store.categories import Role
 
@@ -88,11 +90,10 @@ class _Calls:
         rank = theirs * (count + 1) + np.searchsorted(self.start, time[rows], "right")
         begun = np.searchsorted((mine * (count + 1) + np.arange(count))[order], rank, "left")
         low, high = np.maximum(first, begun - _MOST_BEGUN), np.minimum(last, begun + 1)
-        size = high - low
-        place = np.arange(int(size.sum())) + np.repeat(low - np.cumsum(size) + size, size)
+        number, place = expand_ranges(low, high - low)
         calls, users = np.zeros(len(time), dtype=np.int64), np.zeros(len(time), dtype=np.int64)
         calls[rows], users[rows] = last - first, np.bincount(theirs, minlength=1)[theirs]
-        return Named(np.repeat(rows, size), order[place], calls, users)
+        return Named(rows[number], order[place], calls, users)
 
 
 def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Events:

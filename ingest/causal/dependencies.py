@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.likelihood import judge
 from tracegraph.ingest.causal.segments import Segments
 
@@ -19,7 +19,7 @@ class Candidates:
     effect: Ints
     mechanism: Ints
     recorded: Flags
-    confidence: npt.NDArray[np.float64]
+    confidence: Floats
     arrival: Ints
 
 
@@ -34,7 +34,7 @@ class Dependencies:
     effect: Ints
     mechanism: Ints
     recorded: Flags
-    confidence: npt.NDArray[np.float64]
+    confidence: Floats
     gap: Ints
     lag: Ints
     binding: Flags

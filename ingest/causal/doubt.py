@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Lanes, is_call_named
-from tracegraph.ingest.causal.holes import Spans, find_holes, is_annotation
+from tracegraph.ingest.causal.events import NONE, Events, Lanes, is_annotation, is_call_named
+from tracegraph.ingest.causal.holes import Stretches, find_holes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.segments import Segments
 
@@ -20,7 +21,7 @@ class Doubts:
     """`holes`: stretches whose events were lost. `shared`: streams that several processes launch work on.
     `unjoined`: whether launches and GPU work have nothing that joins them."""
 
-    holes: Spans
+    holes: Stretches
     shared: Flags
     unjoined: bool
 
@@ -62,9 +63,10 @@ def lower_confidence(
     """
     doubtful = np.zeros(len(dependencies), dtype=bool)
     cause, effect = dependencies.cause, dependencies.effect
-    for since, until in zip(*(span.tolist() for span in doubts.holes), strict=True):
+    active = np.append(~is_annotation(events), False)[segments.event]
+    for since, until in zip(*(moments.tolist() for moments in doubts.holes), strict=True):
         doubtful |= (segments.start[cause] < until) & (segments.end[effect] > since)
-        doubtful |= _beside(events, segments, since, until)[effect]
+        doubtful |= _beside(segments, active, since, until)[effect]
     gpu = ~segments.on_thread & (doubts.shared[segments.lane] | doubts.unjoined)
     doubtful |= gpu[cause] | gpu[effect]
     if gpu.any():
@@ -77,10 +79,9 @@ def lower_confidence(
     return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
 
 
-def _beside(events: Events, segments: Segments, since: int, until: int) -> Flags:
+def _beside(segments: Segments, active: Flags, since: int, until: int) -> Flags:
     """Segments of the silence around a hole on each lane, and the first work after it: rows that reach into
-    the hole were lost with it."""
-    active = np.append(~is_annotation(events), False)[segments.event]
+    the hole were lost with it. `active`: segments of more than an annotation."""
     count = int(segments.lane.max(initial=-1)) + 1
     last = np.full(count, NONE, dtype=np.int64)
     first = np.full(count, np.iinfo(np.int64).max)

@@ -7,9 +7,9 @@ there, as an effect whatever starts there.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.store.gaps import CPU_TURN, GAP_CODE, UNKNOWN
 from tracegraph.store.mechanisms import CODE, MECHANISMS
 
@@ -34,7 +34,7 @@ class Edges:
     arrival: Ints
     mechanism: Ints
     recorded: Flags
-    confidence: npt.NDArray[np.float64]
+    confidence: Floats
 
     def __len__(self) -> int:
         return len(self.arrival)
@@ -111,7 +111,7 @@ def make_edges(
     arrival: Ints,
     *,
     recorded: Flags | bool,
-    confidence: npt.NDArray[np.float64] | float,
+    confidence: Floats | float,
 ) -> Edges:
     """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all."""
     count = len(arrival)

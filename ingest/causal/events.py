@@ -1,23 +1,19 @@
-"""The events of one rank as numpy arrays with their lanes: what the causal model works on."""
+"""The events of a run as numpy arrays with their lanes: what the causal model works on."""
 
 import json
 import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 from tracegraph.store.step_names import step_number
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Texts = npt.NDArray[np.object_]
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""
@@ -30,6 +26,7 @@ class Events:
     source_index: Ints
     name: TextColumn
     category: TextColumn
+    rank: Ints
     lane: Ints
     start: Ints
     end: Ints
@@ -74,10 +71,15 @@ class Events:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a rank; lane ids are positions: threads by (pid, tid) first, then streams."""
+    """The lanes of a run; lane ids are positions: threads by (pid, tid) first, then streams."""
 
     frame: pd.DataFrame
-    """Columns kind, name, pid, tid (text), device, stream (nullable Int64), matters (bool)."""
+    """Columns rank, kind, name, pid, tid (text), device, stream (nullable Int64), matters (bool)."""
+
+    @property
+    def rank(self) -> Ints:
+        """The rank of each lane."""
+        return self.frame["rank"].to_numpy(dtype=np.int64)
 
     @property
     def is_thread(self) -> Flags:
@@ -86,8 +88,9 @@ class Lanes:
 
     @property
     def process(self) -> Ints:
-        """Number of the process that each lane belongs to."""
-        return pd.factorize(self.frame["pid"])[0]
+        """Number of the process that each lane belongs to; those of two ranks are never one."""
+        numbers = self.frame.groupby(["rank", "pid"], sort=False).ngroup()
+        return np.asarray(numbers, dtype=np.int64)
 
     @property
     def matters(self) -> Flags:
@@ -143,6 +146,8 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         source_index=_numbers(table, "source_index"),
         name=read_texts(table["name"]),
         category=category,
+        # One number for all rows of the file, which takes no memory.
+        rank=np.broadcast_to(np.int64(trace.rank), len(lane)),
         lane=lane,
         start=_numbers(table, "start_ns"),
         end=_numbers(table, "end_ns"),
@@ -203,6 +208,7 @@ def _describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str
             name = trace.thread_names.get((first, second)) or f"thread {second}"
         rows.append(("stream" if on_gpu else "thread", name, first, second))
     frame = pd.DataFrame(rows, columns=["kind", "name", "pid", "tid"])
+    frame.insert(0, "rank", trace.rank)
     on_stream = frame["kind"] == "stream"
     for column, source in (("device", "pid"), ("stream", "tid")):
         is_number = on_stream & frame[source].str.fullmatch(r"-?[0-9]{1,18}")
@@ -231,16 +237,32 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     return matters
 
 
+def recording_start(events: Events) -> int:
+    """When the recording begins: the first start on any lane, ns; 0 where there is none."""
+    placed = events.start[events.on_thread | events.is_gpu]
+    return int(placed.min()) if len(placed) else 0
+
+
+def is_annotation(events: Events) -> Flags:
+    """Which events are annotations or steps, which go on while nothing is recorded."""
+    is_step: Flags = step_numbers(events) != NONE
+    return events.of_role(Role.ANNOTATION) | is_step
+
+
 def is_passive(events: Events) -> Flags:
     """Which events may be waiting in their self time: annotations, steps and python frames do no work."""
-    is_step: Flags = step_numbers(events) != NONE
-    return events.of_role(Role.ANNOTATION, Role.FRAME) | is_step
+    return is_annotation(events) | events.of_role(Role.FRAME)
+
+
+def is_named(events: Events, *parts: str) -> Flags:
+    """Which events have one of `parts` in their name."""
+    named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
+    return events.name.matching(named)
 
 
 def is_call_named(events: Events, *parts: str) -> Flags:
     """Which events are runtime or driver calls with one of `parts` in their name."""
-    named = np.array([any(part in str(name) for part in parts) for name in events.name.values], dtype=bool)
-    return events.name.matching(named) & events.of_role(Role.CALL)
+    return is_named(events, *parts) & events.of_role(Role.CALL)
 
 
 def step_numbers(events: Events) -> Ints:

@@ -1,15 +1,14 @@
 """Which events the file's flows join, for what no id in their arguments joins."""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints
 
 _KEYS = ["pid", "tid", "ts"]
 _LAUNCH_FLOWS = ("ac2g", "async", "async_cpu_to_gpu")
 _BACKWARD_FLOWS = ("fwdbwd", "forward_backward")
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def follow_launches(events: pa.Table, flows: pa.Table, calls: Flags, wanted: Flags) -> Ints:

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
 from tracegraph.ingest.causal.segments import Segments
-from tracegraph.ingest.causal.time_slices import Spans, covered, find_time_slices
+from tracegraph.ingest.causal.time_slices import find_time_slices
+from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.store.gaps import BUSY_GPU, EARLIER_WORK, GAP_CODE, GPU_TURN, UNKNOWN, UNRECORDED_GRAPH
 
 _BUSY = 0.9
@@ -17,7 +19,7 @@ _HELD = 4
 
 
 def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
-    """Names of the gaps of all dependencies, as positions in `edges.GAP_NAMES`.
+    """Names of the gaps of all dependencies, as positions in `GAP_NAMES`.
 
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
     queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph

@@ -2,19 +2,21 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, step_numbers
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events, is_annotation
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.intervals import pauses
 from tracegraph.store.categories import Role
 
 _LEAST_SHARE = 0.005
 _SHORTEST_NS = 50_000
 _LEAST_LOST = 3
 _USUALLY, _FEWEST = 0.8, 5
-Spans = tuple[Ints, Ints]
+Stretches = tuple[Ints, Ints]
 """Starts and ends, ns."""
 
 
-def find_holes(events: Events, launches: Launches) -> Spans:
+def find_holes(events: Events, launches: Launches) -> Stretches:
     """Silences of at least .5 % of the file's time in which calls or launched work must have been.
 
     Silence alone proves nothing: a thread may run code that is not traced. But correlation ids count on while
@@ -31,20 +33,14 @@ def find_holes(events: Events, launches: Launches) -> Spans:
     return start[lost >= _LEAST_LOST], end[lost >= _LEAST_LOST]
 
 
-def _silences(events: Events) -> Spans:
+def _silences(events: Events) -> Stretches:
     """Long stretches in which nothing but annotations and steps is open on any lane."""
-    active = np.flatnonzero((events.on_thread | events.is_gpu) & ~is_annotation(events))
-    active = active[np.argsort(events.start[active], kind="stable")]
-    until, start = np.maximum.accumulate(events.end[active])[:-1], events.start[active][1:]
-    least = _LEAST_SHARE * (until[-1] - events.start[active[0]]) if len(until) else 0
-    long = start - until >= max(least, _SHORTEST_NS)
-    return until[long], start[long]
-
-
-def is_annotation(events: Events) -> Flags:
-    """Annotations and steps, which go on while nothing is recorded."""
-    found: Flags = events.of_role(Role.ANNOTATION) | (step_numbers(events) != NONE)
-    return found
+    active = (events.on_thread | events.is_gpu) & ~is_annotation(events)
+    start, end = events.start[active], events.end[active]
+    begin, until = pauses(start, end)
+    least = _LEAST_SHARE * (end.max() - start.min()) if len(begin) else 0
+    long = until - begin >= max(least, _SHORTEST_NS)
+    return begin[long], until[long]
 
 
 def _skipped_ids(events: Events, calls: Ints, until: Ints) -> Ints:
@@ -79,9 +75,7 @@ def _missing_work(events: Events, launches: Launches, calls: Ints, start: Ints, 
 
 def working_calls(events: Events, launches: Launches, calls: Ints) -> tuple[Flags, Flags]:
     """Which calls have GPU work in the file, and which lack it although their name usually has it."""
-    launching = np.zeros(len(events), dtype=bool)
-    launching[launches.call[launches.call >= 0]] = True
-    has, name = launching[calls], events.name.codes[calls]
+    has, name = launches.launching[calls], events.name.codes[calls]
     count = np.bincount(name, minlength=1)
     working = np.bincount(name, has, minlength=1)
     usually = (working >= _USUALLY * count) & (working >= _FEWEST)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Texts
 from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import Launches, Streams, nearest_on_thread
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import (
@@ -39,7 +39,7 @@ class HostWaits:
     mechanism: Ints
     recorded: Flags
     certain: Flags
-    confidence: npt.NDArray[np.float64]
+    confidence: Floats
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SyncRows:
     row: Ints
     call: Ints
     record: Ints
-    kind: npt.NDArray[np.object_]
+    kind: Texts
 
 
 def find_sync_rows(events: Events) -> SyncRows:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Events, Ints, Texts
+from tracegraph.ingest.arrays import Ints, Texts
+from tracegraph.ingest.causal.events import Events
 
 
 @dataclass(frozen=True)

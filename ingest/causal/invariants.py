@@ -10,7 +10,7 @@ from tracegraph.store.errors import TracegraphError
 
 
 def check_model(model: Model) -> None:
-    """Check the segments, dependencies and path of a rank.
+    """Check the segments, dependencies and path of a run.
 
     Raises `TracegraphError` with the first rule that is broken: a fault of tracegraph, not of the trace.
     """

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Ints
+from tracegraph.ingest.arrays import Ints
 from tracegraph.store.errors import InputError
 
 

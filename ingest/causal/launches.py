@@ -1,13 +1,16 @@
 """Which call launched which GPU activity, in what order work was enqueued, and the device's usual lags."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Ints
-from tracegraph.ingest.causal.lost_launches import find_lost_launches, queued_times
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.lost_launches import LostLaunches, find_lost_launches, queued_times
+from tracegraph.ingest.intervals import ended_before
 
 LONGEST_LAUNCH_NS = 20_000
 LONGEST_STREAM_GAP_NS = 5_000
@@ -22,9 +25,20 @@ _ENOUGH_GAPS = 20
 
 @dataclass(frozen=True)
 class Launches:
-    """`call`: for each event the call that launched it, -1 for none or for events off the GPU."""
+    """`call`: for each event the call that launched it, -1 for none or for events off the GPU.
+
+    `lost`: GPU work whose call has no row.
+    """
 
     call: Ints
+    lost: LostLaunches
+
+    @cached_property
+    def launching(self) -> Flags:
+        """Which events are calls that launched work of the file."""
+        flags = np.zeros(len(self.call), dtype=bool)
+        flags[self.call[self.call >= 0]] = True
+        return flags
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ def match_launches(events: Events) -> Launches:
     ids = np.append(events.correlation[calls], NONE)
     found = ids[place] == events.correlation[work]
     launched_by[work[found]] = calls[place[found]]
-    return Launches(launched_by)
+    return Launches(launched_by, find_lost_launches(events, launched_by))
 
 
 @dataclass(frozen=True)
@@ -84,8 +98,7 @@ def order_streams(events: Events, launches: Launches) -> Streams:
     """Sort the GPU activities of every stream lane."""
     work = np.flatnonzero(events.is_gpu)
     known = np.where(launches.call >= 0, events.start[launches.call], NONE)
-    lost = find_lost_launches(events, launches.call)
-    known[lost.work] = queued_times(events, lost)
+    known[launches.lost.work] = queued_times(events, launches.lost)
     by_lane, queue, times = {}, {}, {}
     for lane in np.unique(events.lane[work]).tolist():
         members = work[events.lane[work] == lane]
@@ -109,7 +122,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
     from_start, from_end = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for work in streams.by_lane.values():
         call = launches.call[work]
-        idle = (call >= 0) & (_done_before(events, work) < events.start[call])
+        idle = (call >= 0) & (ended_before(events.end[work], NONE) < events.start[call])
         from_start.append((events.start[work] - events.start[call])[idle])
         from_end.append((events.start[work] - events.end[call])[idle])
     # Where most work starts before its call returns, what does not was late for another reason.
@@ -120,7 +133,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
     )
     gaps = {}
     for lane, work in streams.by_lane.items():
-        call, done = launches.call[work], _done_before(events, work)
+        call, done = launches.call[work], ended_before(events.end[work], NONE)
         queued = (call >= 0) & (done > events.end[call] + launch_from_end)
         gaps[lane] = events.start[work[queued]] - done[queued]
     # The least of a few gaps of one stream may be far above what streams need.
@@ -140,13 +153,8 @@ def done_before(events: Events, streams: Streams) -> Ints:
     """For each activity the latest end of those that started before it on its stream; `NONE` without any."""
     done = np.full(len(events), NONE, dtype=np.int64)
     for work in streams.by_lane.values():
-        done[work] = _done_before(events, work)
+        done[work] = ended_before(events.end[work], NONE)
     return done
-
-
-def _done_before(events: Events, work: Ints) -> Ints:
-    """Latest end among the activities before each one of a stream, `NONE` for the first."""
-    return np.concatenate([[NONE], np.maximum.accumulate(events.end[work])[:-1]])
 
 
 def nearest_on_thread(

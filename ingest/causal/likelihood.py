@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.store.mechanisms import CODE, LAUNCH, MECHANISMS
 
@@ -28,7 +29,6 @@ _LONGEST_ODDS = 5.0
 _MODESTY = 1.7
 """Of favourites with a share of .55 two in five were right in simulated races, of those with .83 .73."""
 _LIKE_ANY_LAG_NS = 10_000
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

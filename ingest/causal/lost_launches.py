@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.store.categories import Role
 
 _FEWEST_CALLS = 10

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, fields
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.binding import Binding, bind, find_sink, walk
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context, find_context
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.doubt import lower_confidence
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.causal.events import Events, Lanes
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.gaps import name_gaps
 from tracegraph.ingest.causal.launches import Launches
@@ -20,7 +21,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 
 @dataclass(frozen=True)
 class Solution:
-    """A causal graph and its critical path; `gap_name`: of each dependency, position in `edges.GAP_NAMES`."""
+    """A causal graph and its critical path; `gap_name`: of each dependency, position in `GAP_NAMES`."""
 
     context: Context
     segments: Segments

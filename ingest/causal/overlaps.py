@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events
 
 NOISE_NS = 1_000
 """By how much two rows may overlap only because their times are noisy."""

@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import text_column
@@ -23,7 +24,7 @@ class Stretches:
     """The rows in numbers, in time order; they tile the window.
 
     `segment`: the segment of a row, of a lag the one after it. `event`: index, -1 for a gap. `gap_name`:
-    position in `edges.GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
+    position in `GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
     """
 
     segment: Ints
@@ -71,7 +72,7 @@ def find_stretches(solution: Solution) -> Stretches:
     return Stretches(at, event[first], name, edge, begin[first], until[last])
 
 
-def path_table(solution: Solution, rank: int) -> pa.Table:
+def path_table(solution: Solution) -> pa.Table:
     """Rows of the path of the whole window, as the query `critical_path` gives them.
 
     Columns: position, rank, lane, lane_name, source_index (null for a gap), name, category (`gap` for a gap),
@@ -86,12 +87,12 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
     code[~unbound] = found.mechanism[rows.edge[~unbound]]
     kinds = [m.kind for m in MECHANISMS]
     margin = solution.binding.margin[rows.segment]
-    lanes = solution.lanes.frame["name"].tolist()
+    lane, lanes = solution.segments.lane[rows.segment], solution.lanes.frame["name"].tolist()
     return pa.table(
         {
             "position": np.arange(len(is_gap)),
-            "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(is_gap)),
-            "lane": solution.segments.lane[rows.segment],
+            "rank": solution.lanes.rank[lane],
+            "lane": lane,
             "source_index": pa.array(events.source_index[rows.event], mask=is_gap),
             "name": text_column(
                 np.where(is_gap, rows.gap_name + len(events.name.values), events.name.codes[rows.event]),
@@ -109,7 +110,7 @@ def path_table(solution: Solution, rank: int) -> pa.Table:
             "confidence": pa.array(_picked(found.confidence, edge, unbound), mask=unbound),
             "lag_ns": pa.array(_picked(found.lag, edge, unbound), mask=unbound),
             "margin_ns": pa.array(margin, mask=unbound | (margin == NONE)),
-            "lane_name": text_column(solution.segments.lane[rows.segment], lanes),
+            "lane_name": text_column(lane, lanes),
         }
     )
 
@@ -122,9 +123,7 @@ def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray
 def path_rows(solution: Solution) -> pd.DataFrame:
     """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
     frame = (
-        path_table(solution, 0)
-        .drop_columns(["position", "rank", "lane_name"])
-        .to_pandas(types_mapper=_nullable)
+        path_table(solution).drop_columns(["position", "rank", "lane_name"]).to_pandas(types_mapper=_nullable)
     )
     texts = {name: frame[name].astype(object) for name in ("name", "category", "dependency")}
     empty = {name: frame[name].astype(object).fillna("") for name in ("mechanism", "evidence")}

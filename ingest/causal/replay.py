@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
-from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.segments import GAP, Segments, Window
 from tracegraph.store.mechanisms import CODE, GIL_HOLDER
 
@@ -27,7 +27,7 @@ class Outcome:
 
 
 class Replay:
-    """The graph of a rank as runs and ports.
+    """The graph of a run as runs and ports.
 
     A run is a stretch of a lane in which each segment has an edge from the one before; a port is a segment at
     either end of any other edge.

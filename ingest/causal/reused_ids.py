@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events
 
 _DENSE = 20
 _MOST = 0.9

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM, GAP_OF_STRETCH, Edges, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
 
 WORK, WAIT, GAP = 0, 1, 2
-KINDS = ("work", "wait", "gap")
+"""Positions in `SEGMENT_KINDS`."""
 _UNTRACED = GAP_CODE[UNTRACED_CPU]
 
 
@@ -27,11 +27,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Segments:
-    """All segments of a rank by (lane, start, end); times in ns.
+    """All segments of a run by (lane, start, end); times in ns.
 
-    `event`: index of the innermost event, -1 for a gap. `kind`: position in `KINDS`. `gap_name`: position in
-    `edges.GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on a CPU
-    lane.
+    `event`: index of the innermost event, -1 for a gap. `kind`: position in `SEGMENT_KINDS`. `gap_name`:
+    position in `GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on
+    a CPU lane.
     """
 
     lane: Ints
@@ -194,5 +194,5 @@ def _with_streams(
     of_gpu_event = np.full(len(events), -1, dtype=np.int64)
     is_activity = (event >= 0) & ~on_thread[order]
     of_gpu_event[event[is_activity]] = np.flatnonzero(is_activity)
-    work: npt.NDArray[np.int64] = np.where(kind == WAIT, 0, end - start)
+    work: Ints = np.where(kind == WAIT, 0, end - start)
     return Segments(lane, start, end, event, kind, gap_name, work, on_thread[order], of_gpu_event)

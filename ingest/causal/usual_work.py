@@ -1,14 +1,27 @@
 """How long a call of the runtime works when nothing holds it, and when its launch has left it."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import Lags, Launches
 
 _FEWEST = 3
 _LOW, _SAME_KIND = 0.05, 4
 """Calls of up to four times the 5 % quantile are taken for those that nothing held."""
+Codes = npt.NDArray[np.signedinteger[Any]]
+
+
+def median_by_name(lengths: Ints, names: Codes, of: Codes, fewest: int = 1) -> Floats:
+    """Median of the lengths of each name in `of`; infinite for one with fewer than `fewest`."""
+    wanted = np.isin(names, of)
+    groups = pd.Series(lengths[wanted]).groupby(names[wanted])
+    medians = groups.median().where(groups.size() >= fewest, np.inf).reindex(of, fill_value=np.inf)
+    return medians.to_numpy(dtype=np.float64)
 
 
 def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> Ints:

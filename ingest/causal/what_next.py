@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import find_stretches

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.events import NONE, Ints, is_call_named, step_numbers
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, is_call_named, step_numbers
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
+from tracegraph.ingest.intervals import pauses
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
 
@@ -124,10 +126,8 @@ def _diagnose_window(model: Model, integrity: Integrity) -> None:
             most = int(beyond[outside].max())
             message = f"events {what}; cut there ({percent(most / (most + span))} of the file's time)"
             integrity.add(code, "info", int(outside.sum()), message)
-    order = np.argsort(events.start[placed], kind="stable")
-    start, end = events.start[placed][order], np.maximum.accumulate(events.end[placed][order])
-    empty = start[1:] - end[:-1]
-    share = float(empty.max()) / span if len(empty) else 0.0
+    begin, until = pauses(events.start[placed], events.end[placed])
+    share = float((until - begin).max(initial=0)) / span
     message = f"one stretch of {percent(share)} of the window holds no event at all: some times may be wrong"
     integrity.add("window_empty", "warning", int(share > _EMPTY_SHARE), message, share)
 

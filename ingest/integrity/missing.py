@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints, is_call_named
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.integrity.findings import Integrity, percent
@@ -117,8 +118,7 @@ def _diagnose_beginning(model: Model, integrity: Integrity) -> None:
 def _diagnose_calls(model: Model, integrity: Integrity) -> None:
     """Launches without GPU work: at the end, elsewhere, or all of them."""
     events = model.events
-    has = np.zeros(len(events), dtype=bool)
-    has[model.launches.call[model.launches.call >= 0]] = True
+    has = model.launches.launching
     launches = is_call_named(events, "Launch")
     idle = launches & ~has
     if not idle.any():

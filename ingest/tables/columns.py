@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.store import schema
 from tracegraph.store.tables import arrow_type
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
@@ -58,13 +58,13 @@ def _merge_with_events(model: Model) -> Flags:
 
 
 def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None = None) -> GraphTables:
-    """Node and relationship tables of a run with one rank, but for the node that `add_run` makes.
+    """Node and relationship tables of a run, but for the node that `add_run` makes.
 
     Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
     million events need half as much memory.
     """
     graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
-    graph.rows["critical_path"] = path_table(model, trace.rank)
+    graph.rows["critical_path"] = path_table(model)
     ids = _Ids()
     run_id, trace_id = ids.take(len(_RUN_ID)), ids.take(1)
     lane_ids = ids.take(len(model.lanes.frame))
@@ -77,7 +77,7 @@ def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None =
     segments = SegmentNodes(merged, segment_node)
     chain_first = np.flatnonzero(np.append(True, model.binding.chain[1:] != model.binding.chain[:-1]))
     chain_ids = ids.take(len(chain_first))
-    common = {"run": name, "rank": trace.rank}
+    common = {"run": name}
     graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import Ints
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import KINDS, WORK
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import (
     Columns,
     SegmentNodes,
@@ -26,6 +26,7 @@ def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa
     """The file, one row."""
     columns = {
         **common,
+        "rank": trace.rank,
         "id": ids,
         "labels": label_column("Trace", 1),
         "file": trace.path,
@@ -56,6 +57,7 @@ def step_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
     steps = model.steps
     columns = {
         **common,
+        "rank": steps.rank,
         "id": ids,
         "labels": label_column("Step", len(ids)),
         "number": steps.number,
@@ -71,7 +73,7 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": text_column(segments.kind, KINDS),
+        "kind": text_column(segments.kind, schema.SEGMENT_KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
@@ -96,6 +98,7 @@ def event_nodes(
     position = pa.array(own, mask=own < 0)
     columns = {
         **common,
+        "rank": events.rank,
         "id": ids,
         "labels": labels,
         "lane": events.lane,
@@ -123,12 +126,13 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
     keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
     gap_name = segments.gap_name[keep] + len(events.name.values)
-    gap = len(events.category.values)
+    gap, lane = len(events.category.values), segments.lane[keep]
     columns = {
         **common,
+        "rank": model.lanes.rank[lane],
         "id": nodes.node[keep],
         "labels": label_column("Segment", int(keep.sum())),
-        "lane": segments.lane[keep],
+        "lane": lane,
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
         **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model).items()},
@@ -146,13 +150,14 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
 def chain_nodes(model: Model, first: Ints, ids: Ints, common: Columns) -> pa.Table:
     """One row a chain; `first` holds the first segment of each."""
     segments = model.segments
-    last = np.append(first[1:], len(segments)) - 1
+    last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
     columns = {
         **common,
+        "rank": model.lanes.rank[lane],
         "id": ids,
         "labels": label_column("Chain", len(first)),
         "chain": np.arange(len(first)),
-        "lane": segments.lane[first],
+        "lane": lane,
         "start_ns": segments.start[first],
         "end_ns": segments.end[last],
     }

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.causal.events import Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
 from tracegraph.store import schema
@@ -34,17 +33,17 @@ def dependency_tables(model: Model, nodes: SegmentNodes) -> Iterator[tuple[str, 
             "start": nodes.node[found.cause[chosen]],
             "end": nodes.node[found.effect[chosen]],
             **_edge_columns(found, chosen),
-            "gap_name": _unusual_names(model, chosen),
+            "gap_name": _gap_names(model, chosen),
             "binding": found.binding[chosen],
         }
         yield kind, make_table(columns, _properties(kind), len(chosen))
 
 
-def _unusual_names(model: Model, chosen: Ints) -> pa.Array:
-    """The names of gaps that are not what their mechanism says, null for all others."""
-    usual = GAP_OF_MECHANISM[model.dependencies.mechanism[chosen]]
-    name = model.gap_name[chosen]
-    return text_column(name, GAP_NAMES, mask=name == usual)
+def _gap_names(model: Model, chosen: Ints) -> pa.Array:
+    """What the gap of each binding edge is called, null where there is none and for all other edges."""
+    found = model.dependencies
+    without = ~found.binding[chosen] | (found.gap[chosen] == 0)
+    return text_column(model.gap_name[chosen], GAP_NAMES, mask=without)
 
 
 def _properties(relationship: str) -> tuple[schema.Property, ...]:

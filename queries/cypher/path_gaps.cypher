@@ -27,15 +27,7 @@ WHERE s.start_ns <= exit_ns AND s.end_ns > $start_ns
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
 // Two gaps may belong to a segment: itself, when no event runs, and the lag between its cause and its start.
 // A wait before it in its own chain is a segment of the path already, so only what follows that one counts.
-WITH s, d, before, coalesce(d.gap_name, CASE
-    WHEN d:INVOCATION THEN 'launch latency'
-    WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
-    WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
-    WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
-    WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
-    WHEN d:CROSS_THREAD THEN 'waiting for another thread'
-    ELSE 'unknown'
-  END) AS lag_name
+WITH s, d, before, coalesce(d.gap_name, 'unknown') AS lag_name
 WITH [
   {name: s.name, start_ns: s.start_ns, end_ns: CASE s.kind WHEN 'work' THEN s.start_ns ELSE s.end_ns END},
   {name: lag_name, end_ns: s.start_ns, start_ns: CASE

@@ -31,15 +31,7 @@ RETURN s.rank AS rank, s.lane AS lane, s.name AS name,
   CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END AS category,
   type(d) AS dependency, d.mechanism AS mechanism, d.evidence AS evidence, d.confidence AS confidence,
   d.lag_ns AS lag_ns, d.gap_ns AS gap_ns,
-  coalesce(d.gap_name, CASE
-    WHEN d:INVOCATION THEN 'launch latency'
-    WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
-    WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
-    WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
-    WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
-    WHEN d:CROSS_THREAD THEN 'waiting for another thread'
-    ELSE 'unknown'
-  END) AS lag_name,
+  coalesce(d.gap_name, 'unknown') AS lag_name,
   collect(coalesce(CASE s.kind WHEN 'work' THEN s.source_index END, -1)) AS source_index,
   collect(coalesce(s.margin_ns, -1)) AS margin_ns,
   collect(CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END) AS start_ns,

@@ -60,15 +60,7 @@ UNION ALL
     // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
     AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
   OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
-  WITH s, d.evidence = 'inferred' AS inferred, coalesce(d.gap_name, CASE
-      WHEN d:INVOCATION THEN 'launch latency'
-      WHEN d:SEQUENTIAL AND d.mechanism IN ['stream order', 'graph order'] THEN 'stream queue'
-      WHEN d.mechanism = 'collective' THEN 'waiting for another rank'
-      WHEN d:SYNCHRONIZATION THEN 'waiting for GPU'
-      WHEN d.mechanism IN ['GIL wait', 'GIL holder', 'serialised'] THEN 'waiting for the GIL'
-      WHEN d:CROSS_THREAD THEN 'waiting for another thread'
-      ELSE 'unknown'
-    END) AS lag, CASE
+  WITH s, d.evidence = 'inferred' AS inferred, coalesce(d.gap_name, 'unknown') AS lag, CASE
       WHEN d IS NULL THEN start_ns
       WHEN before.chain = s.chain THEN before.end_ns
       ELSE s.start_ns - d.gap_ns

@@ -7,6 +7,7 @@ import pytest
 
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.load import ensure_schema
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_run
@@ -31,8 +32,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture(scope="session")
 def database(workspace: Workspace) -> Iterator[Database]:
-    """A connection to the shared managed server, stopped when the tests end."""
+    """A connection to the shared managed server, with the schema's indexes; it stops when the tests end."""
     with open_database(workspace, ConnectionSettings()) as connection:
+        ensure_schema(connection)
         yield connection
 
 

@@ -1,6 +1,6 @@
 """One answer, three ways: kept = fresh from Cypher = an independent computation from the columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import column_answers
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import random_traces
 import tiny
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 
 from tracegraph.cli.questions import questions
@@ -24,16 +24,8 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
-OWN = ["simulated_gpu.json.gz", "train_small.json.gz", "slow_loader.json.gz", "two_threads.json.gz"]
-REAL = [
-    "b1_hta_alexnet_cuda_sync.json.gz",
-    "a4_nanogpt_h100_rank0_of_8.json.gz",
-    "a6_torchao_ep_moe_b200_rank0_of_2.json.gz",
-    "h2_hta_mi250_minitoy_train.json.gz",
-    "a3_torchrec_sst_v100_4rank/rank3.pt.trace.json.gz",
-    "torch_cpu/ddp_gloo_w2_straggler200_rank0.json.gz",
-    "torch_cpu/two_threads_gil.json.gz",
-]
+OWN = ["simulated_gpu.json.gz", "two_threads.json.gz"]
+OTHERS = ["train_small.json.gz", "slow_loader.json.gz"]
 
 
 def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
@@ -50,25 +42,20 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
             pd.testing.assert_frame_equal(first[name], fresh, obj=name)
             pd.testing.assert_frame_equal(kept[name], fresh, obj=f"{name}, kept")
             if name in column_answers.ANSWERED:
-                columns = column_answers.answer(name, model, values, trace.rank)
+                columns = column_answers.answer(name, model, values)
                 columns = in_types(columns, find(name).columns)
                 pd.testing.assert_frame_equal(columns, fresh, obj=f"{name}, columns", check_like=True)
         assert set(column_answers.ANSWERED) <= set(asked)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    "name", [*OWN, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in OTHERS)]
+)
 def test_own_traces(database: Database, workspace: Workspace, name: str) -> None:
     check(database, workspace, read_trace(TRACES / name, Integrity(name)))
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_real_traces(
-    database: Database, workspace: Workspace, shared_trace: Callable[[str], Path], name: str
-) -> None:
-    check(database, workspace, read_trace(shared_trace(name), Integrity(name)))
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings.default.max_examples // 5)
 @given(rows=random_traces.rows())
 def test_random_traces(rows: list[tiny.Row], database: Database, workspace: Workspace) -> None:
     assume(any(row["start_ns"] != row["end_ns"] for row in rows))  # else there is nothing to store

@@ -47,7 +47,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
     return Expected(
         window,
         {
-            name: (dict(asked[name]), column_answers.answer(name, model, asked[name], trace.rank))
+            name: (dict(asked[name]), column_answers.answer(name, model, asked[name]))
             for name in column_answers.ANSWERED
         },
     )
@@ -68,6 +68,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[
     return workspace, found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"no real traces in {SHARED}")
 def test_all_files(expected: tuple[Workspace, dict[str, Expected]]) -> None:
     workspace, files = expected

@@ -7,7 +7,6 @@ from graphs import as_table, stored
 
 from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
 
 RUN = "tiny-causes"
 
@@ -49,8 +48,6 @@ GRAPH = "CREATE " + ", ".join(
 
 @pytest.fixture(scope="module", autouse=True)
 def graph(database: Database) -> Iterator[None]:
-    for statement in statements():
-        database.write(statement)
     with stored(database, RUN, GRAPH):
         yield
 

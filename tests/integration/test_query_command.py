@@ -14,17 +14,14 @@ from tracegraph.cli.main import main
 from tracegraph.queries.catalog import asking, find, queries
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
 from tracegraph.store.workspace import Workspace
 
 RUN = "tiny-command"
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def graph(database: Database) -> Iterator[None]:
-    for statement in statements():
-        database.write(statement)
     with stored(database, RUN, GPU_STEP.replace("2024-05-01", "2999-01-01")):
         yield
 
@@ -118,12 +115,14 @@ def test_show_as_parquet(tmp_path: Path, tracegraph: Run) -> None:
 
 
 def test_delete(tracegraph: Run, database: Database, workspace: Workspace) -> None:
-    folder = workspace.run_folder(RUN)
+    run = "tiny-deleted"
+    folder = workspace.run_folder(run)
     folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps({"run": RUN}))
-    assert tracegraph("runs", "delete", RUN)[:2] == (0, f"deleted {RUN}\n")
-    left = database.read("MATCH (n) WHERE n.run = $run OR n.name = $run RETURN count(n) AS n", {"run": RUN})
-    assert left["n"].tolist() == [0]
+    (folder / "manifest.json").write_text(json.dumps({"run": run}))
+    with stored(database, run, GPU_STEP):
+        assert tracegraph("runs", "delete", run)[:2] == (0, f"deleted {run}\n")
+        left = database.read("MATCH (n) WHERE n.run = $run OR n.name = $run RETURN n", {"run": run})
+    assert left.empty
     assert not Path(folder).exists()
 
 

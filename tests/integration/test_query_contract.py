@@ -4,19 +4,12 @@ import pytest
 
 from tracegraph.queries.module import CypherModule, load, names
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
 
 MODULES = {name: load(name) for name in names()}
 EXAMPLES: dict[str, object] = {"INTEGER": 1, "FLOAT": 1.0, "STRING": "none", "BOOLEAN": True}
 UNBOUNDED = {"AllNodesScan", "CartesianProduct", "DirectedAllRelationshipsScan"}
 LABEL_SCANS = {"runs", "newest_ready_run"}
 """Queries over all runs, of which there are few."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def indexes(database: Database) -> None:
-    for statement in statements():
-        database.write(statement)
 
 
 @pytest.mark.parametrize("name", MODULES)

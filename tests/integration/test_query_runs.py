@@ -47,6 +47,17 @@ def test_run_that_cannot_be_used(run: str, message: str, database: Database) -> 
         ready_run(asking(database), run)
 
 
+@pytest.mark.parametrize(("version", "hint"), [(1, "ingest its trace again"), (99, "update tracegraph")])
+def test_a_run_of_another_schema_is_refused(version: int, hint: str, database: Database) -> None:
+    graph = GPU_STEP.replace("state: 'ready',", f"state: 'ready', schema_version: {version},")
+    with (
+        stored(database, "runs-schema", graph.replace("2024-05-01", "2000")),
+        pytest.raises(InputError, match=f"has schema version {version}") as raised,
+    ):
+        ready_run(asking(database), "runs-schema")
+    assert raised.value.hint == hint
+
+
 @pytest.mark.parametrize(
     ("name", "given", "filled"),
     [

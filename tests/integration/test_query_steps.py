@@ -1,20 +1,16 @@
 """Every step's path, found for all steps at once: it is the path of the step's own window."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pandas as pd
 import pytest
 from graphs import GPU_STEP, stored
 
-from tracegraph.cli.main import main
 from tracegraph.queries.catalog import ask, asking
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
 from tracegraph.store.errors import InputError
-from tracegraph.store.workspace import Workspace
 
-TRACES = Path(__file__).parents[2] / "examples" / "traces"
 RUN = "tiny-steps"
 KEYS = ["name", "category"]
 OVERLAPPING = """
@@ -37,16 +33,11 @@ CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 300
     -[:SEQUENTIAL $order]->
   (:Segment {name: 'ProfilerStep#3', category: 'user_annotation', source_index: 4, chain: 0,
     start_ns: 240, end_ns: 300}),
-  (a)-[:INVOCATION {binding: true, gap_ns: 5, evidence: 'inferred', mechanism: 'launch'}]->
+  (a)-[:INVOCATION {binding: true, gap_ns: 5, evidence: 'inferred', mechanism: 'launch',
+    gap_name: 'launch latency'}]->
   (:Segment {name: 'long', category: 'kernel', source_index: 3, chain: 1, lane: 1, start_ns: 95, end_ns: 250})
 """
 """GPU work of step 1 ends after step 2; that of step 2, begun inside an event, after step 3 began."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def indexes(database: Database) -> None:
-    for statement in statements():
-        database.write(statement)
 
 
 def test_windows_overlap_and_cut_segments(database: Database) -> None:
@@ -115,12 +106,11 @@ def test_equal_numbers_of_two_ranks_are_two_steps(database: Database) -> None:
     ]
 
 
-@pytest.mark.parametrize("trace", ["simulated_gpu", "train_small", "slow_loader", "two_threads"])
-def test_each_step_is_the_path_of_its_window(trace: str, workspace: Workspace, database: Database) -> None:
-    run = f"steps-{trace}"
-    file = TRACES / f"{trace}.json.gz"
-    assert main(["--workspace", str(workspace.root), "ingest", str(file), "--run", run]) == 0
-    assert _check_against_windows(database, run, ask(database, "step_hotspots", run=run)) > 0
+def test_each_step_is_the_path_of_its_window(
+    stored_example: Callable[[str], str], database: Database
+) -> None:
+    run = stored_example("simulated_gpu")
+    assert _check_against_windows(database, run, ask(database, "step_hotspots", run=run)) > 1
 
 
 def _check_against_windows(database: Database, run: str, found: pd.DataFrame) -> int:

@@ -8,7 +8,6 @@ from graphs import GPU_STEP, as_table, stored
 from tracegraph.queries.catalog import asking, find, queries
 from tracegraph.queries.runs import fill, parse
 from tracegraph.store.connection import Database
-from tracegraph.store.ddl import statements
 
 RUN = "tiny-tables"
 EDGE_COLUMNS = (
@@ -181,8 +180,6 @@ ELSEWHERE = {"runs", "newest_ready_run"}
 
 @pytest.fixture(scope="module", autouse=True)
 def graph(database: Database) -> Iterator[None]:
-    for statement in statements():
-        database.write(statement)
     with stored(database, RUN, GPU_STEP):
         yield
 

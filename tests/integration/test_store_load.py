@@ -55,11 +55,11 @@ def test_bulk_load_equals_the_tables(tmp_path: Path) -> None:
     workspace = open_workspace(tmp_path / "with space")
     with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
         assert from_database(database, tables.run) == from_tables(tables)
-    assert from_tables(workspace.load_run(tables.run)) == from_tables(tables)
-    assert workspace.manifests() == [manifest(tables.run)]
-    # The second run of a workspace goes over Bolt, into the same database.
-    other = hostile_graph("second", ["a", "b", "c", "d", "e", "f"])
-    with store_and_open(workspace, MANAGED, other, manifest("second")) as database:
+        assert from_tables(workspace.load_run(tables.run)) == from_tables(tables)
+        assert workspace.manifests() == [manifest(tables.run)]
+        # The second run of a workspace goes over Bolt, into the same database.
+        other = hostile_graph("second", ["a", "b", "c", "d", "e", "f"])
+        store_run(workspace, MANAGED, other, manifest("second"))
         assert from_database(database, other.run) == from_tables(other)
         assert from_database(database, tables.run) == from_tables(tables)
         assert not list(workspace.neo4j_home.parent.glob("neo4j.new*"))

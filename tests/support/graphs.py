@@ -8,12 +8,13 @@ import pandas as pd
 from tracegraph.store.connection import Database
 
 _RECORDED = {"evidence": "recorded", "confidence": 1.0, "binding": True}
+_WAITING = {**_RECORDED, "gap_name": "waiting for GPU"}
 EDGES = {
     "order": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 0},
     "other": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 50, "binding": False},
     "queue": {**_RECORDED, "mechanism": "stream order", "lag_ns": 0, "gap_ns": 0},
-    "launch": {**_RECORDED, "mechanism": "launch", "lag_ns": 10, "gap_ns": 10},
-    "sync": {**_RECORDED, "mechanism": "device synchronize", "lag_ns": 5, "gap_ns": 5},
+    "launch": {**_RECORDED, "mechanism": "launch", "lag_ns": 10, "gap_ns": 10, "gap_name": "launch latency"},
+    "sync": {**_WAITING, "mechanism": "device synchronize", "lag_ns": 5, "gap_ns": 5},
 }
 """Properties of dependencies, as parameters that a graph's text may use."""
 

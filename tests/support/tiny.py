@@ -7,11 +7,12 @@ import pyarrow as pa
 from tracegraph.ingest.causal.events import read_events
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.causal.segments import KINDS, WORK
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.store.schema import SEGMENT_KINDS
 
 Row = dict[str, object]
 
@@ -98,4 +99,6 @@ def path(of: Model) -> list[str]:
 def kinds(of: Model) -> dict[str, str]:
     """Kind of every segment on a thread, by label."""
     segments = of.segments
-    return {label(of, i): KINDS[segments.kind[i]] for i in range(len(segments)) if segments.on_thread[i]}
+    return {
+        label(of, i): SEGMENT_KINDS[segments.kind[i]] for i in range(len(segments)) if segments.on_thread[i]
+    }

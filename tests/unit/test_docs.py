@@ -1,5 +1,6 @@
 """The documents say what the code says."""
 
+import re
 from pathlib import Path
 
 from oracle import RULES
@@ -30,6 +31,13 @@ def test_every_rule_is_documented_in_the_order_that_decides_ties() -> None:
 
 def test_every_gap_is_documented() -> None:
     assert sorted(row[0] for row in rows_of_rules() if row[1] not in DEPENDENCIES) == sorted(GAP_NAMES)
+
+
+def test_the_readme_lists_the_gaps() -> None:
+    readme = (ROOT / "README.md").read_text()
+    listed = re.search(r"Gaps of the path are (.*?)\n\n", readme, re.DOTALL)
+    assert listed is not None
+    assert sorted(re.findall(r"`([^`]*)`", listed[1])) == sorted(GAP_NAMES)
 
 
 def rows_of_rules() -> list[list[str]]:

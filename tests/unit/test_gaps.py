@@ -1,10 +1,16 @@
 """The name of each gap with the evidence of its rule, and without it: then it stays unknown."""
 
+import pandas as pd
 import pytest
 import tiny
 from tiny import Model, Row, call, event, kernel
 
+from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.tables.graph import build_graph
+from tracegraph.store.schema import DEPENDENCIES
 
 
 def gaps(model: Model) -> dict[str, float]:
@@ -120,3 +126,22 @@ def test_few_or_uneven_pauses_stay_unknown(lengths: list[float]) -> None:
     uneven = gaps(tiny.model(*turns(lengths)))
     assert "GPU turn of another process" not in uneven
     assert uneven["unknown"] > 4000
+
+
+def test_every_binding_edge_with_a_gap_carries_its_name() -> None:
+    trace = tiny.trace(
+        *queued(12, 3),
+        *(call("l", 6, 7, 9), kernel("late", 300, 400, 9, stream=8)),
+    )
+    model = build_model(*read_events(trace), Integrity(trace.path))
+    tables = build_graph(trace, model, "tiny").relationships
+    edges = pd.concat([tables[kind].to_pandas() for kind in DEPENDENCIES], ignore_index=True)
+    with_gap = edges["binding"] & edges["gap_ns"].gt(0)
+    assert edges["gap_name"].notna().equals(with_gap)
+    named = edges[with_gap]
+    assert set(zip(named["mechanism"].astype(str), named["gap_name"].astype(str), strict=True)) == {
+        ("launch", "launch latency"),
+        ("launch", "GPU busy with other work"),
+        ("stream order", "stream queue"),
+    }
+    assert edges["gap_ns"][~edges["binding"]].gt(0).any()

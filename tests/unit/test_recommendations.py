@@ -1,6 +1,5 @@
 """Which rule triggers on which path, and with which number."""
 
-import random
 from dataclasses import replace
 
 import pandas as pd
@@ -8,7 +7,6 @@ import pytest
 from report_data import make_findings
 
 from tracegraph.cli.findings import Findings
-from tracegraph.cli.metrics import covered_ns
 from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.cli.recommendations import RULES, recommend
 
@@ -207,15 +205,3 @@ def test_the_largest_share_comes_first() -> None:
 def test_rules_have_codes_of_their_own() -> None:
     assert len({rule.code for rule in RULES}) == len(RULES)
     assert all(0 < rule.threshold < 1 for rule in RULES)
-
-
-def test_covered_time_counts_overlaps_once() -> None:
-    draw = random.Random(7)
-    for _ in range(200):
-        starts = [draw.randint(0, 50) for _ in range(draw.randint(1, 9))]
-        events = [(start, start + draw.randint(0, 9)) for start in starts]
-        rows = [(at, at + draw.randint(0, 4)) for at in range(0, 60, 5)]
-        is_open = {at for start, end in events for at in range(start, end)}
-        expected = sum(at in is_open for start, end in rows for at in range(start, end))
-        names = ["start_ns", "end_ns"]
-        assert covered_ns(pd.DataFrame(rows, columns=names), pd.DataFrame(events, columns=names)) == expected

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 

@@ -1,21 +1,36 @@
 """Repetition against chance: does one thread go on just after another one ends something, again and again?"""
 
+import math
+
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.events import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
+_NEGLIGIBLE = 1e-12
 _TESTS_A_PAIR = 10
 _RESOLUTION_NS = 1_000
-_SHORTEST_NS = 100_000
 _LEAST_OF_ONE = 2.0
 _NAMES = ["lane", "by", "kind"]
 
 
+def by_chance(hits: int, expected: float) -> float:
+    """How likely at least so many hits are by chance: the tail of a Poisson distribution."""
+    if hits <= expected:
+        return 1.0
+    # The terms of the tail, each told by the first one.
+    tail, term, more = 1.0, 1.0, hits
+    while term > _NEGLIGIBLE * tail:
+        more += 1
+        term *= expected / more
+        tail += term
+    return tail * math.exp(hits * math.log(max(expected, 1e-12)) - expected - math.lgamma(hits + 1))
+
+
 def believe_pairs(
-    near: pd.DataFrame, stretches: pd.DataFrame, signals: npt.NDArray[np.int64], bounds: tuple[Ints, Ints]
+    near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
     """The rows of `near` of threads of which the first goes on just after the second more than by chance.
 
@@ -44,7 +59,7 @@ def believe_pairs(
 
 
 def _weigh_pairs(
-    near: pd.DataFrame, stretches: pd.DataFrame, signals: npt.NDArray[np.int64], bounds: tuple[Ints, Ints]
+    near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
     """The rows by pair of threads, kind and lag, with `evidence`, `seen` and `share`."""
     lengths = {lane: np.sort(group.to_numpy()) for lane, group in stretches.groupby("lane")["length"]}
@@ -62,9 +77,9 @@ def _weigh_pairs(
     return near.assign(evidence=evidence, seen=seen, share=share)
 
 
-def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, npt.NDArray[np.float64]]:
+def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, Floats]:
     """Evidence, number of cases and share of each row for one pair; the rows are sorted by their lag."""
-    level = _SHORTEST_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / _SHORTEST_NS)))
+    level = SHORTEST_SILENCE_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / SHORTEST_SILENCE_NS)))
     seen = np.cumsum(length >= level[:, None], axis=1)
     stretches = len(lengths) - np.searchsorted(lengths, level)
     expected = stretches[:, None] * rate * (lag + _RESOLUTION_NS)

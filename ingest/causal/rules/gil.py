@@ -1,15 +1,17 @@
 """CROSS_THREAD by the GIL (rule 10): a thread is silent while another one runs Python."""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes
+from tracegraph.ingest.causal.events import Events, Lanes
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.usual_work import median_by_name
+from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import GIL_HOLDER, GIL_WAIT
 
@@ -47,7 +49,7 @@ def gil_waits(context: Context, found: Found) -> Found:
     return Found(join_rows([wait, holder]), inferred_waits(GIL_WAIT, lane, begin, end, event))
 
 
-def _confidence(events: Events, silent: Ints) -> npt.NDArray[np.float64]:
+def _confidence(events: Events, silent: Ints) -> Floats:
     frame = events.of_role(Role.FRAME)[silent]
     builtin = np.array([str(name).startswith("<built-in") for name in events.name[silent]], dtype=bool)
     return np.where(frame & ~builtin, _FRAME, np.where(frame, _BUILTIN, _OPERATOR))
@@ -69,7 +71,9 @@ def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Wa
             mine = chosen[process_of[stack.piece_lane[chosen]] == process]
             parts.append(_between_steps(events, stack, steps, mine))
     found = pd.concat(parts)
-    return found[~_overlaps(found, explained)]
+    stretches = Spans(*(found[name].to_numpy(np.int64) for name in ("lane", "first", "last")))
+    told: Flags = covered(stretches, Spans(explained.lane, explained.start, explained.end)) > 0
+    return found[~told]
 
 
 def _between_steps(events: Events, stack: CallStack, steps: Ints, pieces: Ints) -> pd.DataFrame:
@@ -98,25 +102,6 @@ def _between_steps(events: Events, stack: CallStack, steps: Ints, pieces: Ints) 
 
 def _usual(events: Events, stack: CallStack, of: Ints) -> Ints:
     """Median length of the pieces of all events with the name of each."""
-    named = stack.piece_event >= 0
-    code = events.name.codes[stack.piece_event[named]]
-    wanted = np.isin(code, events.name.codes[of])
-    lasted = pd.Series((stack.piece_end - stack.piece_start)[named][wanted])
-    median = lasted.groupby(code[wanted]).median().reindex(events.name.codes[of])
-    usual: Ints = median.to_numpy().astype(np.int64)
-    return usual
-
-
-def _overlaps(found: pd.DataFrame, explained: Waits) -> Flags:
-    """Whether another rule explains a part of each stretch."""
-    known = pd.DataFrame({"lane": explained.lane, "start": explained.start, "until": explained.end})
-    known = known.sort_values("start", kind="stable")
-    known["until"] = known.groupby("lane")["until"].cummax()
-    order = found.reset_index(drop=True).reset_index(names="row").sort_values("last", kind="stable")
-    before = pd.merge_asof(
-        order, known, left_on="last", right_on="start", by="lane", allow_exact_matches=False
-    )
-    overlapping = (before["until"] > before["first"]).to_numpy()
-    flags = np.zeros(len(found), dtype=bool)
-    flags[before["row"].to_numpy(dtype=np.int64)] = overlapping
-    return flags
+    name = np.append(events.name.codes, -1)[stack.piece_event]
+    lasted = stack.piece_end - stack.piece_start
+    return median_by_name(lasted, name, events.name.codes[of]).astype(np.int64)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.causal.events import NONE, Events, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import LONGEST_STREAM_GAP_NS
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.rules.graph_works import Graphs
@@ -25,7 +25,7 @@ class Pairs:
     cause: Ints
     effect: Ints
     lag: Ints
-    confidence: npt.NDArray[np.float64]
+    confidence: Floats
 
 
 def no_pairs() -> Pairs:
@@ -116,7 +116,7 @@ def _last_before(ended: Ints, start: Ints) -> Ints:
     return position
 
 
-def _low_lags(lag: Ints, at_once: npt.NDArray[np.bool_], usual: int) -> Ints:
+def _low_lags(lag: Ints, at_once: Flags, usual: int) -> Ints:
     """The least lag of each two nodes where it was what held the work, else the graph's usual one."""
     least = np.where(at_once, np.maximum(lag, 0), LONGEST_STREAM_GAP_NS).min(
         axis=0, initial=LONGEST_STREAM_GAP_NS

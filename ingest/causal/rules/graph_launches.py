@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS, Launches
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, find_forks
@@ -63,9 +64,7 @@ def _with_cause(events: Events, launches: Launches, known: Edges, graphs: Graphs
     inside[forks.effect] = True
     chosen = np.flatnonzero((known.cause_event >= 0) & (known.effect_event >= 0))
     cause, effect = known.cause_event[chosen], known.effect_event[chosen]
-    in_graph = np.zeros(len(events), dtype=bool)
-    in_graph[graphs.work] = True
-    inside[effect[in_graph[effect] & (launches.call[cause] == launches.call[effect])]] = True
+    inside[effect[graphs.among(events)[effect] & (launches.call[cause] == launches.call[effect])]] = True
     return inside
 
 
@@ -87,9 +86,7 @@ def _last_ended(events: Events, graphs: Graphs, without: Ints) -> Pairs:
 
 def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
     """`known` with the launches of graphs named as such."""
-    in_graph = np.zeros(len(events), dtype=bool)
-    in_graph[graphs.work] = True
-    chosen = (known.mechanism == CODE[LAUNCH]) & in_graph[known.effect_event]
+    chosen = (known.mechanism == CODE[LAUNCH]) & graphs.among(events)[known.effect_event]
     return replace(known, mechanism=np.where(chosen, CODE[GRAPH_LAUNCH], known.mechanism))
 
 

@@ -1,11 +1,11 @@
 """What stands before and after a graph on the stream that it was launched on."""
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.edges import Edges
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.rules.graph_forks import Pairs, no_pairs
@@ -30,16 +30,16 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
     bounds = _lane_bounds(events, graphs)
     parts = [no_pairs()]
     share = np.zeros((len(streams.queue), len(graphs.call)))
+    following = np.full(share.shape, -1, dtype=np.int64)
     for row, lane in enumerate(streams.queue):
-        following = streams.next_queued(lane, called)
-        following = np.where((following >= 0) & ~inside[following], following, -1)
-        share[row] = _shares(events, graphs, bounds, lane, following, arrival)
+        queued = streams.next_queued(lane, called)
+        following[row] = np.where((queued >= 0) & ~inside[queued], queued, -1)
+        share[row] = _shares(events, graphs, bounds, lane, following[row], arrival)
     best = share.argmax(axis=0)
     for row, lane in enumerate(streams.queue):
         chosen = np.flatnonzero((best == row) & (share[row] >= _LEAST))
         confidence = np.minimum(share[row], _SURE)
-        following = streams.next_queued(lane, called)
-        parts.append(_after(events, graphs, bounds, lane, chosen, following, confidence, inside))
+        parts.append(_after(events, bounds, lane, chosen, following[row], confidence))
         before = streams.last_queued(lane, called)
         parts.append(_before(events, graphs, lane, chosen, before, confidence, inside))
     return join_rows(parts)
@@ -56,7 +56,7 @@ def _lane_bounds(events: Events, graphs: Graphs) -> tuple[Ints, Ints]:
 
 def _shares(
     events: Events, graphs: Graphs, bounds: tuple[Ints, Ints], lane: int, following: Ints, arrival: Ints
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """How likely each launch was made on a lane, from all launches of its graph; 0 where it cannot be."""
     last, launch = bounds
     count = len(graphs.call)
@@ -76,25 +76,18 @@ def _shares(
     prior = _PRIOR_CASES * np.where(own, _OWN, _ANY)
     share = (cases[0][graphs.kind] + prior) / ((cases[0] + cases[1])[graphs.kind] + _PRIOR_CASES)
     chance = np.minimum(1, REACH_NS / np.maximum(start - arrival[following], 1))
-    sure: npt.NDArray[np.float64] = np.where(at_once, share / (share + (1 - share) * chance), share)
+    sure: Floats = np.where(at_once, share / (share + (1 - share) * chance), share)
     return np.where(there & ~against, sure, 0)
 
 
 def _after(
-    events: Events,
-    graphs: Graphs,
-    bounds: tuple[Ints, Ints],
-    lane: int,
-    chosen: Ints,
-    following: Ints,
-    confidence: npt.NDArray[np.float64],
-    inside: Flags,
+    events: Events, bounds: tuple[Ints, Ints], lane: int, chosen: Ints, following: Ints, confidence: Floats
 ) -> Pairs:
     """From the last works of the chosen launches on other lanes to what was enqueued next on `lane`."""
     last, launch = bounds
     keep = np.isin(launch, chosen) & (events.lane[last] != lane)
     cause, effect = last[keep], following[launch[keep]]
-    possible = (effect >= 0) & ~inside[effect] & only_slightly(events, cause, effect)
+    possible = (effect >= 0) & only_slightly(events, cause, effect)
     cause, effect = cause[possible], effect[possible]
     return Pairs(cause, effect, np.zeros(len(cause), dtype=np.int64), confidence[launch[keep]][possible])
 
@@ -105,7 +98,7 @@ def _before(
     lane: int,
     chosen: Ints,
     before: Ints,
-    confidence: npt.NDArray[np.float64],
+    confidence: Floats,
     inside: Flags,
 ) -> Pairs:
     """From what was enqueued last on `lane` before the chosen launches to their first works elsewhere."""

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.launches import Launches
 
 
@@ -22,6 +23,12 @@ class Graphs:
     first: Ints
     kind: Ints
     call: Ints
+
+    def among(self, events: Events) -> Flags:
+        """Which events are works of a graph."""
+        flags = np.zeros(len(events), dtype=bool)
+        flags[self.work] = True
+        return flags
 
 
 def find_graphs(events: Events, launches: Launches) -> Graphs:

@@ -1,13 +1,14 @@
 """Calls that last far longer than calls of their name do while the GPU works, and nothing shows why."""
 
 import numpy as np
-import pandas as pd
 
+from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
-from tracegraph.ingest.causal.events import Events, Ints, is_call_named
+from tracegraph.ingest.causal.events import Events, is_call_named
 from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.time_slices import Spans, covered
+from tracegraph.ingest.causal.usual_work import median_by_name
+from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.store.categories import Role
 
 _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
@@ -27,7 +28,7 @@ def unexplained_calls(context: Context, found: Found) -> Found:
     call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
     usual = _usual(events, call)
-    call, usual = call[usual >= 0], usual[usual >= 0]
+    call, usual = call[usual < np.inf], usual[usual < np.inf].astype(np.int64)
     begin, end = _left_over(events, call, found.waits)
     begin = np.minimum(begin + np.tile(usual, 2), end)
     call, usual = np.tile(call, 2), np.tile(usual, 2)
@@ -40,15 +41,11 @@ def unexplained_calls(context: Context, found: Found) -> Found:
     return Found(waits=waits)
 
 
-def _usual(events: Events, call: Ints) -> Ints:
-    """Median duration of calls of the name of each, 0 for those that only wait, -1 where few are known."""
-    code, lasted = events.name.codes, events.end - events.start
-    same = np.flatnonzero(events.on_thread & np.isin(code, code[call]))
-    groups = pd.Series(lasted[same]).groupby(code[same])
-    usual = groups.median().where(groups.size() >= _FEWEST, -1).reindex(code[call]).to_numpy()
-    waits = is_call_named(events, "Synchronize")[call]
-    found: Ints = np.where(waits, 0, usual).astype(np.int64)
-    return found
+def _usual(events: Events, call: Ints) -> Floats:
+    """Median duration of events of the name of each, 0 for those that only wait, infinite for rare ones."""
+    name, lasted = events.name.codes, events.end - events.start
+    usual = median_by_name(lasted[events.on_thread], name[events.on_thread], name[call], _FEWEST)
+    return np.where(is_call_named(events, "Synchronize")[call], 0, usual)
 
 
 def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
@@ -68,7 +65,5 @@ def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
 
 def _busy(events: Events, begin: Ints, end: Ints) -> Ints:
     """ns of each stretch in which any GPU of the file ran something."""
-    work = np.flatnonzero(events.is_gpu)
-    anywhere = np.zeros(len(work), dtype=np.int64)
-    spans = Spans(anywhere, events.start[work], events.end[work])
-    return covered(Spans(np.zeros(len(begin), dtype=np.int64), begin, end), spans)
+    work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
+    return covered(ungrouped(begin, end), work)

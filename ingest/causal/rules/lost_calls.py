@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.array_tables import select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges, select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Lags
-from tracegraph.ingest.causal.lost_launches import LostLaunches, find_lost_launches
+from tracegraph.ingest.causal.lost_launches import LostLaunches
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import LAUNCH
 
@@ -25,11 +26,10 @@ def lost_calls(context: Context, _: Found) -> Found:
     The stretch lies between the calls with the nearest ids, on the thread of one of them: the one from which
     the work could start when it did, else the longest. Work enqueued before the recording has no such call.
     """
-    events, lags = context.events, context.lags
-    lost = find_lost_launches(events, context.launches.call)
+    events, lags, lost = context.events, context.lags, context.launches.lost
     if not len(lost.work):
         return Found()
-    lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(events, lost))
+    lost = select_rows(lost, (lost.before >= 0) | _launched_in_time(context, lost))
     begin, until = _bounds(events, lost)
     possible = until > begin
     lost, begin, until = select_rows(lost, possible), begin[possible], until[possible]
@@ -55,15 +55,14 @@ def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> 
     )
 
 
-def _launched_in_time(events: Events, lost: LostLaunches) -> Flags:
+def _launched_in_time(context: Context, lost: LostLaunches) -> Flags:
     """Which work was launched just before it started: after a pause of the GPU, with no call between."""
-    all_work = np.flatnonzero(events.is_gpu)
-    by_start = all_work[np.argsort(events.start[all_work], kind="stable")]
-    ended = np.maximum.accumulate(events.end[by_start])
+    events = context.events
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.argsort(events.start[work], kind="stable")]
+    ended = np.append(context.recording_start, np.maximum.accumulate(events.end[work]))
     start = events.start[lost.work]
-    first = int(events.start[events.on_thread | events.is_gpu].min())
-    position = np.searchsorted(events.start[by_start], start, "left") - 1
-    idle_since = np.where(position >= 0, ended[np.maximum(position, 0)], first)
+    idle_since = ended[np.searchsorted(events.start[work], start, "left")]
     next_call = np.where(lost.after >= 0, events.start[lost.after], start)
     in_time: Flags = (start - idle_since > LONG_LAG_NS) & (start - next_call <= LONG_LAG_NS)
     return in_time
@@ -164,10 +163,9 @@ def _pieces_between(events: Events, pieces: _Pieces, lost: LostLaunches) -> tupl
     for lane in lanes:
         group = np.flatnonzero((lane >= 0) & (until > begin))
         low, high = pieces.between(lane[group], begin[group], until[group])
-        sizes = high - low
-        groups.append(np.repeat(group, sizes))
-        offset = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        found.append(np.repeat(low, sizes) + offset)
+        number, piece = expand_ranges(low, high - low)
+        groups.append(group[number])
+        found.append(piece)
     group, piece = np.concatenate(groups), np.concatenate(found)
     inside = pieces.operator[piece]
     return group[inside], piece[inside]

@@ -1,19 +1,19 @@
 """Stretches in which a thread was off the CPU: they begin and end with ticks of the scheduler."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import OFF_CPU, UNEXPLAINED, Waits
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.time_slices import Spans, covered
+from tracegraph.ingest.causal.rules.coincidence import by_chance
+from tracegraph.ingest.causal.usual_work import median_by_name
+from tracegraph.ingest.intervals import Spans, covered
 
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
 """Linux looks for a thread to run instead at 1000, 300, 250 or 100 Hz."""
@@ -21,8 +21,6 @@ _NEAR_NS = 60_000
 _SHORTEST_NS, _TIMES_USUAL, _FEWEST = 1_000_000, 3, 5
 _LEAST_HITS, _LEAST_SIDE, _LEAST_NAMES = 6, 2, 3
 _CHANCE, _SHARE = 1e-3, 0.8
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Hits(NamedTuple):
@@ -58,10 +56,8 @@ def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints
     """Lane, start, end, event and usual length of stretches far longer than is usual for their name."""
     lasted = stack.piece_end - stack.piece_start
     name = np.append(events.name.codes, -1)[stack.piece_event]
-    groups = pd.Series(lasted).groupby(name)
-    median = groups.median().where(groups.size() >= _FEWEST, np.inf)
     long = np.flatnonzero(lasted >= _SHORTEST_NS)
-    usual = median.reindex(name[long]).to_numpy(np.float64)
+    usual = median_by_name(lasted, name, name[long], _FEWEST)
     unusual = lasted[long] >= np.maximum(_TIMES_USUAL * usual, usual + _SHORTEST_NS)
     long, usual = long[unusual], usual[unusual].astype(np.int64)
     stretches = Spans(stack.piece_lane[long], stack.piece_start[long], stack.piece_end[long])
@@ -94,7 +90,7 @@ def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
     both = begins & ends
     begins &= both | (expected <= (1 - _SHARE) * begins.sum())
     ends &= both | (expected <= (1 - _SHARE) * ends.sum())
-    return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * _tail(total, 2 * expected))
+    return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * by_chance(total, 2 * expected))
 
 
 def _count(moments: Floats, since: Floats, tick: float) -> Ints:
@@ -103,10 +99,3 @@ def _count(moments: Floats, since: Floats, tick: float) -> Ints:
     first = np.searchsorted(around, since, "left")
     found: Ints = np.searchsorted(around, since + _NEAR_NS, "right") - first
     return found
-
-
-def _tail(hits: int, expected: float) -> float:
-    """A bound for how likely at least so many hits are by chance (Poisson)."""
-    if hits <= expected:
-        return 1.0
-    return math.exp(hits - expected - hits * math.log(hits / max(expected, 1e-12)))

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.mechanisms import QUEUE_FULL

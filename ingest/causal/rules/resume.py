@@ -1,9 +1,10 @@
 """CROSS_THREAD between any two threads (rule 5): one is silent, and goes on just after the other one ends."""
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, inferred_waits, make_edges, on_thread
@@ -43,7 +44,7 @@ def resume(context: Context, found: Found) -> Found:
     return _all_edges(ends, _handed_inside(inside, near), rest)
 
 
-def _count_signals(silence: Silence) -> npt.NDArray[np.int64]:
+def _count_signals(silence: Silence) -> Ints:
     """Number of signals of each kind by lane."""
     by, pause = silence.signals["by"].to_numpy(), silence.signals["pause"].to_numpy()
     count = len(silence.process)
@@ -82,8 +83,7 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
     end = stretches["end"].to_numpy()
     first = np.searchsorted(cut, end - reach, "right")
     count = np.searchsorted(cut, end, "right") - first
-    row = np.repeat(np.arange(len(stretches)), count)
-    signal = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    row, signal = expand_ranges(first, count)
     lane = stretches["lane"].to_numpy()[row]
     other = (lane != by[signal]) & (silence.process[lane] == silence.process[by[signal]])
     row, signal = row[other], signal[other]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import Events, Flags, Ints, is_passive
+from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SERIALISED

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.events import Events, Flags, Ints, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, Lanes, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
@@ -20,7 +20,7 @@ _MOST = 0.95
 
 @dataclass(frozen=True)
 class Silence:
-    """What the threads of a rank do not record, and what ends on them; times in ns, by lane and time.
+    """What the threads of a run do not record, and what ends on them; times in ns, by lane and time.
 
     `pauses`: lane, start, end, last, inside, leaf of all stretches in which no operator is open: the self
     time of an annotation or a python frame (`inside`), or a gap between events; the `last` one lies after the
@@ -51,7 +51,7 @@ class Silence:
         start, end = (np.append(idle[c].to_numpy(), 0)[row] for c in ("start", "end"))
         return np.where(inside, start, time), np.where(inside, end, time)
 
-    def active_share(self, lane: Ints, start: Ints, end: Ints) -> npt.NDArray[np.float64]:
+    def active_share(self, lane: Ints, start: Ints, end: Ints) -> Floats:
         """The part of each stretch in which its lane is in no pause of at least 100 µs."""
         long = self.pauses[_is_long(self.pauses) & ~self.pauses["leaf"]]
         before = np.append(0, np.cumsum(long["end"] - long["start"]))
@@ -60,7 +60,7 @@ class Silence:
             row, inside = self._find(long, lane, time)
             left = np.append(long["end"].to_numpy(), 0)[row] - time
             until.append(before[row + 1] - np.where(inside, left, 0))
-        share: npt.NDArray[np.float64] = 1 - (until[1] - until[0]) / np.maximum(end - start, 1)
+        share: Floats = 1 - (until[1] - until[0]) / np.maximum(end - start, 1)
         return share
 
     def _find(self, pauses: pd.DataFrame, lane: Ints, time: Ints) -> tuple[Ints, Flags]:
@@ -109,12 +109,11 @@ def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
     """Lanes with nothing but calls, of which 95 % are shorter than a silence and none launches work."""
     is_call = events.of_role(Role.CALL)
     short = events.end - events.start < SHORTEST_SILENCE_NS
-    launching = np.zeros(len(events), dtype=bool)
-    launching[launches.call[launches.call >= 0]] = True
     on = events.lane[events.on_thread]
     total = np.bincount(on, minlength=count)
     others, brief = (
-        np.bincount(on, chosen[events.on_thread], minlength=count) for chosen in (~is_call | launching, short)
+        np.bincount(on, chosen[events.on_thread], minlength=count)
+        for chosen in (~is_call | launches.launching, short)
     )
     polls: Flags = (others == 0) & (brief >= _MOST * total)
     return polls

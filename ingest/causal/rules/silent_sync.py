@@ -1,27 +1,28 @@
 """SYNCHRONIZATION GPU to CPU without a row: a thread is silent until GPU work ends, again and again."""
 
-import math
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.ingest.causal.callstack import CallStack
+from tracegraph.ingest.arrays import Floats, Ints
+from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, Ints, is_passive
+from tracegraph.ingest.causal.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import Launches, Streams
+from tracegraph.ingest.causal.rules.coincidence import by_chance
+from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
-SHORTEST_SILENCE_NS = 100_000
 _BEFORE_NS, _AFTER_NS = 100_000, 60_000
 """How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
 _ALIKE_NS = 40_000
+_LAGS = (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
+"""How many lags there are with which silences may end alike."""
 _LEAST_HITS = 3
 _CHANCE, _SURE, _LEAST = 0.05, 0.95, 0.6
-Shares = npt.NDArray[np.float64]
 _COLUMNS = ("silence", "work", "lag", "chance", "kind")
 
 
@@ -37,12 +38,12 @@ def silent_waits(context: Context, _: Found) -> Found:
     the recording begins in the middle of a wait, one end is all there is: of work from before the recording.
     """
     events, launches, streams = context.events, context.launches, context.streams
-    silences = _silences(events, context.stack)
+    silences = _silences(context)
     found = pd.concat(
         [
             _explained(_last_of_stream(events, streams, silences)),
             _explained(_any_of_stream(events, launches, streams, silences)),
-            _opening(events, launches, streams, silences),
+            _opening(context, silences),
         ]
     )
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
@@ -62,12 +63,12 @@ def silent_waits(context: Context, _: Found) -> Found:
     return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on))
 
 
-def _silences(events: Events, stack: CallStack) -> pd.DataFrame:
+def _silences(context: Context) -> pd.DataFrame:
     """Long stretches without an operator or a call: lane, start, end, and the number of their kind.
 
     The stretch from the first event of the file to the first of a thread is one of them.
     """
-    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    events, stack, first = context.events, context.stack, context.recording_start
     lanes, begins = np.unique(stack.piece_lane, return_index=True)
     lane, event = np.append(stack.piece_lane, lanes), np.append(stack.piece_event, np.full(len(lanes), -1))
     start = np.append(stack.piece_start, np.full(len(lanes), first))
@@ -109,8 +110,7 @@ def _any_of_stream(
         first, last = (np.searchsorted(done, at, "right") for at in (start, end + _AFTER_NS))
         near = np.maximum(first, np.searchsorted(done, end - _BEFORE_NS, "left"))
         count = np.maximum(last - near, 0)
-        silence = np.repeat(np.arange(len(start)), count)
-        place = np.arange(len(silence)) + np.repeat(near - np.cumsum(count) + count, count)
+        silence, place = expand_ranges(near, count)
         # Each end makes the moments just after it look like one that was waited for.
         chance = ((last - first) * _ALIKE_NS / (end - start))[silence]
         before = (queued[ended[place]] < start[silence]) & (events.start[ended[place]] < end[silence])
@@ -119,15 +119,15 @@ def _any_of_stream(
     return parts
 
 
-def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.DataFrame) -> pd.DataFrame:
+def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
     """Silences with which the file begins, and the last work that was enqueued before it began, if it ended
     as the silence did."""
-    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
+    events, streams, first = context.events, context.streams, context.recording_start
     opening = np.flatnonzero(silences["start"] == first)
     end = silences["end"].to_numpy(np.int64)[opening]
     parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
     for work in streams.by_lane.values():
-        before = work[np.cumsum(launches.call[work] >= 0) == 0]
+        before = work[np.cumsum(context.launches.call[work] >= 0) == 0]
         if not len(before):
             continue
         last = before[[int(events.end[before].argmax())] * len(opening)]
@@ -140,7 +140,7 @@ def _opening(events: Events, launches: Launches, streams: Streams, silences: pd.
     return found[found["confidence"] >= _LEAST]
 
 
-def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Shares, of: pd.DataFrame) -> pd.DataFrame:
+def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Floats, of: pd.DataFrame) -> pd.DataFrame:
     columns = (silence, work, lag, np.minimum(chance, 1), of["kind"].to_numpy(np.int64)[silence])
     return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 
@@ -156,18 +156,9 @@ def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
         worth = hits.index[(hits >= _LEAST_HITS) & (hits > expected.reindex(hits.index))]
         for kind, same in near[near["kind"].isin(worth)].groupby("kind"):
             alike, chance = _alike(same), float(expected[kind])
-            if len(alike) >= _LEAST_HITS and kinds * _by_chance(len(alike), chance) <= _CHANCE:
+            if len(alike) >= _LEAST_HITS and kinds * _LAGS * by_chance(len(alike), chance) <= _CHANCE:
                 parts.append(alike.assign(confidence=_SURE * (1 - chance / len(alike))))
     return pd.concat(parts)
-
-
-def _by_chance(hits: int, expected: float) -> float:
-    """How likely at least so many silences end alike by chance: a Poisson tail for each lag there is."""
-    if expected >= hits:
-        return 1.0
-    log = math.log(max(expected, 1e-12))
-    fewer = sum(math.exp(i * log - expected - math.lgamma(i + 1)) for i in range(hits))
-    return (1 - fewer) * (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
 
 
 def _alike(near: pd.DataFrame) -> pd.DataFrame:

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, no_edges, on_gpu
-from tracegraph.ingest.causal.events import Events, Flags, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.overlaps import only_slightly
 from tracegraph.store.mechanisms import STREAM_ORDER

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.causal.events import Events, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, REACH_NS
 from tracegraph.store.mechanisms import STREAM_RESUME
@@ -20,7 +20,7 @@ def stream_resume(context: Context, found: Found) -> Found:
     0.5 no edge is made.
     """
     events = context.events
-    late, arrival = _unexplained(events, found.edges)
+    late, arrival = _unexplained(context, found.edges)
     nothing = np.empty(0, dtype=np.int64)
     causes, effects, confidences = [nothing], [nothing], [np.empty(0)]
     work = np.flatnonzero(events.is_gpu & (events.end > events.start))
@@ -50,14 +50,14 @@ def stream_resume(context: Context, found: Found) -> Found:
     return Found(edges)
 
 
-def _unexplained(events: Events, known: Edges) -> tuple[Ints, Ints]:
+def _unexplained(context: Context, known: Edges) -> tuple[Ints, Ints]:
     """GPU work that starts long after the last of its known causes arrived, and when that was.
 
     What has no cause at all, since the recording began after its launch, could have started with the first
     event.
     """
+    events = context.events
     work = np.flatnonzero(events.is_gpu)
-    first = int(events.start[events.on_thread | events.is_gpu].min(initial=0))
-    arrival = np.maximum(known.latest_arrival(events)[work], first)
+    arrival = np.maximum(known.latest_arrival(events)[work], context.recording_start)
     late = events.start[work] - arrival > LONG_LAG_NS
     return work[late], arrival[late]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import make_edges, on_gpu
-from tracegraph.ingest.causal.events import Events, Ints
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.host_waits import SyncRows, concerns
 from tracegraph.ingest.causal.launches import REACH_NS, Streams

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.host_waits import LATE_NS
 from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS

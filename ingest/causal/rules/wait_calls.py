@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.events import NONE, Events, Flags, Ints, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import REACH_NS, Launches, Streams, nearest_on_thread
 from tracegraph.ingest.causal.overlaps import NOISE_NS, only_slightly
 
@@ -15,7 +15,6 @@ _LIKELY, _UNLIKELY = 0.9, 0.1
 _PRIOR_CASES = 2
 _MOST_CALLS = 3
 _SURE, _LEAST = 0.98, 0.5
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.microseconds import to_ns
@@ -159,7 +159,7 @@ def _texts(values: list[str | None] | list[int | str | None]) -> "pa.Array[Any]"
     return pa.array([None if v is None else str(v) for v in values], pa.string()).dictionary_encode()
 
 
-def _nullable(times: tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]) -> "pa.Array[Any]":
+def _nullable(times: tuple[Ints, Flags]) -> "pa.Array[Any]":
     return pa.array(times[0], mask=~times[1])
 
 

@@ -19,7 +19,7 @@ _TABLES = {
     answer.__name__: answer
     for answer in (second_causes, lane_timeline, lane_waits, near_critical, events_about)
 }
-_RANKED = {"gpu_busy": gpu_busy, "critical_path": path_table, "step_hotspots": step_hotspots}
+_WHOLE = {"gpu_busy": gpu_busy, "critical_path": path_table, "step_hotspots": step_hotspots}
 
 
 def window_of(model: Model) -> RunWindow:
@@ -27,19 +27,19 @@ def window_of(model: Model) -> RunWindow:
     return RunWindow(model.window.start, model.window.end, int(model.binding.chain[model.sink]))
 
 
-def answer(name: str, model: Model, asked: Values, rank: int = 0) -> pd.DataFrame:
+def answer(name: str, model: Model, asked: Values) -> pd.DataFrame:
     """The rows of a query about the whole window of a model."""
     if name in _TABLES:
         return _frame(_TABLES[name](model, asked))
-    if name in _RANKED:
-        return _frame(_RANKED[name](model, rank))
-    rows = _frame(path_table(model, rank))
+    if name in _WHOLE:
+        return _frame(_WHOLE[name](model))
+    rows = _frame(path_table(model))
     if name == "hotspots":
         return largest_events(rows, int(asked["limit"]))
     return largest_gaps(rows) if name == "path_gaps" else composition(rows)
 
 
-ANSWERED = (*_TABLES, *_RANKED, "hotspots", "path_gaps", "path_composition")
+ANSWERED = (*_TABLES, *_WHOLE, "hotspots", "path_gaps", "path_composition")
 """Names of the queries that `answer` knows."""
 
 

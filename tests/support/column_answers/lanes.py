@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from column_answers.values import Values
-from tracegraph.ingest.causal.events import NONE, Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WAIT, WORK
@@ -87,7 +88,7 @@ def near_critical(model: Model, asked: Values) -> pa.Table:
     return _listed(model, rows.drop(columns="kind"), order, asked)
 
 
-def gpu_busy(model: Model, rank: int) -> pa.Table:
+def gpu_busy(model: Model) -> pa.Table:
     """Busy time of each GPU, overlapping streams counted once: rank, device, busy_ns, busy_share, count."""
     segments, lanes = model.segments, model.lanes
     length_ns = model.window.end - model.window.start
@@ -95,15 +96,16 @@ def gpu_busy(model: Model, rank: int) -> pa.Table:
     at = at[(segments.start[at] < model.window.end) & ~lanes.is_thread[segments.lane[at]]]
     at = at[np.argsort(segments.start[at], kind="stable")]
     known = lanes.frame["device"].astype("Int64").fillna(NONE).to_numpy(dtype=np.int64)
-    device = known[segments.lane[at]]
+    places = np.stack([lanes.rank, known])[:, segments.lane[at]]
     rows = []
-    for number in np.unique(device):
-        start, end = segments.start[at[device == number]], segments.end[at[device == number]]
+    for rank, number in np.unique(places, axis=1).T.tolist():
+        there = at[(places == [[rank], [number]]).all(axis=0)]
+        start, end = segments.start[there], segments.end[there]
         ended = np.append(start[0], np.maximum.accumulate(end)[:-1])
         busy_ns = int(np.maximum(end - np.maximum(start, ended), 0).sum())
-        row = {"rank": rank, "device": None if number == NONE else int(number), "busy_ns": busy_ns}
+        row = {"rank": rank, "device": None if number == NONE else number, "busy_ns": busy_ns}
         rows.append({**row, "busy_share": busy_ns / length_ns, "count": len(start)})
-    rows.sort(key=lambda row: (row["device"] is None, row["device"]))
+    rows.sort(key=lambda row: (row["rank"], row["device"] is None, row["device"]))
     return pa.Table.from_pylist(rows, schema=_GPU_BUSY)
 
 

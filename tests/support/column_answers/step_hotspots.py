@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
-from tracegraph.ingest.causal.events import Flags, Ints
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
@@ -16,7 +16,7 @@ from tracegraph.store.categories import GAP
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
 
 _SEGMENTS_AT_ONCE = 500_000
-_KEYS = ["number", "name", "category", "on_gpu"]
+_KEYS = ["rank", "number", "name", "category", "on_gpu"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Rows:
     inferred: Flags
 
 
-def step_hotspots(model: Model, rank: int) -> pa.Table:
+def step_hotspots(model: Model) -> pa.Table:
     """Every step's path by name: rank, number, name, category, on_gpu, duration_ns, inferred_ns.
 
     The paths are those of the steps' own windows, each from the work that ends its window.
@@ -60,7 +60,7 @@ def step_hotspots(model: Model, rank: int) -> pa.Table:
     categories = [*model.events.category.values, GAP]
     table = pa.table(
         {
-            "rank": pa.repeat(pa.scalar(rank, pa.int64()), len(sums)),
+            "rank": sums["rank"].to_numpy(),
             "number": sums["number"].to_numpy(),
             "name": text_column(sums["name"].to_numpy(), names).cast(pa.string()),
             "category": text_column(sums["category"].to_numpy(), categories).cast(pa.string()),
@@ -80,6 +80,7 @@ def _sums(model: Model, step: Ints, segment: Ints, first: Ints) -> pd.DataFrame:
     is_gap = rows.event < 0
     found = pd.DataFrame(
         {
+            "rank": steps.rank[rows.step],
             "number": steps.number[rows.step],
             "name": np.where(is_gap, len(events.name.values) + rows.gap_name, events.name.codes[rows.event]),
             "category": np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
