@@ -25,7 +25,7 @@ class Batch:
     def expressions(self) -> dict[str, str]:
         """Cypher for each property of row `i` of `parameters`."""
         own = {field.name: _expression(field) for field in self.properties.schema}
-        return {**{name: f"$same.{name}" for name in self.same}, **own}
+        return {**{name: same(name) for name in self.same}, **own}
 
     def parameters(self) -> dict[str, object]:
         """`last`, the number of the last row, and `same`, `texts` and `columns` by property.
@@ -43,6 +43,11 @@ class Batch:
                 column = coded.indices
             columns[field.name] = column.to_pylist()
         return {"last": self.keys.num_rows - 1, "same": self.same, "texts": texts, "columns": columns}
+
+
+def same(name: str) -> str:
+    """Cypher for a property that all rows share."""
+    return f"$same.{name}"
 
 
 def batches(kind: str, table: pa.Table, keys: list[str]) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.store import schema
-from tracegraph.store.batches import Batch, batches
+from tracegraph.store.batches import Batch, batches, same
 from tracegraph.store.categories import LABELS
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import StoreError
@@ -83,6 +83,8 @@ def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
 
 def _map(properties: Mapping[str, str]) -> str:
     _check(set(properties), _PROPERTIES, "property")
+    if all(value == same(name) for name, value in properties.items()):
+        return "$same"  # to plan a text with a dozen of names takes a fresh server a quarter of a second
     return "{" + ", ".join(f"{name}: {value}" for name, value in properties.items()) + "}"
 
 

@@ -24,13 +24,29 @@ def load_run(database: Database, tables: GraphTables, progress: Progress = silen
 
 def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
     """As `load_run`, but leave the run in state `loading`."""
-    for statement in ddl.constraints():
-        database.write(statement)
+    _ensure_constraints(database)
     delete_run(database, tables.run, progress)
+    _load(database, tables, progress)
+    ensure_schema(database, progress)
+
+
+def load_first(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
+    """As `load_hidden` into a database that never held a run, and do not wait for its indexes."""
+    _ensure_constraints(database)
+    _load(database, tables, progress)
+    # Last: nodes are stored faster without.
+    progress("building indexes", 0, 100)
+    database.write_together(ddl.indexes())
+
+
+def _load(database: Database, tables: GraphTables, progress: Progress) -> None:
     ids = load_nodes(database, as_loading(tables), progress)
     load_relationships(database, tables, ids, progress)
-    # Last: the first load of a database is faster into tables without indexes.
-    ensure_schema(database, progress)
+
+
+def has_runs(database: Database) -> bool:
+    """Whether the database holds a run, visible or not: its Run node comes first and goes last."""
+    return not database.read("MATCH (r:Run) RETURN r.name AS name LIMIT 1").empty
 
 
 def make_ready(database: Database, name: str) -> None:
@@ -110,10 +126,14 @@ def begin_schema(database: Database, progress: Progress = silent) -> None:
     # A server never repeats an index that failed, say on a full disk.
     for name in _failed(database):
         database.write(f"DROP INDEX {name}")
-    for statement in ddl.constraints():
-        database.write(statement)
+    _ensure_constraints(database)
     # Indexes of one transaction are built together, in one pass over the nodes.
     database.write_together(ddl.indexes())
+
+
+def _ensure_constraints(database: Database) -> None:
+    for statement in ddl.constraints():
+        database.write(statement)
 
 
 def await_indexes(database: Database, progress: Progress = silent) -> None:

@@ -7,17 +7,20 @@ from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import (
     as_loading,
+    await_indexes,
     begin_schema,
     contents,
     delete_half_loaded,
     delete_run,
     finish_schema,
+    has_runs,
+    load_first,
     load_hidden,
     make_ready,
 )
 from tracegraph.store.locks import lock, try_lock, waiting_lock
 from tracegraph.store.managed import generation, rebuild, server
-from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.estimate import Load, cheaper_first, size_of
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.memory import give_back_memory
@@ -61,7 +64,7 @@ def store_and_open(
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
                 _append(workspace, database, tables, manifest, progress)
-            elif load != "bolt" and _import_offline(workspace, tables, progress):
+            elif _is_imported(workspace, tables, load) and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
@@ -104,6 +107,11 @@ def turn_to_write(workspace: Workspace, progress: Progress = silent) -> Iterator
         yield
 
 
+def _is_imported(workspace: Workspace, tables: GraphTables, load: Load | None) -> bool:
+    """Whether the run is the workspace's first and better imported than added."""
+    return not workspace.has_database() and (load or cheaper_first(size_of(tables))) == "bulk"
+
+
 def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progress) -> bool:
     """Import the run where there is no database yet; False where there is one."""
     if workspace.has_database():
@@ -133,11 +141,20 @@ def _open_import(
 def _add(
     workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress, load: Load | None
 ) -> Iterator[Database]:
-    """Add the run to a managed database that is there, and open the database that then serves."""
+    """Add the run to the managed database, made where there is none, and open the one that then serves."""
     # A rebuild restarts the server: not what a command that others work beside should choose by itself.
     wanted = "bolt" if load is None and _others_use(workspace) else load
     with ExitStack() as stack:
-        database = stack.enter_context(open_database(workspace, _MANAGED, progress))
+        database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
+        if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
+            with generation.own_writes(workspace.neo4j_home, database):
+                load_first(database, tables, progress)
+                workspace.save_run(tables, manifest)
+                make_ready(database, tables.run)
+            yield database
+            finish_schema(database, progress)
+            return
+        await_indexes(database, progress)
         generation.discard_unserved(workspace.neo4j_home)
         plan = rebuild.plan(workspace, database, tables, wanted)
         if plan.load == "bulk":
