@@ -71,19 +71,6 @@ def store_and_open(
         yield database
 
 
-def store_run(
-    workspace: Workspace,
-    settings: ConnectionSettings,
-    tables: GraphTables,
-    manifest: _Manifest,
-    progress: Progress = silent,
-    load: Load | None = None,
-) -> None:
-    """As `store_and_open`, for when nothing is asked from the database afterwards."""
-    with store_and_open(workspace, settings, tables, manifest, progress, load):
-        pass
-
-
 def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Database, name: str) -> None:
     """Delete a run from the database and its kept tables; the caller has the `turn_to_write`."""
     with ExitStack() as noted:

@@ -15,6 +15,7 @@ from commands import Command, run
 from export import from_database, from_tables
 from hostile import hostile_graph
 from relay import Relay
+from storing_runs import store_run
 
 from tracegraph.store import connection, ddl
 from tracegraph.store.connection import ConnectionSettings
@@ -24,7 +25,6 @@ from tracegraph.store.managed import java, server
 from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import INDEXES
 from tracegraph.store.session import find_server, open_database, stop_server
-from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
 
 pytestmark = pytest.mark.exhaustive

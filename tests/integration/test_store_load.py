@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from export import from_database, from_tables
 from hostile import hostile_graph
+from storing_runs import store_run
 
 from tracegraph.store.bolt import relationship_query
 from tracegraph.store.connection import ConnectionSettings, Database
@@ -22,7 +23,7 @@ from tracegraph.store.load import (
     make_ready,
 )
 from tracegraph.store.session import open_database
-from tracegraph.store.storing import store_and_open, store_run
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import open_workspace
 
