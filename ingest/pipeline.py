@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracegraph.ingest.causal.alternatives import find_alternatives
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE

@@ -16,8 +16,9 @@ from tracegraph.ingest.causal import clock_alignment, dependencies
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.clock import GpuClock
 from tracegraph.ingest.causal.context import Context, find_context
-from tracegraph.ingest.causal.events import Events, Lanes
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.likelihood import Verdict, judge
 from tracegraph.ingest.causal.model import Solution, solve
 from tracegraph.ingest.causal.path_rows import path_rows

@@ -12,7 +12,9 @@ import click
 import pandas as pd
 
 from tracegraph.cli.main import main
-from tracegraph.ingest.causal.events import Events, Lanes, read_events
+from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.causal.what_next import find_what_next

@@ -16,7 +16,7 @@ from isal import isal_zlib
 
 from tracegraph.cli.main import main as tracegraph
 from tracegraph.ingest.causal.alternatives import find_alternatives
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.findings import Integrity

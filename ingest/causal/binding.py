@@ -8,8 +8,8 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Candidates, Dependencies, choose
 from tracegraph.ingest.causal.edges import Edges
-from tracegraph.ingest.causal.events import Lanes
 from tracegraph.ingest.causal.lane_times import Keys
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, STREAM_ORDER
 

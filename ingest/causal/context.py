@@ -9,8 +9,9 @@ from tracegraph.ingest.causal.clock import GpuClock
 from tracegraph.ingest.causal.clock_alignment import align
 from tracegraph.ingest.causal.correlations import tell_calls_apart
 from tracegraph.ingest.causal.doubt import Doubts, find_doubts
-from tracegraph.ingest.causal.events import Events, Lanes, recording_start
+from tracegraph.ingest.causal.events import Events, recording_start
 from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
 from tracegraph.ingest.causal.segments import Window, find_window
 from tracegraph.ingest.causal.steps import Steps, find_steps

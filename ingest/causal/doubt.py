@@ -6,8 +6,9 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.events import NONE, Events, Lanes, is_annotation, is_call_named
+from tracegraph.ingest.causal.events import NONE, Events, is_annotation, is_call_named
 from tracegraph.ingest.causal.holes import Stretches, find_holes
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.segments import Segments
 

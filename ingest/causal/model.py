@@ -8,9 +8,10 @@ from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context, find_context
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.doubt import lower_confidence
-from tracegraph.ingest.causal.events import Events, Lanes
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.gaps import name_gaps
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply

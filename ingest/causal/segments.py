@@ -7,8 +7,9 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM, GAP_OF_STRETCH, Edges, Waits
-from tracegraph.ingest.causal.events import Events, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.segments import WORK

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.ablation import RULES, Case, cases
 from tracegraph.ingest.causal.edges import MECHANISMS
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.integrity.findings import Integrity
 

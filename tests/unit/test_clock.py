@@ -7,7 +7,8 @@ import pytest
 import tiny
 
 from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.events import NONE, Events, read_events
+from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import match_launches, measure_lags, order_streams
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.integrity.findings import Integrity

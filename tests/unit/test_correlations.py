@@ -6,7 +6,7 @@ import tiny
 from tiny import Row, call, event, kernel, sync
 
 from tracegraph.ingest.causal.correlations import tell_calls_apart
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 
 
 def of_process(number: int, row: Row) -> Row:

@@ -5,7 +5,7 @@ import pytest
 import tiny
 from tiny import Model, Row, call, event, kernel
 
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.integrity.findings import Integrity

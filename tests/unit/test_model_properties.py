@@ -13,7 +13,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.binding import walk
 from tracegraph.ingest.causal.context import find_context
 from tracegraph.ingest.causal.edges import Edges
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, solve

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from random_traces import replay
 
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import find_stretches

@@ -6,7 +6,9 @@ import numpy as np
 import tiny
 from tiny import call, event, kernel, step
 
-from tracegraph.ingest.causal.events import NONE, Events, Lanes, read_events
+from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import match_launches
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import path_table

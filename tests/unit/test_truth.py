@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import read_events
+from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.integrity.findings import Integrity

@@ -8,8 +8,9 @@ from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.events import Events, Lanes
+from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.usual_work import median_by_name
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.store.categories import Role

@@ -7,8 +7,9 @@ import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.events import Events, Lanes, is_passive
+from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
+from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
 

@@ -1,0 +1,81 @@
+"""From the event table of a file to the arrays that the causal model works on."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.flows import follow_backward, follow_launches
+from tracegraph.ingest.causal.lanes import Lanes, describe_lanes, number_lanes
+from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
+
+
+def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
+    """Turn the event table of a file into arrays and give every event its lane."""
+    table = trace.events
+    category = read_texts(table["category"])
+    is_gpu = with_role(category, *GPU_WORK)
+    on_thread = ~(is_gpu | with_role(category, *NOT_IN_LANES))
+    device, stream = _numbers(table, "device"), _numbers(table, "stream")
+    pid, tid = read_texts(table["pid"]), read_texts(table["tid"])
+    lane, keys = number_lanes(on_thread, (pid, device), (tid, stream))
+    correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
+    partners = correlation[on_thread & (correlation > 0)]
+    unmatched = is_gpu & ~np.isin(correlation, partners)
+    operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
+    events = Events(
+        source_index=_numbers(table, "source_index"),
+        name=read_texts(table["name"]),
+        category=category,
+        # One number for all rows of the file, which takes no memory.
+        rank=np.broadcast_to(np.int64(trace.rank), len(lane)),
+        lane=lane,
+        start=_numbers(table, "start_ns"),
+        end=_numbers(table, "end_ns"),
+        correlation=correlation,
+        written_correlation=correlation,
+        device=device,
+        stream=stream,
+        sequence_number=sequence_number,
+        forward_thread=_numbers(table, "forward_thread"),
+        wait_on_stream=_numbers(table, "wait_on_stream"),
+        wait_on_record=_numbers(table, "wait_on_record"),
+        elements=_elements(table, category),
+        launch_flow=follow_launches(table, trace.flows, with_role(category, Role.CALL), unmatched),
+        forward_flow=follow_backward(table, trace.flows, operators),
+        is_gpu=is_gpu,
+        on_thread=on_thread,
+    )
+    return events, describe_lanes(trace, events, keys)
+
+
+def _numbers(table: pa.Table, column: str) -> Ints:
+    filled = table[column].combine_chunks().fill_null(NONE)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _elements(table: pa.Table, category: TextColumn) -> Ints:
+    """Elements of collectives as stated, of other annotations those of all inputs together."""
+    stated = _numbers(table, "elements").copy()
+    chosen = np.flatnonzero((stated == NONE) & with_role(category, Role.ANNOTATION))
+    shapes = read_texts(table["shapes"]).take(chosen)
+    counts = np.full(len(shapes.values), NONE, dtype=np.int64)
+    for code in np.unique(shapes.codes).tolist():
+        counts[code] = _count_elements(str(shapes.values[code]))
+    stated[chosen] = counts[shapes.codes]
+    return stated
+
+
+def _count_elements(shapes: str) -> int:
+    """Elements of all tensors in "Input Dims", `NONE` where it is no list of lists of small numbers."""
+    try:
+        sizes = json.loads(shapes)
+        total = sum(math.prod(size) for size in sizes if isinstance(size, list) and size)
+    except (TypeError, ValueError, RecursionError):
+        return NONE
+    return total if isinstance(total, int) and 0 <= total < 1 << 53 else NONE
