@@ -12,7 +12,7 @@ from tracegraph.cli.questions import ROWS, TOPICS, near_slack_ns, questions
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import find_window
-from tracegraph.queries.shapes import PATH_COLUMNS
+from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
@@ -40,7 +40,7 @@ def collect_findings(
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
     window = find_window(answers.of, run, step)
-    asked = questions(run, window, step, top)
+    asked = questions(run, window, step)
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if step is None else None
     if path is None:
@@ -60,8 +60,8 @@ def collect_findings(
         end_ns=window.end_ns,
         step=step,
         path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
-        composition=found["path_composition"],
-        hotspots=found["hotspots"],
+        by_category_ns=composition(found["hotspots"], found["path_gaps"]),
+        hotspots=largest(found["hotspots"], top),
         gaps=found["path_gaps"],
         lanes=found["lanes"],
         timeline=found["lane_timeline"],

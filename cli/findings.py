@@ -68,7 +68,7 @@ class Findings:
 
     `path`: PATH_COLUMNS, texts as categories, lane_name and margin_ns (how much later the cause comes than
     the second-best, null without one), one row a stretch, in time order; a gap row has no `source_index`.
-    `composition`: category, duration_ns, share, count: what the path is made of.
+    `by_category_ns`: length of the path in each category, gaps as `gap`; sums to the length.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
@@ -89,7 +89,7 @@ class Findings:
     end_ns: int
     step: int | None
     path: pd.DataFrame
-    composition: pd.DataFrame
+    by_category_ns: Mapping[str, int]
     hotspots: pd.DataFrame
     gaps: pd.DataFrame
     lanes: pd.DataFrame
@@ -198,11 +198,6 @@ class Findings:
         """Share of the path's length."""
         return duration_ns / max(1, self.length_ns)
 
-    @property
-    def by_category_ns(self) -> dict[str, int]:
-        """Length of the path in each category, gaps as `gap`; sums to the length."""
-        return _lengths(self.composition, "category")
-
     @cached_property
     def by_dependency_ns(self) -> dict[str, int]:
         """Length of the rows that each dependency kind led to; what begins the path is `root`."""
@@ -211,7 +206,8 @@ class Findings:
     @property
     def by_gap_ns(self) -> dict[str, int]:
         """Length of the path in each kind of gap, unknown ones first."""
-        return _lengths(self.gaps_unknown_first, "name")
+        gaps = self.gaps_unknown_first
+        return {str(name): int(ns) for name, ns in zip(gaps["name"], gaps["duration_ns"], strict=True)}
 
     @property
     def gaps_unknown_first(self) -> pd.DataFrame:
@@ -224,7 +220,3 @@ class Findings:
         if self.gpu.empty:
             return None
         return float(self.gpu["busy_share"].mean())
-
-
-def _lengths(sums: pd.DataFrame, key: str) -> dict[str, int]:
-    return {str(name): int(total) for name, total in zip(sums[key], sums["duration_ns"], strict=True)}

@@ -12,6 +12,8 @@ TOPICS = {
 """Beginnings of the names of events that are about a topic, with all that runs inside them."""
 ROWS = 10
 """Rows of what is nearly critical, of second causes and of what recurs."""
+MOST = 1_000_000
+"""Rows of which none is left out."""
 _PIXELS = 4_000
 _WAIT_ROWS, _WAIT_LEAST_PART = 20, 100
 _NEAR_SLACK_PART, _NEAR_LEAST_PART = 10, 1_000
@@ -24,11 +26,11 @@ def near_slack_ns(window: RunWindow) -> int:
     return max(1, (window.end_ns - window.start_ns) // _NEAR_SLACK_PART)
 
 
-def questions(run: str, window: RunWindow, step: int | None, top: int) -> dict[str, Parameters]:
+def questions(run: str, window: RunWindow, step: int | None) -> dict[str, Parameters]:
     """Parameters of each query of a report on a window of a run, by name, those that take longest first.
 
     Waits count from a 100th of the window, what is nearly critical from a 1000th. Steps are compared where
-    the report is not on one of them; `top`: hotspots listed.
+    the report is not on one of them.
     """
     length = window.end_ns - window.start_ns
     whole = {"run": run}
@@ -38,9 +40,9 @@ def questions(run: str, window: RunWindow, step: int | None, top: int) -> dict[s
     steps = {"step_paths": whole, "recurring_hotspots": whole} if step is None else {}
     return {
         **steps,
-        "hotspots": {**walked, "limit": top},
+        # All of them: what the path is made of are their sums.
+        "hotspots": {**walked, "limit": MOST},
         "second_causes": {**walked, "limit": ROWS},
-        "path_composition": walked,
         "path_gaps": walked,
         "lane_timeline": {**between, "pixel_ns": max(1, length // _PIXELS)},
         "near_critical": {

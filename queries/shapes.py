@@ -137,10 +137,25 @@ def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
+    """The first rows of `hotspots` or `path_gaps`, with their `proportion` of what is then listed."""
+    rows = sums.head(limit)
+    return rows.assign(proportion=rows["duration_ns"] / max(1, int(rows["duration_ns"].sum())))
+
+
+def composition(*sums: pd.DataFrame) -> dict[str, int]:
+    """Length of a path in each category, ns, the longest first, from all of `hotspots` and `path_gaps`."""
+    listed = pd.concat(sums)
+    return _ordered(listed.groupby("category")["duration_ns"].sum())
+
+
 def sum_by(rows: pd.DataFrame, column: str) -> dict[str, int]:
     """Length of the rows of a path for each value of a column, ns, the longest first, then by value."""
     lengths = pd.DataFrame({"key": rows[column], "length": rows["end_ns"] - rows["start_ns"]})
-    sums = lengths.groupby("key", observed=True)["length"].sum()
+    return _ordered(lengths.groupby("key", observed=True)["length"].sum())
+
+
+def _ordered(sums: "pd.Series[int]") -> dict[str, int]:
     found = {str(key): int(value) for key, value in sums.items()}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 

@@ -24,7 +24,7 @@ def summarise(findings: Findings) -> dict[str, object]:
             "inferred_share": findings.inferred_share,
             "near_tie_share": findings.near_tie_share,
             "near_ties": findings.near_ties,
-            "by_category_ns": findings.by_category_ns,
+            "by_category_ns": dict(findings.by_category_ns),
             "by_dependency_ns": findings.by_dependency_ns,
             "by_gap_ns": findings.by_gap_ns,
         },

@@ -22,7 +22,6 @@ from tracegraph.store.workspace import Workspace
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 FRAMES = {
-    "composition": "path_composition",
     "gaps": "path_gaps",
     "gpu": "gpu_busy",
     "hotspots": "hotspots",
@@ -57,13 +56,15 @@ def test_every_table_has_its_query() -> None:
 
 def check_against_modules(database: Database, run: str, findings: Findings) -> None:
     window = find_window(asking(database), run, findings.step)
-    asked = questions(run, window, findings.step, 10)
+    asked = questions(run, window, findings.step)
     for name, query in FRAMES.items():
         if query in asked:
             found = getattr(findings, name).reset_index(drop=True)
             rows = ask(database, query, **asked[query]).head(len(found))
             pd.testing.assert_frame_equal(found, rows, obj=name)
             assert len(found) or not len(rows)
+    made_of = ask(database, "path_composition", run=run, **vars(window))
+    assert findings.by_category_ns == dict(zip(made_of["category"], made_of["duration_ns"], strict=True))
 
 
 @pytest.mark.parametrize("step", [None, STEP])

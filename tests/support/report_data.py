@@ -129,7 +129,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         end_ns=end,
         step=5,
         path=path,
-        composition=pd.DataFrame(list(sum_by(path, "category").items()), columns=["category", "duration_ns"]),
+        by_category_ns=sum_by(path, "category"),
         hotspots=listed(path, False, end - start),
         gaps=listed(path, True, end - start),
         lanes=LANES,
