@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from storing_runs import store_run
 
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.load import ensure_schema
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
-from tracegraph.store.storing import store_run
 from tracegraph.store.workspace import Workspace, open_workspace
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"

@@ -35,10 +35,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         window = find_window(answers.of, run)
         assert window == column_answers.window_of(model)
         walked = {"run": run, **vars(window)}
-        asked = {
-            **questions(run, window, None),
-            **dict.fromkeys(("critical_path", "path_composition"), walked),
-        }
+        asked = {**questions(run, window, None), "critical_path": walked, "path_composition": walked}
         asked["step_hotspots"] = {"run": run}
         first, kept = answers.of_all(asked), answers.of_all(asked)
         for name, values in asked.items():

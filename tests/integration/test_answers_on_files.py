@@ -43,7 +43,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
         workspace.save_run(graph, {"run": run, "created": "2026-01-01"})
     window = column_answers.window_of(model)
     walked = {"run": run, **vars(window)}
-    asked = {**questions(run, window, None), **dict.fromkeys(("critical_path", "path_composition"), walked)}
+    asked = {**questions(run, window, None), "critical_path": walked, "path_composition": walked}
     asked["step_hotspots"] = {"run": run}
     return Expected(
         window,

@@ -36,6 +36,7 @@ FRAMES = {
 }
 """The query behind each table of the findings but the path."""
 STEP = 3
+TOP = 4
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def run(database: Database, workspace: Workspace) -> Iterator[str]:
 
 def collect(database: Database, workspace: Workspace, run: str, step: int | None = None) -> Findings:
     answers = Answers(database, KeptAnswers(workspace, ConnectionSettings(), database))
-    return collect_findings(answers, workspace, run, step=step, top=10, timings_s={})
+    return collect_findings(answers, workspace, run, step=step, top=TOP, timings_s={})
 
 
 def test_every_table_has_its_query() -> None:
@@ -57,6 +58,7 @@ def test_every_table_has_its_query() -> None:
 def check_against_modules(database: Database, run: str, findings: Findings) -> None:
     window = find_window(asking(database), run, findings.step)
     asked = questions(run, window, findings.step)
+    asked["hotspots"] = {**asked["hotspots"], "limit": TOP}
     for name, query in FRAMES.items():
         if query in asked:
             found = getattr(findings, name).reset_index(drop=True)
