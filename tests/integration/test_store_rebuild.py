@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from export import from_database, from_tables
 from hostile import hostile_graph
+from storing_runs import store_run
 
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.managed import generation
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
-from tracegraph.store.storing import store_and_open, store_run
+from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
