@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
@@ -15,7 +16,8 @@ def store_run(
     tables: GraphTables,
     manifest: Mapping[str, object],
     progress: Progress = silent,
+    load: Load | None = None,
 ) -> None:
     """As `store_and_open`, and close it."""
-    with store_and_open(workspace, settings, tables, manifest, progress):
+    with store_and_open(workspace, settings, tables, manifest, progress, load):
         pass
