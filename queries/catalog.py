@@ -7,11 +7,15 @@ from functools import cache
 
 import pandas as pd
 
-from tracegraph.queries import module, shapes
+from tracegraph.queries import module, roles, shapes, unclear
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
 from tracegraph.queries.shapes import Derived
+from tracegraph.store import categories, gaps, step_names
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+
+SHAPING = (shapes, unclear, roles, categories, gaps, step_names)
+"""All modules whose text decides how rows are shaped."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Query:
     @property
     def source(self) -> str:
         """All text that decides on the rows: that of the modules, and of the functions that shape theirs."""
-        shaping = () if self.derived is None else (inspect.getsource(shapes),)
+        shaping = () if self.derived is None else map(inspect.getsource, SHAPING)
         return "\n".join([*(one.text for one in self.modules), *shaping])
 
     def takes(self, name: str) -> bool:

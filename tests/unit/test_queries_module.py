@@ -1,12 +1,15 @@
 """The header of a .cypher file is its signature: what is read from it, and that every file keeps to it."""
 
+import ast
+import importlib
+import inspect
 import re
 from importlib.resources import files
 
 import pytest
 
 from tracegraph.queries import module
-from tracegraph.queries.catalog import find, queries
+from tracegraph.queries.catalog import SHAPING, find, queries
 from tracegraph.queries.module import CypherModule
 from tracegraph.queries.runs import parse
 from tracegraph.store import schema
@@ -155,3 +158,15 @@ def test_unknown_query_and_parameter() -> None:
 def test_body_leaves_comments_out() -> None:
     example = CypherModule("x", "", (), (), "// $a\nRETURN $b\n  // $c\n")
     assert example.body == "RETURN $b"
+
+
+def test_whatever_shapes_rest_on_is_in_their_source() -> None:
+    found, todo = {"tracegraph.queries.module"}, ["tracegraph.queries.shapes"]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+            imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            todo += [str(node.module) for node in imported if str(node.module).startswith("tracegraph.")]
+    assert found - {"tracegraph.queries.module"} == {one.__name__ for one in SHAPING}
