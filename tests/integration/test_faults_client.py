@@ -106,11 +106,14 @@ def test_a_killed_ingest_shows_nothing_half(
     stop_server(own)
 
 
-@pytest.mark.parametrize("stage", ["importing into Neo4j", "building indexes"])
+@pytest.mark.parametrize(
+    ("load", "stage"),
+    [("bulk", "importing into Neo4j"), ("bulk", "building indexes"), ("bolt", "storing relationships")],
+)
 def test_a_killed_first_ingest_starts_anew(
-    stage: str, tmp_path: Path, second: Path, clean: GraphTables
+    load: str, stage: str, tmp_path: Path, second: Path, clean: GraphTables
 ) -> None:
-    command = Command(tmp_path, "ingest", second, "--run", "second")
+    command = Command(tmp_path, "ingest", second, "--run", "second", "--load", load)
     command.wait_for(stage, random.Random(SEED).uniform(0, 0.2))
     command.kill()
     assert run(tmp_path, "ingest", second, "--run", "second")[0] == 0
