@@ -151,7 +151,7 @@ def test_a_broken_import_leaves_no_database(tmp_path: Path) -> None:
     workspace = open_workspace(tmp_path)
     tables = hostile_graph("import", list("abcdef"))
     with pytest.raises(KeyboardInterrupt):
-        store_run(workspace, MANAGED, tables, manifest("import"), fail)
+        store_run(workspace, MANAGED, tables, manifest("import"), fail, "bulk")
     assert not workspace.has_database()
     assert workspace.manifests() == []
     with open_database(workspace, MANAGED) as database:
