@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.cli.findings import Findings, RunDetails, Source
-from tracegraph.cli.questions import ROWS, TOPICS, near_slack_ns, questions
+from tracegraph.cli.questions import ROWS, TOPICS, drawing_questions, near_slack_ns, questions
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import find_window
@@ -27,11 +27,13 @@ def collect_findings(
     *,
     step: int | None,
     top: int,
+    drawn: bool,
     timings_s: Mapping[str, float],
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
-    `timings_s` are the seconds of earlier stages; those of the queries are added.
+    `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
+    the seconds of earlier stages; those of the queries are added.
 
     Raises:
         InputError: the run has no such step.
@@ -40,7 +42,7 @@ def collect_findings(
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
     window = find_window(answers.of, run, step)
-    asked = questions(run, window, step)
+    asked = questions(run, window, step) | (drawing_questions(run, window) if drawn else {})
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if step is None else None
     if path is None:
@@ -64,7 +66,7 @@ def collect_findings(
         hotspots=largest(found["hotspots"], top),
         gaps=found["path_gaps"],
         lanes=found["lanes"],
-        timeline=found["lane_timeline"],
+        timeline=found.get("lane_timeline", pd.DataFrame()),
         waits=found["lane_waits"],
         gpu=found["gpu_busy"],
         steps=found["steps"],

@@ -71,7 +71,8 @@ class Findings:
     `by_category_ns`: length of the path in each category, gaps as `gap`; sums to the length.
     `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
-    `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count.
+    `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count;
+    without columns where nothing is drawn.
     `waits`: lane, lane_name, name, duration_ns, share, count: what threads wait for, on the path or not.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns.

@@ -44,7 +44,6 @@ def questions(run: str, window: RunWindow, step: int | None) -> dict[str, Parame
         "hotspots": {**walked, "limit": MOST},
         "second_causes": {**walked, "limit": ROWS},
         "path_gaps": walked,
-        "lane_timeline": {**between, "pixel_ns": max(1, length // _PIXELS)},
         "near_critical": {
             **between,
             "slack_ns": near_slack_ns(window),
@@ -58,3 +57,10 @@ def questions(run: str, window: RunWindow, step: int | None) -> dict[str, Parame
         "steps": whole,
         "traces": whole,
     }
+
+
+def drawing_questions(run: str, window: RunWindow) -> dict[str, Parameters]:
+    """As `questions`, what only a report with pictures asks: the work on all lanes, merged to pixels."""
+    pixel_ns = max(1, (window.end_ns - window.start_ns) // _PIXELS)
+    between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
+    return {"lane_timeline": {**between, "pixel_ns": pixel_ns}}

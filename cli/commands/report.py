@@ -79,7 +79,13 @@ def report(
             )
             answers = answers_for(context, database, progress)
             findings = collect_findings(
-                answers, context.workspace, run, step=step, top=top, timings_s=timings
+                answers,
+                context.workspace,
+                run,
+                step=step,
+                top=top,
+                drawn=output is not None,
+                timings_s=timings,
             )
             recommendations = recommend(findings)
             if output is not None:

@@ -11,7 +11,7 @@ import tiny
 from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 
-from tracegraph.cli.questions import questions
+from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
@@ -35,7 +35,8 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         window = find_window(answers.of, run)
         assert window == column_answers.window_of(model)
         walked = {"run": run, **vars(window)}
-        asked = {**questions(run, window, None), "critical_path": walked, "path_composition": walked}
+        asked = questions(run, window, None) | drawing_questions(run, window)
+        asked |= {"critical_path": walked, "path_composition": walked}
         asked["step_hotspots"] = {"run": run}
         first, kept = answers.of_all(asked), answers.of_all(asked)
         for name, values in asked.items():

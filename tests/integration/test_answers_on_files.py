@@ -7,7 +7,7 @@ import column_answers
 import pandas as pd
 import pytest
 
-from tracegraph.cli.questions import questions
+from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
@@ -43,7 +43,8 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
         workspace.save_run(graph, {"run": run, "created": "2026-01-01"})
     window = column_answers.window_of(model)
     walked = {"run": run, **vars(window)}
-    asked = {**questions(run, window, None), "critical_path": walked, "path_composition": walked}
+    asked = questions(run, window, None) | drawing_questions(run, window)
+    asked |= {"critical_path": walked, "path_composition": walked}
     asked["step_hotspots"] = {"run": run}
     return Expected(
         window,

@@ -10,7 +10,7 @@ from stored_traces import stored
 
 from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.findings import Findings
-from tracegraph.cli.questions import questions
+from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
@@ -47,7 +47,7 @@ def run(database: Database, workspace: Workspace) -> Iterator[str]:
 
 def collect(database: Database, workspace: Workspace, run: str, step: int | None = None) -> Findings:
     answers = Answers(database, KeptAnswers(workspace, ConnectionSettings(), database))
-    return collect_findings(answers, workspace, run, step=step, top=TOP, timings_s={})
+    return collect_findings(answers, workspace, run, step=step, top=TOP, drawn=True, timings_s={})
 
 
 def test_every_table_has_its_query() -> None:
@@ -57,7 +57,7 @@ def test_every_table_has_its_query() -> None:
 
 def check_against_modules(database: Database, run: str, findings: Findings) -> None:
     window = find_window(asking(database), run, findings.step)
-    asked = questions(run, window, findings.step)
+    asked = questions(run, window, findings.step) | drawing_questions(run, window)
     asked["hotspots"] = {**asked["hotspots"], "limit": TOP}
     for name, query in FRAMES.items():
         if query in asked:
