@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
 
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.bench import Workbench
+from tracegraph.workbench.progress_bar import bar_progress, line_progress
 
 
 @dataclass(frozen=True)
@@ -30,52 +30,18 @@ class Context:
         if self.quiet:
             yield silent
         elif self.console.is_terminal:
-            with _bar(self.console) as bar:
-                yield _Bar(bar)
+            with bar_progress(self.console) as progress:
+                yield progress
         elif self.verbose:
-            yield _Lines(self.console)
+            yield line_progress(self.console)
         else:
             yield silent
 
+    @contextmanager
+    def bench(self) -> Iterator[Workbench]:
+        """The workbench of the command, with its progress; nothing may be printed in the block."""
+        with self.progress() as progress, Workbench(self.workspace, self.connection, progress) as bench:
+            yield bench
+
 
 pass_context = click.make_pass_decorator(Context)
-
-
-def _bar(console: Console) -> RichProgress:
-    return RichProgress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-
-
-class _Bar:
-    """Shows the current stage of a Progress as one bar."""
-
-    def __init__(self, bar: RichProgress) -> None:
-        self._bar = bar
-        self._stage = ""
-        self._task = bar.add_task("", total=None, visible=False)
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage != self._stage:
-            self._stage = stage
-            self._bar.reset(self._task, description=stage, total=None, visible=True)
-        self._bar.update(self._task, completed=done, total=total or None)
-
-
-class _Lines:
-    """Prints each stage of a Progress once."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._stage = ""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage != self._stage:
-            self._stage = stage
-            self._console.print(stage, markup=False, highlight=False)

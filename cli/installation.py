@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tracegraph.cli.context import Context
-from tracegraph.cli.reporters.drawing import draw, drawn_by
-from tracegraph.cli.reporters.text import visible
 from tracegraph.store.connection import connect
 from tracegraph.store.errors import StoreError, TracegraphError
 from tracegraph.store.managed import class_archive, install
 from tracegraph.store.session import find_server
+from tracegraph.workbench.pictures.drawing import draw, drawn_by
+from tracegraph.workbench.text import visible
 
 _PACKAGES = (
     "neo4j",

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from tracegraph.cli.reporters.text import visible
 from tracegraph.store.errors import TracegraphError
+from tracegraph.workbench.text import visible
 
 COMMANDS = {
     "report": "Say what determined the length of a run or step, from traces or a stored run.",

@@ -75,13 +75,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class CypherModule:
-    """A query with its signature: summary, parameters, result columns, and the text that is sent."""
+    """A query with its signature: summary, parameters, result columns, the text that is sent, notes."""
 
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...]
     text: str
+    notes: tuple[str, ...] = ()
 
     @property
     def body(self) -> str:
@@ -142,19 +143,20 @@ def parse(name: str, text: str) -> CypherModule:
         header.append(line)
     if not header or not re.fullmatch(r"// [A-Z].*[^.]\.", header[0]):
         raise ValueError(f"{name}.cypher: the first line is not one sentence: {header[:1]}")
-    parameters, columns = [], []
+    parameters, columns, notes = [], [], []
     for line in header[1:]:
         match = _FIELD.fullmatch(line)
         if match is None:
             if not _NOTE.fullmatch(line):
                 raise ValueError(f"{name}.cypher: not a header line: {line}")
+            notes.append(line[3:])
             continue
         kind, field, type_, nullable, meaning = match.groups()
         if kind == "column":
             columns.append(Column(field, type_, bool(nullable), meaning))
         else:
             parameters.append(_parameter(field, type_, meaning))
-    return CypherModule(name, header[0][3:], tuple(parameters), tuple(columns), text)
+    return CypherModule(name, header[0][3:], tuple(parameters), tuple(columns), text, tuple(notes))
 
 
 def _parameter(name: str, type_: str, meaning: str) -> Parameter:

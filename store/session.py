@@ -66,11 +66,26 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
         _release_server(workspace)
 
 
+@contextmanager
+def kept_warm(workspace: Workspace) -> Iterator[None]:
+    """Let the managed server run on between one use of it and the next; the last who wants that stops it.
+
+    Nobody need wait for the holder: it uses no server, and the next use finds the one that serves then.
+    """
+    with lock(workspace.warm_lock, shared=True):
+        yield
+    _release_server(workspace)
+
+
 def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:
-    """Stop the managed server unless it is kept or another command uses it."""
-    with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
+    """Stop the managed server unless it is kept, or somebody uses it or wants it warm."""
+    with (
+        lock(workspace.server_lock),
+        try_lock(workspace.use_lock) as unused,
+        try_lock(workspace.warm_lock) as unwanted,
+    ):
         state = server.running(workspace)
-        if unused and state is not None and not state.keep:
+        if unused and unwanted and state is not None and not state.keep:
             server.stop(workspace, at_once=at_once)
 
 

@@ -32,6 +32,7 @@ class Workspace:
         self.password_file = root / "password"
         self.server_file = root / "server.json"
         self.use_lock = root / "use.lock"  # shared: a command uses the server
+        self.warm_lock = root / "warm.lock"  # shared: the server stays between uses, for a notebook
         self.server_lock = root / "server.lock"  # exclusive: the server is being started, stopped or replaced
         self.ingest_lock = root / "ingest.lock"  # exclusive: a run is being stored or deleted
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.reporters.text import format_ns, label
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.intervals import without_overlaps
 from tracegraph.store.categories import GAP, Role
 from tracegraph.store.gaps import UNKNOWN
+from tracegraph.workbench.text import format_ns, label
 
 _NAMED = 3
 _SOME = 5

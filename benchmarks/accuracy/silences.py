@@ -13,7 +13,6 @@ from benchmarks.accuracy.evidence import Stretches
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
-from tracegraph.cli.reporters.text import format_ns, label
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.edges import OFF_CPU, Waits
 from tracegraph.ingest.causal.events import Events, is_passive
@@ -26,6 +25,7 @@ from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import UNKNOWN, UNTRACED_CPU
 from tracegraph.store.mechanisms import CODE, COLLECTIVE
 from tracegraph.store.step_names import STEP_PREFIX
+from tracegraph.workbench.text import format_ns, label
 
 LEAST_SHARE = 0.01
 """Share of the path's length from which a stretch is listed."""

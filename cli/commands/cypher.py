@@ -1,6 +1,5 @@
 """`tracegraph cypher`: a query of the user's own."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -8,8 +7,6 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import check_query, parameter_option, parse_values, result_options
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.store.session import open_database
-from tracegraph.store.storing import turn_to_write
 
 
 @click.command()
@@ -28,17 +25,14 @@ def cypher(
     """
     check_query(query)
     parameters = parse_values(assignments)
-    with (
-        context.progress() as progress,
-        # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
-        turn_to_write(context.workspace, progress) if write else nullcontext(),
-        open_database(context.workspace, context.connection, progress) as database,
-    ):
+    changed: dict[str, int] = {}
+    with context.bench() as bench:
         if write:
-            rows, changed = database.change(query, parameters)
-            counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
-            click.echo(counts or "nothing changed", err=True)
+            rows, changed = bench.change(query, **parameters)
         else:
-            rows = database.read(query, parameters)
+            rows = bench.cypher(query, **parameters)
+    if write:
+        counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
+        click.echo(counts or "nothing changed", err=True)
     if len(rows.columns):
         write_frame(rows, form, output)

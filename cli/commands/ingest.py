@@ -7,10 +7,9 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.cli.reporters.text import label, plural
-from tracegraph.cli.traces import stored_run
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.managed.estimate import Load
+from tracegraph.workbench.text import label, plural
 
 
 @click.command()
@@ -34,8 +33,8 @@ def ingest(
     The same content under the same name replaces the run.
     """
     with (
-        context.progress() as progress,
-        stored_run(context, traces, name, progress, limits, cross_thread, load) as run,
+        context.bench() as bench,
+        bench.storing(traces, name, cross_thread=cross_thread, load=load, limits=limits) as run,
     ):
         tables, integrity = run.tables, run.integrity
         edges, nodes = tables.count_relationships(), tables.count_nodes()

@@ -6,14 +6,12 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from tracegraph.cli.answers import answers_for
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import parameter_option, parse_assignments, result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import Query, find, queries
-from tracegraph.queries.runs import fill, parameters, parse
+from tracegraph.queries.runs import parameters, parse
 from tracegraph.store.errors import InputError
-from tracegraph.store.session import open_database
 
 
 @click.command()
@@ -63,9 +61,5 @@ def _fields(query: Query) -> pd.DataFrame:
 
 def _rows(context: Context, query: Query, texts: Mapping[str, str]) -> pd.DataFrame:
     values = parse(query, texts)
-    with (
-        context.progress() as progress,
-        open_database(context.workspace, context.connection, progress) as database,
-    ):
-        answers = answers_for(context, database, progress)
-        return answers.of(query.name, fill(answers.of, query, values))
+    with context.bench() as bench:
+        return bench.ask(query.name, **values)

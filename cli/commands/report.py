@@ -8,24 +8,19 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from tracegraph.cli.answers import answers_for
-from tracegraph.cli.collect import collect_findings
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
-from tracegraph.cli.recommendations import recommend
-from tracegraph.cli.reporters.folder import Written, write_folder
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report
-from tracegraph.cli.reporters.text import visible
-from tracegraph.cli.traces import ingest_timings, stored_run
 from tracegraph.ingest.limits import Limits
-from tracegraph.queries.runs import Ask, ready_run
-from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
-from tracegraph.store.progress import Progress
-from tracegraph.store.session import open_database
+from tracegraph.workbench.bench import Workbench
+from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.run import Run
+from tracegraph.workbench.stored_run import ingest_timings
+from tracegraph.workbench.text import visible
 
 _TRACE = click.Path(path_type=Path)
 
@@ -71,66 +66,53 @@ def report(
 
     With TRACE: ingest it first. Without: report on a stored run.
     """
-    written = None
+    bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
-        with context.progress() as progress:
-            database, run, timings = opened.enter_context(
-                _run(context, (*traces, *inputs), name, progress, limits, cross_thread, load)
+        with context.progress() as bench.progress:
+            run, timings = opened.enter_context(
+                _run(bench, (*traces, *inputs), name, limits, cross_thread, load)
             )
-            answers = answers_for(context, database, progress)
-            findings = collect_findings(
-                answers,
-                context.workspace,
-                run,
-                step=step,
-                top=top,
-                drawn=output is not None,
-                timings_s=timings,
-            )
-            recommendations = recommend(findings)
-            if output is not None:
-                written = write_folder(findings, recommendations, output, progress)
+            found = run.report(step=step, top=top, drawn=output is not None, timings_s=timings)
+            written = None if output is None else found.save(output)
         console = open_console()
-        print_report(console, findings, recommendations)
+        print_report(console, found.findings, found.recommendations)
         if written is not None and output is not None:
             _say_written(console, output, written)
         # What is shown needs no index, so it need not wait for those of a new database.
-        with context.progress() as progress:
-            await_indexes(database, progress)
+        with context.progress() as progress, bench.answers() as answers:
+            await_indexes(answers.database, progress)
 
 
 @contextmanager
 def _run(
-    context: Context,
+    bench: Workbench,
     traces: tuple[Path, ...],
     name: str | None,
-    progress: Progress,
     limits: Limits,
     cross_thread: str | None,
     load: Load | None,
-) -> Iterator[tuple[Database, str, Mapping[str, float]]]:
-    """Open the database on the run that the command is about, with the seconds that its ingest took."""
+) -> Iterator[tuple[Run, Mapping[str, float]]]:
+    """The run that the command is about, on one connection, with the seconds that its ingest took."""
     if traces:
-        with stored_run(context, traces, name, progress, limits, cross_thread, load) as stored:
-            yield stored.database, stored.tables.run, stored.timings_s
+        with bench.storing(traces, name, cross_thread=cross_thread, load=load, limits=limits) as stored:
+            yield Run(bench, stored.tables.run), stored.timings_s
         return
-    if context.connection.uri is None and not context.workspace.manifests():
+    if bench.connection.uri is None and not bench.workspace.manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
-    with open_database(context.workspace, context.connection, progress) as database:
-        ask = answers_for(context, database, progress).of
-        run = ready_run(ask, name)
-        _check_policy(ask, run, cross_thread)
-        yield database, run, ingest_timings(context.workspace.manifest(run) or {})
+    with bench.answers():
+        run = bench.run(name)
+        _check_policy(run, cross_thread)
+        yield run, ingest_timings(bench.workspace.manifest(run.name) or {})
 
 
-def _check_policy(ask: Ask, run: str, asked: str | None) -> None:
+def _check_policy(run: Run, asked: str | None) -> None:
     """InputError where a stored run has another policy between threads than the one asked for."""
     if asked is None:
         return
-    stored = ask("run_details", {"run": run})["cross_thread"].iloc[0]
+    stored = run.run_details()["cross_thread"].iloc[0]
     if asked != stored:
         raise InputError(
-            f"run {run!r} has the policy {stored}, not {asked}, which is chosen at ingest",
+            f"run {run.name!r} has the policy {stored}, not {asked}, which is chosen at ingest",
             f"give its trace: tracegraph report TRACE --cross-thread {asked}",
         )
 

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tracegraph.cli.reporters.text import csv_text, label, visible
-from tracegraph.cli.reporters.values import as_data_text, as_text, plain
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.text import csv_text, label, visible
+from tracegraph.workbench.values import as_data_text, as_text, plain
 
 _MOST_CELLS = 120
 _NO_LIMIT = 100_000

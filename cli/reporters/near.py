@@ -4,9 +4,9 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.findings import Findings
 from tracegraph.cli.reporters.layout import table
-from tracegraph.cli.reporters.text import format_ns, format_share, label
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.text import format_ns, format_share, label
 
 _LANE_CELLS = 16
 _RULE_CELLS = 14

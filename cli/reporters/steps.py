@@ -4,10 +4,10 @@ import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.findings import Findings
 from tracegraph.cli.reporters.layout import facts, table
-from tracegraph.cli.reporters.text import format_ns, format_share, label
-from tracegraph.cli.step_summary import StepSummary
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.step_summary import StepSummary
+from tracegraph.workbench.text import format_ns, format_share, label
 
 _MOST_OUTLIERS = 8
 

@@ -6,15 +6,15 @@ import pandas as pd
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.findings import NEAR_TIE_NS, Findings
-from tracegraph.cli.recommendations import Recommendation
 from tracegraph.cli.reporters.integrity import add_findings
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.cli.reporters.near import near_critical
 from tracegraph.cli.reporters.steps import compared_steps
-from tracegraph.cli.reporters.text import format_ns, format_share, label, plural, visible
 from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
 from tracegraph.store.gaps import UNTRACED_CPU
+from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
+from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
 
 _OTHER_CELLS = 66
 _LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90

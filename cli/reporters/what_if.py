@@ -3,10 +3,10 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.assumptions import Assumption, read_assumptions
-from tracegraph.cli.findings import Findings
 from tracegraph.cli.reporters.layout import table
-from tracegraph.cli.reporters.text import format_ns, format_share, label
+from tracegraph.workbench.report.assumptions import Assumption, read_assumptions
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.text import format_ns, format_share, label
 
 _SPARE_CELLS = 24
 _SHARE_CELLS = 8

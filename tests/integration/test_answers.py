@@ -11,7 +11,6 @@ import tiny
 from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 
-from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
@@ -22,6 +21,7 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.report.questions import drawing_questions, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 OWN = ["simulated_gpu.json.gz", "two_threads.json.gz"]

@@ -7,7 +7,6 @@ import column_answers
 import pandas as pd
 import pytest
 
-from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
@@ -22,6 +21,7 @@ from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.workbench.report.questions import drawing_questions, questions
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 

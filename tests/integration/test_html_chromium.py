@@ -11,11 +11,11 @@ import pytest
 from browser import Page, find_browser, open_page
 from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findings
 
-from tracegraph.cli.findings import Findings
 from tracegraph.cli.main import main
-from tracegraph.cli.recommendations import recommend
-from tracegraph.cli.reporters.html import report_page
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import recommend
 
 pytestmark = pytest.mark.exhaustive
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"

@@ -8,9 +8,6 @@ import pandas as pd
 import pytest
 from stored_traces import stored
 
-from tracegraph.cli.collect import collect_findings
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.questions import drawing_questions, questions
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
@@ -19,6 +16,9 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.report.collect import collect_findings
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.questions import drawing_questions, questions
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 FRAMES = {

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
-from tracegraph.cli.questions import TOPICS
 from tracegraph.queries.catalog import find
 from tracegraph.queries.shapes import sum_by
+from tracegraph.workbench.report.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+from tracegraph.workbench.report.questions import TOPICS
 
 LANES = pd.DataFrame(
     [

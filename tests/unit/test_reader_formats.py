@@ -10,8 +10,6 @@ import pyarrow.csv
 import pytest
 from report_data import make_findings
 
-from tracegraph.cli.findings import Source
-from tracegraph.cli.reporters.overlay import write_overlay
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import Limits
@@ -22,6 +20,8 @@ from tracegraph.ingest.readers.source_file import SourceFile, open_source
 from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile, table_in
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.overlay import write_overlay
+from tracegraph.workbench.report.findings import Source
 
 SPANS = b"thread,name,start_ns,end_ns\n1,a,0,70\n1,b,10,30\n2,c,5,65\n"
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from report_data import make_findings
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
-from tracegraph.cli.recommendations import RULES, recommend
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.report.recommendations import RULES, recommend
 
 MS = 1_000_000
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, make_findings
 
-from tracegraph.cli.findings import Source
-from tracegraph.cli.reporters.folder import write_folder
-from tracegraph.cli.reporters.summary import summarise, summary_text
-from tracegraph.cli.reporters.tables import hotspots_csv, path_csv, rows_csv
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
+from tracegraph.workbench.output.csv_files import hotspots_csv, path_csv, rows_csv
+from tracegraph.workbench.output.folder import write_folder
+from tracegraph.workbench.output.summary import summarise, summary_text
+from tracegraph.workbench.report.findings import Source
 
 FILES = {
     "report.html",

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from report_data import LANES, make_findings
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.reporters.html import report_page
-from tracegraph.cli.reporters.lanes import draw_lanes
+from tracegraph.workbench.output.lanes import draw_lanes
+from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.report.findings import Findings
 
 MIB = 1 << 20
 HOSTILE = [

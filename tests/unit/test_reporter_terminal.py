@@ -9,9 +9,9 @@ import pytest
 from report_data import ALTERNATIVES, NEAR, ROWS, SECOND, WAITS, WHAT_NEXT, compared, make_findings
 from rich.console import Console
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.recommendations import Recommendation, recommend
 from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import Recommendation, recommend
 
 ADVICE = (Recommendation("idle-gpu", "The GPU is idle", "55 % of the window", 0.55, 0.3, "Feed it."),)
 HOSTILE = "\x1b[31m[bold]evil[/bold]\u202e" + "x" * 200 + "end"

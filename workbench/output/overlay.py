@@ -9,14 +9,14 @@ import msgspec
 import pandas as pd
 from msgspec import Raw
 
-from tracegraph.cli.findings import Findings, Source
-from tracegraph.cli.reporters.file_times import on_file_clock
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.chrome_text import ChromeText
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.file_times import on_file_clock
+from tracegraph.workbench.report.findings import Findings, Source
 
 CATEGORY = "critical_path"
 _NAME = "critical path"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracegraph.cli.findings import Findings
 from tracegraph.store.categories import GAP
 from tracegraph.store.gaps import UNKNOWN
+from tracegraph.workbench.report.findings import Findings
 
 _HOTSPOTS = 3
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.recommendations import Recommendation
-from tracegraph.cli.reporters.drawing import draw
-from tracegraph.cli.reporters.html import report_page
-from tracegraph.cli.reporters.overlay import write_overlay
-from tracegraph.cli.reporters.picture import path_picture
-from tracegraph.cli.reporters.summary import summary_text
-from tracegraph.cli.reporters.tables import hotspots_csv, path_csv, rows_csv
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
+from tracegraph.workbench.output.csv_files import hotspots_csv, path_csv, rows_csv
+from tracegraph.workbench.output.overlay import write_overlay
+from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.output.summary import summary_text
+from tracegraph.workbench.pictures.drawing import draw
+from tracegraph.workbench.pictures.path import path_picture
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import Recommendation
 
 OVERLAY = "overlay.json.gz"
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import pandas as pd
 from neo4j.graph import Node, Path, Relationship
 
-from tracegraph.cli.reporters.dot import PALE, dot_label, new_graph
-from tracegraph.cli.reporters.palette import (
+from tracegraph.store.errors import InputError
+from tracegraph.workbench.pictures.dot import PALE, dot_label, new_graph
+from tracegraph.workbench.pictures.palette import (
     DEPENDENCY_COLOURS,
     LANE_COLOURS,
     category_colour,
     dependency_colour,
     tint,
 )
-from tracegraph.cli.reporters.text import format_ns, format_share, plural
-from tracegraph.store.errors import InputError
+from tracegraph.workbench.text import format_ns, format_share, plural
 
 _MOST_NODES = 300
 _MOST_EDGES = 600

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.questions import COMMUNICATION, DATA_LOADING
-from tracegraph.cli.reporters.text import format_ns, format_share, label, plural
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import Role
@@ -23,6 +20,9 @@ from tracegraph.store.gaps import (
     WAITING_FOR_THREAD,
 )
 from tracegraph.store.mechanisms import COLLECTIVE
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.text import format_ns, format_share, label, plural
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE

@@ -7,8 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.cli.findings import Findings, RunDetails, Source
-from tracegraph.cli.questions import ROWS, TOPICS, drawing_questions, near_slack_ns, questions
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import find_window
@@ -16,6 +14,8 @@ from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.report.findings import Findings, RunDetails, Source
+from tracegraph.workbench.report.questions import ROWS, TOPICS, drawing_questions, near_slack_ns, questions
 
 _PATH = "critical_path"
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.step_summary import StepSummary, summarise_steps
 from tracegraph.queries.shapes import sum_by
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.gaps import UNKNOWN
+from tracegraph.workbench.report.step_summary import StepSummary, summarise_steps
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),

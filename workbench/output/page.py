@@ -10,13 +10,18 @@ from importlib.resources import files
 
 import pandas as pd
 
-from tracegraph.cli.assumptions import read_assumptions
-from tracegraph.cli.findings import NEAR_TIE_NS, Findings
-from tracegraph.cli.recommendations import Recommendation
-from tracegraph.cli.reporters.lanes import draw_lanes
-from tracegraph.cli.reporters.palette import DEPENDENCY_COLOURS, OTHER_COLOUR, ROOT_COLOUR, category_colours
-from tracegraph.cli.reporters.summary import summarise
-from tracegraph.cli.reporters.text import label
+from tracegraph.workbench.output.lanes import draw_lanes
+from tracegraph.workbench.output.summary import summarise
+from tracegraph.workbench.pictures.palette import (
+    DEPENDENCY_COLOURS,
+    OTHER_COLOUR,
+    ROOT_COLOUR,
+    category_colours,
+)
+from tracegraph.workbench.report.assumptions import read_assumptions
+from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
+from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.text import label
 
 _PATH_ROWS = 500
 _STEPS_DRAWN = 2_000
@@ -50,7 +55,7 @@ in summary.json, hotspots.csv and critical_path.csv beside it.</noscript></main>
 
 def report_page(findings: Findings, recommendations: Sequence[Recommendation]) -> str:
     """Return the page. Text of the trace is only data in it: escaped JSON, shown as text by the script."""
-    resources = files("tracegraph.cli.reporters")
+    resources = files("tracegraph.workbench.output")
     style, lanes, steps, what_if, script = (
         (resources / name).read_text(encoding="utf-8")
         for name in ("report.css", "lanes.js", "steps.js", "what_if.js", "report.js")

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from tracegraph.cli.findings import Findings
+from tracegraph.workbench.report.findings import Findings
 
 
 def summarise(findings: Findings) -> dict[str, object]:

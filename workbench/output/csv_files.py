@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from tracegraph.cli.findings import HOTSPOT_COLUMNS, PATH_COLUMNS
-from tracegraph.cli.reporters.text import csv_safe
+from tracegraph.workbench.report.findings import HOTSPOT_COLUMNS, PATH_COLUMNS
+from tracegraph.workbench.text import csv_safe
 
 _TRACE_TEXTS = ("name", "category", "lane_name", "hotspot")
 """Columns whose texts come from the trace."""

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tracegraph.cli import metrics
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.metrics import Measured
+from tracegraph.workbench.report import metrics
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.metrics import Measured
 
 
 @dataclass(frozen=True)

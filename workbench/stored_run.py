@@ -1,4 +1,4 @@
-"""The TRACE arguments of a command, and the run that they become."""
+"""Traces that become a run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,10 +6,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracegraph.cli.context import Context
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.connection import Database
+from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.failure_causes import explained
@@ -17,6 +16,7 @@ from tracegraph.store.progress import Progress
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class StoredRun:
 
 @contextmanager
 def stored_run(
-    context: Context,
+    workspace: Workspace,
+    connection: ConnectionSettings,
     traces: Sequence[Path],
     name: str | None,
     progress: Progress,
@@ -56,8 +57,8 @@ def stored_run(
             "give one trace, and each rank's as a run of its own",
         )
     with ExitStack() as stack:
-        folder = stack.enter_context(context.workspace.spool())
-        with explained(context.workspace):
+        folder = stack.enter_context(workspace.spool())
+        with explained(workspace):
             tables, manifest = ingest_run(
                 [trace.absolute() for trace in traces],
                 name,
@@ -68,7 +69,7 @@ def stored_run(
             )
         begun = time.perf_counter()
         database = stack.enter_context(
-            store_and_open(context.workspace, context.connection, tables, manifest, progress, load)
+            store_and_open(workspace, connection, tables, manifest, progress, load)
         )
         seconds = round(time.perf_counter() - begun, 3)
         timings_s = {**ingest_timings(manifest), "storing the run": seconds}

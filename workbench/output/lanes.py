@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracegraph.cli.findings import Findings
-from tracegraph.cli.reporters.text import label
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.text import label
 
 _MOST_LANES = 60
 _MOST_RECTANGLES = 100_000

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import graphviz
 
-from tracegraph.cli.reporters.palette import DEPENDENCY_COLOURS, category_colour, tint
-from tracegraph.cli.reporters.text import label
+from tracegraph.workbench.pictures.palette import DEPENDENCY_COLOURS, category_colour, tint
+from tracegraph.workbench.text import label
 
 INK = "#1f2933"
 PALE = "#7b8794"

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from msgspec import Raw
 
-from tracegraph.cli.findings import Source
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.readers.chrome_text import written_span
+from tracegraph.workbench.report.findings import Source
 
 _ROUNDED_NS = 2
 """By how much a correction taken back may miss the time as written."""

@@ -1,0 +1,27 @@
+"""What a person holds: a workbench with stored runs, their queries as methods, reports and pictures.
+
+from tracegraph.workbench import Workbench
+
+with Workbench.open() as bench:
+    run = bench.ingest("trace.json.gz")
+    print(run.hotspots())
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.bench import Workbench
+    from tracegraph.workbench.picture import Picture
+    from tracegraph.workbench.run import Run
+    from tracegraph.workbench.run_report import Report
+
+__all__ = ["Picture", "Report", "Run", "Workbench"]
+_PLACES = {"Picture": "picture", "Report": "run_report", "Run": "run", "Workbench": "bench"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a class when it is asked for: the command line's help must not wait for pandas."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

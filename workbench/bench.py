@@ -1,0 +1,222 @@
+"""The workbench: a database with stored runs, their queries as methods."""
+
+import atexit
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.catalog import find
+from tracegraph.queries.runs import fill, ready_run
+from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.kept_answers import KeptAnswers
+from tracegraph.store.managed.estimate import Load
+from tracegraph.store.progress import Progress, silent
+from tracegraph.store.session import kept_warm, open_database
+from tracegraph.store.storing import remove_run, turn_to_write
+from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.workbench.bench_queries import BenchQueries
+from tracegraph.workbench.progress_bar import shown_progress
+from tracegraph.workbench.run import Run
+from tracegraph.workbench.stored_run import StoredRun, stored_run
+
+File = str | PathLike[str]
+
+
+class Workbench(BenchQueries):
+    """Stored runs and the database that holds them; every query about no run in particular is a method.
+
+    `open` makes one for a session of several questions. One that is made directly is for a single command:
+    it leaves no server behind between its questions.
+    """
+
+    def __init__(
+        self, workspace: Workspace, connection: ConnectionSettings, progress: Progress = silent
+    ) -> None:
+        self.workspace, self.connection, self.progress = workspace, connection, progress
+        self._opened = ExitStack()
+        self._external: Database | None = None
+        self._held: Answers | None = None
+        self._shown: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(self.progress)
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        uri: str | None = None,
+        *,
+        workspace: File | None = None,
+        username: str = "neo4j",
+        password: str = "",
+        database: str | None = None,
+        progress: bool = True,
+    ) -> "Workbench":
+        """Open the workspace and its managed server, or the server at `uri`.
+
+        The managed server starts with the first question and stops with `close`, unless another workbench or
+        `tracegraph db start` keeps it. `workspace` is by default that of the command line. `progress`: show
+        what takes longer than a moment.
+
+        Raises:
+            InputError: the address is none.
+            StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
+        """
+        settings = ConnectionSettings(uri, username, password, database)
+        place = None if workspace is None else Path(workspace)
+        bench = cls(open_workspace(place), settings)
+        if progress:
+            bench._shown = shown_progress
+        if uri is None:
+            bench._opened.enter_context(kept_warm(bench.workspace))
+        else:
+            bench._external = bench._opened.enter_context(connect(settings))
+        atexit.register(bench.close)
+        return bench
+
+    def ingest(
+        self,
+        trace: File,
+        name: str | None = None,
+        *,
+        cross_thread: str | None = None,
+        load: Load | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Run:
+        """Store a trace as a run: as `tracegraph ingest` does, which explains the options.
+
+        Raises:
+            InputError: the trace cannot be used, or the name belongs to other content.
+            StoreError: the database or the workspace cannot be used.
+        """
+        with self.storing([Path(trace)], name, cross_thread=cross_thread, load=load, limits=limits) as stored:
+            return Run(self, stored.tables.run)
+
+    def run(self, name: str | None = None) -> Run:
+        """A stored run, by default the newest.
+
+        Raises:
+            InputError: there is no such run, or it is not complete.
+        """
+        with self.answers() as answers:
+            return Run(self, ready_run(answers.of, name))
+
+    def delete(self, name: str) -> None:
+        """Delete a run from the database and the workspace.
+
+        Raises:
+            InputError: there is no such run.
+        """
+        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+            kept = any(manifest.get("run") == name for manifest in self.workspace.manifests())
+            if answers.of("run_details", {"run": name}).empty and not kept:
+                raise InputError(f"there is no run named {name!r}", "tracegraph runs lists those stored")
+            remove_run(self.workspace, self.connection, answers.database, name)
+
+    def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
+        """Rows of a Cypher query of your own, which may not write.
+
+        Raises:
+            InputError: the query is wrong or writes.
+            StoreError: the server failed.
+        """
+        with self.answers() as answers:
+            return answers.database.read(query, parameters)
+
+    def change(self, query: str, /, **parameters: object) -> tuple[pd.DataFrame, dict[str, int]]:
+        """As `cypher` with a query that may write, and how much it changed, such as `nodes_created`."""
+        # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
+        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+            return answers.database.change(query, parameters)
+
+    def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
+        """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.
+
+        Raises:
+            InputError: there is no such query, or a value is missing, unknown or not allowed.
+            StoreError: the server failed.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        with self.answers() as answers:
+            return answers.of(query, fill(answers.of, find(query), given))
+
+    @contextmanager
+    def answers(self) -> Iterator[Answers]:
+        """What answers queries by name; all questions in the block share one connection.
+
+        Raises:
+            StoreError: the workbench is closed, or the server cannot be reached, installed or started.
+        """
+        if self._closed:
+            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
+        if self._held is not None:
+            yield self._held
+        elif self._external is not None:
+            yield self._answering(self._external)
+        else:
+            with (
+                self._showing(),
+                open_database(self.workspace, self.connection, self.progress) as database,
+                self._holding(database) as answers,
+            ):
+                yield answers
+
+    @contextmanager
+    def storing(
+        self,
+        traces: Sequence[Path],
+        name: str | None = None,
+        *,
+        cross_thread: str | None = None,
+        load: Load | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Iterator[StoredRun]:
+        """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
+        with ExitStack() as stack:
+            stack.enter_context(self._showing())
+            places = (self.workspace, self.connection)
+            run = stack.enter_context(
+                stored_run(*places, traces, name, self.progress, limits, cross_thread, load)
+            )
+            stack.enter_context(self._holding(run.database))
+            yield run
+
+    def close(self) -> None:
+        """Give the server up; it stops where nobody else wants it. Happens at exit, too."""
+        self._closed = True
+        atexit.unregister(self.close)
+        self._opened.close()
+
+    def __enter__(self) -> "Workbench":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Workbench {self.connection.uri or self.workspace.root}>"
+
+    @contextmanager
+    def _showing(self) -> Iterator[None]:
+        with self._shown() as progress:
+            before, self.progress = self.progress, progress
+            try:
+                yield
+            finally:
+                self.progress = before
+
+    @contextmanager
+    def _holding(self, database: Database) -> Iterator[Answers]:
+        before, self._held = self._held, self._answering(database)
+        try:
+            yield self._held
+        finally:
+            self._held = before
+
+    def _answering(self, database: Database) -> Answers:
+        return Answers(database, KeptAnswers(self.workspace, self.connection, database), self.progress)

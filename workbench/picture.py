@@ -1,0 +1,117 @@
+"""Pictures of parts of a run's graph, each made from answers; they show themselves in a notebook."""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import graphviz
+
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.runs import find_window, first_rank
+from tracegraph.store.errors import InputError
+from tracegraph.workbench.pictures.drawing import FORMATS, draw
+from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
+from tracegraph.workbench.pictures.path import path_picture
+from tracegraph.workbench.text import format_ns, label
+
+_TITLE_CELLS = 60
+
+
+class Picture(graphviz.Source):  # type: ignore[misc]
+    """A graphviz object that draws itself also where no `dot` is installed."""
+
+    def write(self, file: str | PathLike[str]) -> None:
+        """Draw into a file whose name ends in .svg, .png, .pdf or .dot.
+
+        Raises:
+            InputError: it ends in something else, or cannot be written.
+        """
+        place = Path(file)
+        picture = draw(self.source, picture_format(place))
+        try:
+            place.write_bytes(picture)
+        except OSError as error:
+            raise InputError(f"cannot write {place}: {error.strerror}", "choose another file") from error
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None, **_: object
+    ) -> dict[str, str]:
+        return {"image/svg+xml": draw(self.source, "svg").decode(), "text/plain": self.source}
+
+
+def picture_format(file: Path) -> str:
+    """The format that a file's name says; InputError lists those there are."""
+    suffix = file.suffix.lstrip(".").lower()
+    if suffix not in FORMATS:
+        raise InputError(f"{file} names no picture format", f"end it with .{', .'.join(FORMATS)}")
+    return suffix
+
+
+def critical_path(answers: Answers, run: str, *, step: int | None = None) -> str:
+    """The critical path of the run or a step: its longest stretches, a column a lane."""
+    window = find_window(answers.of, run, step)
+    rows = answers.of("critical_path", {"run": run, **vars(window)})
+    return path_picture(run, step, rows, answers.of("lanes", {"run": run}))
+
+
+def hotspot(answers: Answers, run: str, name: str, *, count: int = 3, step: int | None = None) -> str:
+    """The `count` longest stretches of events of a name on the path, with all their causes and effects."""
+    window = find_window(answers.of, run, step)
+    edges = answers.of("hotspot_neighbourhood", {"run": run, **vars(window), "name": name, "limit": count})
+    if edges.empty:
+        raise InputError(f"no event named {name!r} is on the path", "tracegraph report lists those that are")
+    title = f"{label(name, _TITLE_CELLS)}: causes and effects (solid: explains the start)"
+    return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
+
+
+def event(answers: Answers, run: str, source_index: int, *, rank: int | None = None, depth: int = 5) -> str:
+    """Why an event started when it did: its causes, back to a depth.
+
+    `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
+    """
+    rank = first_rank(answers.of, run) if rank is None else rank
+    of_event = {"run": run, "source_index": source_index, "rank": rank}
+    known = not answers.of("call_tree", {**of_event, "depth": 0}).empty
+    if not known:
+        raise InputError(
+            f"there is no event {source_index} of rank {rank} in run {run!r}",
+            "give the source_index of a row of critical_path.csv",
+        )
+    edges = answers.of("event_history", {**of_event, "depth": depth})
+    if edges.empty:
+        raise InputError(
+            f"event {source_index} of rank {rank} has no causes in run {run!r}",
+            "give the source_index of a row of critical_path.csv",
+        )
+    origin_ns = int(answers.of("run_details", {"run": run})["window_start_ns"].iloc[0])
+    lanes = answers.of("lanes", {"run": run})
+    return causes_picture(f"Causes of event {source_index}, {depth} back", edges, lanes, origin_ns)
+
+
+def step(answers: Answers, run: str, number: int) -> str:
+    """The lanes of a step and what they cause on each other."""
+    window = find_window(answers.of, run, number)
+    between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
+    length = format_ns(window.end_ns - window.start_ns)
+    title = f"Step {number} of {label(run, _TITLE_CELLS)}, {length}: lanes and hand-overs"
+    return lanes_picture(title, answers.of("lane_dependencies", between), answers.of("lanes", {"run": run}))
+
+
+def cypher(answers: Answers, run: str, query: str, **parameters: object) -> str:
+    """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
+    rows = answers.database.read(query, {"run": run, **parameters})
+    return result_picture(label(query, _TITLE_CELLS), rows)
+
+
+PICTURES: dict[str, Callable[..., str]] = {
+    made.__name__: made for made in (critical_path, hotspot, event, step, cypher)
+}
+"""What can be drawn, by name: each returns DOT text."""
+
+
+def draw_picture(answers: Answers, run: str, what: str, *arguments: Any, **options: Any) -> Picture:
+    """The picture of that name; InputError lists those there are."""
+    if what not in PICTURES:
+        raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")
+    return Picture(PICTURES[what](answers, run, *arguments, **options))

@@ -1,0 +1,1 @@
+"""Parts of the graph drawn as DOT, and DOT drawn as pictures."""

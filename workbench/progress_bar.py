@@ -1,0 +1,68 @@
+"""How far a longer piece of work is: as a bar on a terminal, else as lines."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from tracegraph.store.progress import Progress
+
+_SOON_S = 1.0
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A bar on a terminal; in a notebook or a file a line a stage, once the work lasts a second."""
+    console = Console(stderr=True)
+    if console.is_terminal and not console.is_jupyter:
+        with bar_progress(console) as progress:
+            yield progress
+    else:
+        yield _Lines(Console(file=sys.stderr, force_jupyter=False), after_s=_SOON_S)
+
+
+@contextmanager
+def bar_progress(console: Console) -> Iterator[Progress]:
+    """A bar that is gone when the block ends."""
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    title = TextColumn("{task.description}", markup=False)
+    with RichProgress(title, *columns, console=console, transient=True) as bar:
+        yield _Bar(bar)
+
+
+def line_progress(console: Console) -> Progress:
+    """A line for each stage."""
+    return _Lines(console)
+
+
+class _Bar:
+    """Shows the current stage of a Progress as one bar."""
+
+    def __init__(self, bar: RichProgress) -> None:
+        self._bar = bar
+        self._stage = ""
+        self._task = bar.add_task("", total=None, visible=False)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage != self._stage:
+            self._stage = stage
+            self._bar.reset(self._task, description=stage, total=None, visible=True)
+        self._bar.update(self._task, completed=done, total=total or None)
+
+
+class _Lines:
+    """Prints each stage of a Progress once, those of the first seconds not."""
+
+    def __init__(self, console: Console, after_s: float = 0.0) -> None:
+        self._console = console
+        self._begin = time.monotonic() + after_s
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage != self._stage and time.monotonic() >= self._begin:
+            self._stage = stage
+            self._console.print(stage, markup=False, highlight=False)

@@ -1,0 +1,1 @@
+"""What a report says: findings, recommendations, and what they are asked from."""

@@ -1,0 +1,91 @@
+"""A stored run: its queries as methods, questions of one's own, pictures and the report."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tracegraph.workbench.picture import Picture, draw_picture
+from tracegraph.workbench.report.collect import collect_findings
+from tracegraph.workbench.report.recommendations import recommend
+from tracegraph.workbench.run_queries import RunQueries
+from tracegraph.workbench.run_report import Report
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.bench import Workbench
+
+_TOP = 10
+
+
+class Run(RunQueries):
+    """A run by its name; every query about a run is a method, whose window is filled in."""
+
+    def __init__(self, bench: "Workbench", name: str) -> None:
+        self.bench, self.name = bench, name
+
+    def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
+        """Rows of a query by its name, about this run; what is None is not given.
+
+        Raises:
+            InputError: there is no such query, or a value is missing, unknown or not allowed.
+            StoreError: the server failed.
+        """
+        return self.bench.ask(query, run=self.name, **values)
+
+    def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
+        """Rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
+
+        Raises:
+            InputError: the query is wrong or writes.
+            StoreError: the server failed.
+        """
+        return self.bench.cypher(query, **{"run": self.name, **parameters})
+
+    def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
+        """A part of the graph, which shows itself in a notebook: see `tracegraph.workbench.picture.PICTURES`.
+
+        `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
+        `picture("step", 3)` or `picture("cypher", "MATCH … RETURN …")`.
+
+        Raises:
+            InputError: there is no such picture, or nothing to draw.
+        """
+        with self.bench.answers() as answers:
+            return draw_picture(answers, self.name, what, *arguments, **options)
+
+    def report(
+        self,
+        *,
+        step: int | None = None,
+        top: int = _TOP,
+        drawn: bool = True,
+        timings_s: Mapping[str, float] | None = None,
+    ) -> Report:
+        """What `tracegraph report` says about the run, or about one of its steps.
+
+        `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
+        seconds of earlier stages.
+
+        Raises:
+            InputError: the run has no such step.
+            StoreError: the server failed, or the run is damaged.
+        """
+        bench = self.bench
+        with bench.answers() as answers:
+            findings = collect_findings(
+                answers,
+                bench.workspace,
+                self.name,
+                step=step,
+                top=top,
+                drawn=drawn,
+                timings_s=timings_s or {},
+            )
+        return Report(findings, recommend(findings), bench.progress)
+
+    def delete(self) -> None:
+        """Delete the run from the database and the workspace."""
+        self.bench.delete(self.name)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}>"

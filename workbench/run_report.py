@@ -1,0 +1,33 @@
+"""A report that can be saved: the findings about a window of a run, and what to try next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from tracegraph.store.progress import Progress, silent
+from tracegraph.workbench.output.folder import Written, write_folder
+from tracegraph.workbench.output.summary import summarise
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import Recommendation
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings about a window of a run, and what to try next."""
+
+    findings: Findings
+    recommendations: Sequence[Recommendation]
+    progress: Progress = silent
+
+    def summary(self) -> dict[str, object]:
+        """The numbers of the report, as in summary.json; times in ns, shares 0..1."""
+        return summarise(self.findings)
+
+    def save(self, folder: str | PathLike[str]) -> Written:
+        """Write the files of `tracegraph report --output` into a folder; returns what is there now.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        return write_folder(self.findings, self.recommendations, Path(folder), self.progress)
