@@ -48,14 +48,14 @@ def picture_format(file: Path) -> str:
     return suffix
 
 
-def critical_path(answers: Answers, run: str, *, step: int | None = None) -> str:
+def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> str:
     """The critical path of the run or a step: its longest stretches, a column a lane."""
     window = find_window(answers.of, run, step)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
     return path_picture(run, step, rows, answers.of("lanes", {"run": run}))
 
 
-def hotspot(answers: Answers, run: str, name: str, *, count: int = 3, step: int | None = None) -> str:
+def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> str:
     """The `count` longest stretches of events of a name on the path, with all their causes and effects."""
     window = find_window(answers.of, run, step)
     edges = answers.of("hotspot_neighbourhood", {"run": run, **vars(window), "name": name, "limit": count})
@@ -65,7 +65,9 @@ def hotspot(answers: Answers, run: str, name: str, *, count: int = 3, step: int 
     return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
 
 
-def event(answers: Answers, run: str, source_index: int, *, rank: int | None = None, depth: int = 5) -> str:
+def event(
+    answers: Answers, run: str, source_index: int, /, *, rank: int | None = None, depth: int = 5
+) -> str:
     """Why an event started when it did: its causes, back to a depth.
 
     `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
@@ -89,7 +91,7 @@ def event(answers: Answers, run: str, source_index: int, *, rank: int | None = N
     return causes_picture(f"Causes of event {source_index}, {depth} back", edges, lanes, origin_ns)
 
 
-def step(answers: Answers, run: str, number: int) -> str:
+def step(answers: Answers, run: str, number: int, /) -> str:
     """The lanes of a step and what they cause on each other."""
     window = find_window(answers.of, run, number)
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
@@ -98,7 +100,7 @@ def step(answers: Answers, run: str, number: int) -> str:
     return lanes_picture(title, answers.of("lane_dependencies", between), answers.of("lanes", {"run": run}))
 
 
-def cypher(answers: Answers, run: str, query: str, **parameters: object) -> str:
+def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> str:
     """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     rows = answers.database.read(query, {"run": run, **parameters})
     return result_picture(label(query, _TITLE_CELLS), rows)
@@ -110,7 +112,7 @@ PICTURES: dict[str, Callable[..., str]] = {
 """What can be drawn, by name: each returns DOT text."""
 
 
-def draw_picture(answers: Answers, run: str, what: str, *arguments: Any, **options: Any) -> Picture:
+def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
     """The picture of that name; InputError lists those there are."""
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")

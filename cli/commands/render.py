@@ -102,7 +102,7 @@ def cypher(context: Context, query: str, assignments: tuple[str, ...], output: P
 
 
 def _draw(
-    context: Context, run: str | None, output: Path, what: str, *arguments: object, **options: object
+    context: Context, run: str | None, output: Path, what: str, /, *arguments: object, **options: object
 ) -> None:
     picture_format(output)  # before anything is asked
     with context.bench() as bench, bench.answers():
