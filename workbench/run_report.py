@@ -30,4 +30,4 @@ class Report:
         Raises:
             InputError: the folder cannot be written.
         """
-        return write_folder(self.findings, self.recommendations, Path(folder), self.progress)
+        return write_folder(self.findings, Path(folder), self.progress)

@@ -75,7 +75,7 @@ def report(
             found = run.report(step=step, top=top, drawn=output is not None, timings_s=timings)
             written = None if output is None else found.save(output)
         console = open_console()
-        print_report(console, found.findings, found.recommendations)
+        print_report(console, found.findings)
         if written is not None and output is not None:
             _say_written(console, output, written)
         # What is shown needs no index, so it need not wait for those of a new database.

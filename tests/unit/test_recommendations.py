@@ -7,8 +7,8 @@ import pytest
 from report_data import make_findings
 
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
 from tracegraph.workbench.report.recommendations import RULES, recommend
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
 
 MS = 1_000_000
 

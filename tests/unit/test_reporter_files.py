@@ -10,7 +10,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, ma
 
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
-from tracegraph.workbench.output.csv_files import hotspots_csv, path_csv, rows_csv
+from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.folder import write_folder
 from tracegraph.workbench.output.summary import summarise, summary_text
 from tracegraph.workbench.report.findings import Source
@@ -23,6 +23,7 @@ FILES = {
     "critical_path.csv",
     "critical_path.svg",
     "summary.json",
+    "waiting.csv",
 }
 
 
@@ -44,7 +45,7 @@ def test_more_columns_come_last() -> None:
 
 
 def test_hotspot_rows() -> None:
-    lines = hotspots_csv(make_findings().hotspots).splitlines()
+    lines = rows_csv(make_findings().hotspots).splitlines()
     assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count"
     assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2"
 
@@ -89,6 +90,18 @@ def test_summary() -> None:
         "by_dependency_ns": {"INVOCATION": 900, "SEQUENTIAL": 700, "SYNCHRONIZATION": 200, "root": 200},
         "by_gap_ns": {"untraced CPU time": 200, "launch latency": 100, "waiting for GPU": 50},
     }
+    advised = summary.pop("recommendations")
+    assert isinstance(advised, list)
+    assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
+        ("idle-gpu", 0.55),
+        ("cpu-bound", 0.5),
+    ]
+    assert all(one["share"] >= one["threshold"] for one in advised)
+    sections = summary.pop("sections")
+    assert isinstance(sections, dict)
+    filled = [name for name, tables in sections.items() if tables]
+    assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
+    assert sections["waiting"] == [WAITS.to_dict("records")]
     assert summary == {
         "run": "tiny-0a1b2c3d",
         "window_ns": [1000, 3000],
@@ -130,7 +143,7 @@ def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
         "typical": 4,
         "outliers": (5,),
     }
-    write_folder(findings, (), tmp_path, silent)
+    write_folder(findings, tmp_path, silent)
     with (tmp_path / "steps.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["length_ns"] for row in rows] == ["1000", "1020", "980", "1010", "1800"]
@@ -160,7 +173,7 @@ def test_folder_without_the_source_has_all_but_the_overlay(tmp_path: Path) -> No
     (folder / "notes.txt").write_text("mine")
     (folder / "overlay.json.gz").write_bytes(b"of an earlier report")
     (folder / "summary.json").write_text("of an earlier report")
-    written = write_folder(make_findings(), (), folder, silent)
+    written = write_folder(make_findings(), folder, silent)
     assert set(written.files) == FILES
     assert written.left_out["steps.csv"] == "this report is on step 5 only; leave out --step"
     assert written.left_out["overlay.json.gz"].endswith("is gone since it was ingested: tiny.json")
@@ -173,7 +186,7 @@ def test_failing_writer_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text("of an earlier report")
     broken = make_findings(gaps=None)
     with pytest.raises((AttributeError, TypeError)):
-        write_folder(broken, (), tmp_path, silent)
+        write_folder(broken, tmp_path, silent)
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
     assert (tmp_path / "summary.json").read_text() == "of an earlier report"
 
@@ -181,7 +194,7 @@ def test_failing_writer_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
 def test_folder_that_is_a_file_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot write into .*file.*--output"):
-        write_folder(make_findings(), (), tmp_path / "file", silent)
+        write_folder(make_findings(), tmp_path / "file", silent)
 
 
 def test_changed_source_is_told(tmp_path: Path) -> None:
@@ -191,5 +204,5 @@ def test_changed_source_is_told(tmp_path: Path) -> None:
     details = type(findings.details)(
         **{**vars(findings.details), "sources": (Source(str(trace), "00", 0, 0),)}
     )
-    written = write_folder(make_findings(details=details), (), tmp_path / "out", silent)
+    written = write_folder(make_findings(details=details), tmp_path / "out", silent)
     assert "is not the file that was ingested" in written.left_out["overlay.json.gz"]

@@ -11,20 +11,18 @@ from rich.console import Console
 
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import Recommendation, recommend
 
-ADVICE = (Recommendation("idle-gpu", "The GPU is idle", "55 % of the window", 0.55, 0.3, "Feed it."),)
 HOSTILE = "\x1b[31m[bold]evil[/bold]\u202e" + "x" * 200 + "end"
 
 
-def printed(findings: Findings, advice: tuple[Recommendation, ...] = (), width: int = 100) -> str:
+def printed(findings: Findings, width: int = 100) -> str:
     stream = io.StringIO()
-    print_report(Console(file=stream, width=width), findings, advice)
+    print_report(Console(file=stream, width=width), findings)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def test_sections_come_in_order() -> None:
-    text = printed(make_findings(), ADVICE)
+    text = printed(make_findings())
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
     assert titles == [
         "Run tiny-0a1b2c3d",
@@ -104,13 +102,13 @@ def test_no_thread_waits() -> None:
         "  name                   category         duration  proportion  prop_in_total  count",
         "  gemm<float>            kernel             900 ns      54.5 %         45.0 %      2",
         "  untraced CPU time  gap         200 ns      57.1 %         10.0 %      1",
-        "  The GPU is idle",
-        "    55 % of the window; threshold 30.0 %",
-        "    Feed it.",
+        "  The GPU is idle for much of the window",
+        "    55.0 % of the window: no stream of the GPU runs anything; threshold 30.0 %",
+        "    The gaps and the CPU rows of the critical path name what it waits for.",
     ],
 )
 def test_lines(line: str) -> None:
-    assert line in printed(make_findings(), ADVICE).splitlines()
+    assert line in printed(make_findings()).splitlines()
 
 
 def flowing(text: str) -> str:
@@ -170,13 +168,15 @@ def test_a_hole_in_the_path_is_stated() -> None:
 
 
 def test_no_recommendation_says_so() -> None:
-    assert "none: no rule reached its threshold" in printed(make_findings())
+    rows = [(0, 4, "aten::linear", "cpu_op", 1000, 3000, "root", "", "")]
+    findings = make_findings(rows, gpu=make_findings().gpu.head(0))
+    assert "none: no rule reached its threshold" in printed(findings)
 
 
 def test_hostile_names_are_harmless_and_short() -> None:
     rows = [(0, 1, HOSTILE, HOSTILE, 0, 1000, "root", "", "")]
     findings = make_findings(rows)
-    text = printed(findings, tuple(recommend(findings)))
+    text = printed(findings)
     assert "\\x1b[31m[bold]" in text
     assert "xend" in text
     assert not {"\x1b", "\u202e"} & set(text)
@@ -184,7 +184,7 @@ def test_hostile_names_are_harmless_and_short() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
-def test_names_fit_the_width_in_single_lines(width: int) -> None:
+def test_names_fold_at_the_width_and_are_never_cut(width: int) -> None:
     name = "void kernel<" + "float, " * 40 + ">"
     changes = compared(1000, 1020) | {
         "near_critical": NEAR.assign(
@@ -202,14 +202,4 @@ def test_names_fit_the_width_in_single_lines(width: int) -> None:
     text = printed(make_findings(**changes), width=width)
     text = text[text.index("What if") :]
     assert max(map(len, text.splitlines())) <= width
-    assert sum(line.startswith("  void ke") for line in text.splitlines()) == 7
-    assert text.count("void ke") == 24
-
-
-@pytest.mark.parametrize("width", [60, 100, 200])
-def test_hotspot_rows_are_single_lines_of_the_width(width: int) -> None:
-    rows = [(0, 1, "void kernel<" + "float, " * 40 + ">", "kernel", 0, 1000, "root", "", "")]
-    text = printed(make_findings(rows), width=width)
-    assert all(len(line) <= width for line in text.splitlines())
-    shown = [line for line in text.splitlines() if line.startswith("  void kernel<")]
-    assert len(shown) == 1 or width == 60
+    assert "…" not in text

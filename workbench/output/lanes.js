@@ -1,15 +1,41 @@
 "use strict";
 
 // Draws lanes on a canvas, the critical path below each, with zoom, pan and a tooltip.
-function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
-  const {add, duration, count, categoryColour, dependencyColour} = tools;
+function drawLanes(tools, figure, drawing) {
+  const {add, duration, count} = tools;
+  const known = (colours, name) => Object.hasOwn(colours, name) ? colours[name] : colours[""];
+  const categoryColour = (name) => known(drawing.colours.categories, name);
+  const dependencyColour = (name) => known(drawing.colours.dependencies, name);
+  const {canvas, tip, box, reset} = prepare();
   const LABEL = 190, TOP = 24, ROW = 30, WORK = 17, STRIP = 5;
   const height = TOP + ROW * drawing.lanes.length + 8;
-  const total = Math.max(1, summary.critical_path.length_ns);
+  const total = Math.max(1, drawing.length_ns);
   const least = Math.min(total, Math.max(20, total / 1e7));
   const rows = split(drawing.rectangles, drawing.lanes.length);
   const trail = drawing.path;
   let view = [0, total], width = 0, queued = false;
+
+  function key(parent, colour, name) {
+    const item = add(parent, "span");
+    add(item, "span", "swatch").style.background = colour;
+    item.append(name);
+  }
+
+  function prepare() {
+    const toolbar = add(figure, "div", "toolbar");
+    const reset = add(toolbar, "button", "", "Whole window");
+    reset.type = "button";
+    for (const name of drawing.categories) if (name !== "gap") key(toolbar, categoryColour(name), name);
+    key(toolbar, "var(--path)", "critical path");
+    const box = add(figure, "div", "lanes");
+    const canvas = add(box, "canvas");
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "Work on each lane over time, with the critical path below it");
+    const tip = add(box, "div", "tip");
+    tip.hidden = true;
+    return {canvas, tip, box, reset};
+  }
 
   function split(columns, lanes) {
     const parts = Array.from({length: lanes}, () => []);
@@ -45,7 +71,7 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     pen.restore();
     drawing.lanes.forEach((lane, place) => {
       pen.fillStyle = ink;
-      pen.fillText(fit(pen, summary.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
+      pen.fillText(fit(pen, drawing.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
     });
   }
 

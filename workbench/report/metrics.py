@@ -21,7 +21,7 @@ from tracegraph.store.gaps import (
 )
 from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
 from tracegraph.workbench.text import format_ns, format_share, label, plural
 
 _ALLOCATION = re.compile(
