@@ -90,8 +90,7 @@ def _(block: Table) -> Sequence[RenderableType]:
 
 
 def _cell(column: Column, value: object) -> Text:
-    text = cell_text(column.kind, value)
-    return Text(label(text, column.cells) if column.cells else text)
+    return Text(cell_text(column.kind, value))
 
 
 def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:

@@ -77,7 +77,10 @@ def flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         for key, item in items:
             yield from flat(item, f"{name}.{key}" if name else str(key))
     elif not isinstance(value, float):  # floats are compared as numbers elsewhere
-        yield name, "none" if isinstance(value, dict | list) else json.dumps(value).strip('"')
+        yield (
+            name,
+            "none" if isinstance(value, dict | list) else json.dumps(value, ensure_ascii=False).strip('"'),
+        )
 
 
 @pytest.mark.usefixtures("database")

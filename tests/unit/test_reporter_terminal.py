@@ -95,7 +95,7 @@ def test_no_thread_waits() -> None:
         "  explained  82.5 % by events",
         "  gaps       0.0 % unknown, 10.0 % untraced CPU time, 7.5 % in gaps with a reason",
         "  Events off the path that may end at most 200 ns later at no cost, the least first:",
-        "  aten::add  thread …utograd)  40 ns    120 ns  6.0 %",
+        "  aten::add  thread 12 (autograd)  40 ns    120 ns  6.0 %",
         "  gemm<float>   30 ns  cudaLaunchKernel  launch",
         "  kernel                  900 ns  45.0 %  █████████",
         "  root                    200 ns  10.0 %  ██",

@@ -12,7 +12,7 @@ from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text import format_share
 
 _COLUMNS = (
-    Column("_shown", "assumption", cells=20),
+    Column("_shown", "assumption"),
     Column("events", "events", "share"),
     Column("named_gaps", "named gaps", "share"),
     Column("unknown", "unknown", "share", roomy=True),

@@ -18,13 +18,12 @@ class Column:
 
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's or a lane's, `lines`
     a text of several lines that begin with names, `duration` in ns, `share` 0..1, `count` a whole number.
-    `cells`: how wide a text may be in the terminal. `roomy`: left out where there is little room.
+    `roomy`: left out where there is little room.
     """
 
     field: str
     title: str
     kind: Kind = "text"
-    cells: int = 0
     roomy: bool = False
 
     @property

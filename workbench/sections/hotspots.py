@@ -10,7 +10,7 @@ MOST = 1_000_000
 """Rows of which none is left out."""
 LISTED = (
     Column("name", "name", "name"),
-    Column("category", "category", cells=16),
+    Column("category", "category"),
     Column("duration_ns", "duration", "duration"),
     Column("proportion", "proportion", "share"),
     Column("prop_in_total", "prop_in_total", "share"),

@@ -12,7 +12,7 @@ _LEAST_PART = 1_000
 _SLACK = (
     Column("name", "name", "name"),
     Column("category", "category", roomy=True),
-    Column("lane_name", "lane", cells=16),
+    Column("lane_name", "lane"),
     Column("slack_ns", "slack", "duration"),
     Column("duration_ns", "duration", "duration"),
     Column("share", "share", "share"),
@@ -24,7 +24,7 @@ _TURNS = (
     Column("cause", "cause", "name", roomy=True),
     Column("mechanism", "by", roomy=True),
     Column("second", "second cause", "name"),
-    Column("second_mechanism", "by", cells=14),
+    Column("second_mechanism", "by"),
 )
 
 

@@ -9,7 +9,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 _ROWS, _LEAST_PART = 20, 100
 _COLUMNS = (
     Column("lane_name", "thread", "name"),
-    Column("name", "name", cells=26),
+    Column("name", "name"),
     Column("duration_ns", "duration", "duration"),
     Column("share", "share", "share"),
     Column("count", "count", "count"),
