@@ -1,12 +1,14 @@
 """The workbench: a database with stored runs, their queries as methods."""
 
 import atexit
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
@@ -27,6 +29,7 @@ from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
 
 File = str | PathLike[str]
+_WORKSPACE = "TRACEGRAPH_WORKSPACE"
 
 
 class Workbench(BenchQueries):
@@ -60,16 +63,16 @@ class Workbench(BenchQueries):
         """Open the workspace and its managed server, or the server at `uri`.
 
         The managed server starts with the first question and stops with `close`, unless another workbench or
-        `tracegraph db start` keeps it. `workspace` is by default that of the command line. `progress`: show
-        what takes longer than a moment.
+        `tracegraph db start` keeps it. `workspace` is by default that of the command line:
+        TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
 
         Raises:
             InputError: the address is none.
             StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
         """
         settings = ConnectionSettings(uri, username, password, database)
-        place = None if workspace is None else Path(workspace)
-        bench = cls(open_workspace(place), settings)
+        place = workspace or os.environ.get(_WORKSPACE)
+        bench = cls(open_workspace(Path(place) if place else None), settings)
         if progress:
             bench._shown = shown_progress
         if uri is None:
@@ -141,7 +144,7 @@ class Workbench(BenchQueries):
             InputError: there is no such query, or a value is missing, unknown or not allowed.
             StoreError: the server failed.
         """
-        given = {name: value for name, value in values.items() if value is not None}
+        given = {name: _plain(value) for name, value in values.items() if value is not None}
         with self.answers() as answers:
             return answers.of(query, fill(answers.of, find(query), given))
 
@@ -152,8 +155,7 @@ class Workbench(BenchQueries):
         Raises:
             StoreError: the workbench is closed, or the server cannot be reached, installed or started.
         """
-        if self._closed:
-            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
+        self._refuse_closed()
         if self._held is not None:
             yield self._held
         elif self._external is not None:
@@ -177,6 +179,7 @@ class Workbench(BenchQueries):
         limits: Limits = DEFAULT_LIMITS,
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
+        self._refuse_closed()
         with ExitStack() as stack:
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)
@@ -201,6 +204,10 @@ class Workbench(BenchQueries):
     def __repr__(self) -> str:
         return f"<Workbench {self.connection.uri or self.workspace.root}>"
 
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
+
     @contextmanager
     def _showing(self) -> Iterator[None]:
         with self._shown() as progress:
@@ -220,3 +227,8 @@ class Workbench(BenchQueries):
 
     def _answering(self, database: Database) -> Answers:
         return Answers(database, KeptAnswers(self.workspace, self.connection, database), self.progress)
+
+
+def _plain(value: object) -> object:
+    """A value as Python's own: those of a frame's columns are numpy's."""
+    return value.item() if isinstance(value, np.generic) else value
