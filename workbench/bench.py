@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
@@ -144,7 +143,7 @@ class Workbench(BenchQueries):
             InputError: there is no such query, or a value is missing, unknown or not allowed.
             StoreError: the server failed.
         """
-        given = {name: _plain(value) for name, value in values.items() if value is not None}
+        given = {name: value for name, value in values.items() if value is not None}
         with self.answers() as answers:
             return answers.of(query, fill(answers.of, find(query), given))
 
@@ -227,8 +226,3 @@ class Workbench(BenchQueries):
 
     def _answering(self, database: Database) -> Answers:
         return Answers(database, KeptAnswers(self.workspace, self.connection, database), self.progress)
-
-
-def _plain(value: object) -> object:
-    """A value as Python's own: those of a frame's columns are numpy's."""
-    return value.item() if isinstance(value, np.generic) else value
