@@ -1,6 +1,7 @@
 """The workbench: a database with stored runs, their queries as methods."""
 
 import atexit
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
@@ -27,6 +28,7 @@ from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
 
 File = str | PathLike[str]
+_WORKSPACE = "TRACEGRAPH_WORKSPACE"
 
 
 class Workbench(BenchQueries):
@@ -60,16 +62,16 @@ class Workbench(BenchQueries):
         """Open the workspace and its managed server, or the server at `uri`.
 
         The managed server starts with the first question and stops with `close`, unless another workbench or
-        `tracegraph db start` keeps it. `workspace` is by default that of the command line. `progress`: show
-        what takes longer than a moment.
+        `tracegraph db start` keeps it. `workspace` is by default that of the command line:
+        TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
 
         Raises:
             InputError: the address is none.
             StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
         """
         settings = ConnectionSettings(uri, username, password, database)
-        place = None if workspace is None else Path(workspace)
-        bench = cls(open_workspace(place), settings)
+        place = workspace or os.environ.get(_WORKSPACE)
+        bench = cls(open_workspace(Path(place) if place else None), settings)
         if progress:
             bench._shown = shown_progress
         if uri is None:
@@ -152,8 +154,7 @@ class Workbench(BenchQueries):
         Raises:
             StoreError: the workbench is closed, or the server cannot be reached, installed or started.
         """
-        if self._closed:
-            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
+        self._refuse_closed()
         if self._held is not None:
             yield self._held
         elif self._external is not None:
@@ -177,6 +178,7 @@ class Workbench(BenchQueries):
         limits: Limits = DEFAULT_LIMITS,
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
+        self._refuse_closed()
         with ExitStack() as stack:
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)
@@ -200,6 +202,10 @@ class Workbench(BenchQueries):
 
     def __repr__(self) -> str:
         return f"<Workbench {self.connection.uri or self.workspace.root}>"
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
 
     @contextmanager
     def _showing(self) -> Iterator[None]:

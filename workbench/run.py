@@ -1,6 +1,7 @@
 """A stored run: its queries as methods, questions of one's own, pictures and the report."""
 
 from collections.abc import Mapping
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -76,7 +77,7 @@ class Run(RunQueries):
                 answers,
                 bench.workspace,
                 self.name,
-                step=step,
+                step=None if step is None else index(step),  # a frame's are numpy's
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
