@@ -172,7 +172,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
     )
     with opened(written(tmp_path, findings)) as page:
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 4
+        assert page.evaluate("document.querySelectorAll('script').length") == 5
         assert page.evaluate("document.querySelectorAll('img, iframe, a, [onload], [onerror]').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

@@ -36,7 +36,8 @@
   const charts = JSON.parse(document.getElementById("data").textContent);
   for (const figure of document.querySelectorAll("figure[data-chart]")) {
     const chart = charts[Number(figure.dataset.chart)];
-    drawn[chart.draw](tools, figure, chart.data);
+    const made = drawn[chart.draw](tools, figure, chart.data);
+    if (chart.draw === "lanes") findNames(tools, made);
   }
 
   // ---- tables ----

@@ -11,6 +11,7 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
+from tracegraph.workbench.output.lanes import NAME_CELLS
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.pictures.palette import category_colour
 from tracegraph.workbench.report.findings import Findings
@@ -20,7 +21,7 @@ from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.text import format_ns, format_share, label
 
 _PLACE = files("tracegraph.workbench.output")
-_SCRIPTS = ("lanes.js", "steps.js", "page.js")
+_SCRIPTS = ("lanes.js", "find.js", "steps.js", "page.js")
 _TEXT_CELLS = 400
 _EXACT = 1 << 53
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
@@ -67,6 +68,7 @@ def _template() -> jinja2.Template:
         "duration": format_ns,
         "share": format_share,
         "colour": lambda category: category_colour(str(category)),
+        "drawn_name": lambda name: label(str(name), NAME_CELLS),
         "safe_text": lambda text: label(str(text), _TEXT_CELLS),
         "hash": _hash,
         # Files of our own: escaped they would be no scripts.

@@ -22,12 +22,20 @@ def _content(findings: Findings) -> Sequence[Block]:
     if findings.timeline.empty:
         return []
     drawing = draw_lanes(findings)
-    note = "Wheel or + and - to zoom, drag or arrow keys to pan. What is narrower than a pixel is merged."
+    note = (
+        "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow keys "
+        "to pan. A click on a name in a table leads here, one on a stretch to its row. What is narrower than "
+        "a pixel is merged."
+    )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"
         lanes = plural(drawing.hidden_lanes, "lane")
         note += f" {lanes} without work in the window or with the least of it {verb} not drawn."
     data = {**asdict(drawing), "length_ns": findings.length_ns, "ranks": findings.details.ranks}
+    data["steps"] = [
+        {"number": int(number), "start": int(start_ns) - findings.start_ns}
+        for number, start_ns in zip(findings.steps["number"], findings.steps["start_ns"], strict=True)
+    ]
     return [Chart("lanes", {**data, "colours": _colours(drawing)}, note)]
 
 
