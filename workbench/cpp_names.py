@@ -57,7 +57,8 @@ def parse_function(name: str) -> Part | None:
         return None
     try:
         text = text.replace(") const::", ")::").removesuffix(" const")
-        spaces = [start for start, token, _ in _tokens(text) if token == " "]
+        # A space within the name: operator< <int>.
+        spaces = [start for start, token, end in _tokens(text) if token == " " and text[end] != "<"]
         path = text[spaces[-1] + 1 :] if spaces else text
         part = _qualified(path, name)
         if text.removesuffix(path).endswith(": "):

@@ -60,21 +60,25 @@ def critical_path(answers: Answers, run: str, *, step: int | None = None) -> str
 def hotspot(answers: Answers, run: str, name: str, *, count: int = 3, step: int | None = None) -> str:
     """The `count` longest stretches of events of a name on the path, with all their causes and effects.
 
-    `name` is a name, else a glob of `*` and `?`, else a part of names: of several the one that takes longest.
+    `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
+    several it is the one that takes longest.
     """
     window = find_window(answers.of, run, step)
     asked = {"run": run, **vars(window)}
     names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": _ALL})["name"]))
-    matches = match_names(names, name) or [name]
+    labels = readable(names)
+    labelled = set(match_names(list(labels.values()), name))
+    matches = match_names(names, name) or [one for one in names if labels[one] in labelled] or [name]
     edges = answers.of("hotspot_neighbourhood", {**asked, "name": matches[0], "limit": count})
     if edges.empty:
-        near = ", ".join(visible(one) for one in near_names(names, name))
+        near = ", ".join(visible(one) for one in near_names(list(labels.values()), name))
         raise InputError(
             f"no event named {name!r} is on the path",
             f"near it are: {near}" if near else "tracegraph report lists those that are",
         )
     others = f" ({plural(len(matches) - 1, 'other name')} matched)" if len(matches) > 1 else ""
-    title = f"{visible(readable(matches)[matches[0]])}{others}: causes and effects (solid: explains the start)"
+    shown = visible(labels.get(matches[0], matches[0]))
+    title = f"{shown}{others}: causes and effects (solid: explains the start)"
     return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
 
 

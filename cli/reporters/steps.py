@@ -5,14 +5,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, table
+from tracegraph.cli.reporters.names import Names
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.step_summary import StepSummary
-from tracegraph.workbench.text import format_ns, format_share, label
+from tracegraph.workbench.text import format_ns, format_share
 
 _MOST_OUTLIERS = 8
 
 
-def compared_steps(findings: Findings, summary: StepSummary, name_cells: int) -> RenderableType:
+def compared_steps(findings: Findings, summary: StepSummary, names: Names) -> RenderableType:
     """Return the lengths of the steps, the typical one, the outliers and the recurring hotspots."""
     lengths = findings.step_paths.set_index("number")["length_ns"]
     lines = facts()
@@ -27,7 +28,7 @@ def compared_steps(findings: Findings, summary: StepSummary, name_cells: int) ->
     lines.add_row("typical", Text(f"step {summary.typical}, nearest to the median: {typical}"))
     lines.add_row("outliers", _outliers(lengths, summary))
     recurring = Text("What recurs on the paths of the steps, the largest mean first:")
-    return Group(lines, Text(), recurring, _recurring(findings.recurring, summary.count, name_cells))
+    return Group(lines, Text(), recurring, _recurring(findings.recurring, summary.count, names))
 
 
 def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Text:
@@ -39,11 +40,11 @@ def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Text:
     return Text(f"{', '.join(shown)}{more}: more than 3 spreads from the median", style="yellow")
 
 
-def _recurring(frame: pd.DataFrame, steps: int, name_cells: int) -> RenderableType:
+def _recurring(frame: pd.DataFrame, steps: int, names: Names) -> RenderableType:
     rows = table("name", ">mean a step", ">deviation", ">share", ">steps")
     for row in frame.to_dict("records"):
         rows.add_row(
-            Text(label(str(row["name"]), name_cells)),
+            names.of(row["name"]),
             format_ns(row["mean_ns"]),
             format_ns(row["std_ns"]),
             format_share(row["mean_share"]),

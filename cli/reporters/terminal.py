@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.integrity import add_findings
 from tracegraph.cli.reporters.layout import facts, indented, table
+from tracegraph.cli.reporters.names import Names
 from tracegraph.cli.reporters.near import near_critical
 from tracegraph.cli.reporters.steps import compared_steps
 from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
@@ -21,33 +22,40 @@ _LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90
 _BAR_CELLS = 20
 
 
-def print_report(console: Console, findings: Findings, recommendations: Sequence[Recommendation]) -> None:
-    """Print the report; names are made safe and, in the terminal only, shortened in the middle."""
+def print_report(
+    console: Console,
+    findings: Findings,
+    recommendations: Sequence[Recommendation],
+    *,
+    full_names: bool = False,
+) -> None:
+    """Print the report; names of events are made safe and readable, or given in full."""
+    names = Names(findings, full=full_names)
     name_cells = min(max(console.width - _OTHER_CELLS, _LEAST_NAME_CELLS), _MOST_NAME_CELLS)
-    for title, body in _sections(findings, recommendations, name_cells):
+    for title, body in _sections(findings, recommendations, names, name_cells):
         console.print(Text(title, style="bold"))
         console.print(indented(body))
         console.print()
 
 
 def _sections(
-    findings: Findings, recommendations: Sequence[Recommendation], name_cells: int
+    findings: Findings, recommendations: Sequence[Recommendation], names: Names, name_cells: int
 ) -> Iterator[tuple[str, RenderableType]]:
     yield f"Run {label(findings.details.name, 80)}", _counts(findings)
     yield "Integrity of the input", _integrity(findings.details.integrity)
     yield "Window", _window(findings)
     yield "Critical path", _path(findings)
     yield "Composition", _composition(findings)
-    yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, name_cells)
-    yield "Gaps on the critical path", _listed(findings.gaps_unknown_first, name_cells)
+    yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, names)
+    yield "Gaps on the critical path", _listed(findings.gaps_unknown_first, names)
     if findings.what_next:
-        yield "What if", what_if(findings, name_cells)
+        yield "What if", what_if(findings, names)
     if findings.alternatives:
-        yield "Other assumptions", other_assumptions(findings, name_cells)
+        yield "Other assumptions", other_assumptions(findings, names)
     yield "Waiting", waiting(findings, name_cells)
-    yield "Nearly critical", near_critical(findings, name_cells)
+    yield "Nearly critical", near_critical(findings, names)
     if findings.step_summary is not None:
-        yield "Steps", compared_steps(findings, findings.step_summary, name_cells)
+        yield "Steps", compared_steps(findings, findings.step_summary, names)
     yield "Recommendations", _recommendations(recommendations)
 
 
@@ -145,14 +153,14 @@ def _composition(findings: Findings) -> RenderableType:
     return Group(*tables[:-1])
 
 
-def _listed(frame: pd.DataFrame, name_cells: int) -> RenderableType:
+def _listed(frame: pd.DataFrame, names: Names) -> RenderableType:
     """Return hotspots or gaps: proportion is of the listed total, prop_in_total of the path."""
     if frame.empty:
         return Text("none")
     rows = table("name", "category", ">duration", ">proportion", ">prop_in_total", ">count")
     for row in frame.to_dict("records"):
         rows.add_row(
-            Text(label(str(row["name"]), name_cells)),
+            names.of(row["name"]),
             Text(label(str(row["category"]), 16)),
             format_ns(row["duration_ns"]),
             format_share(row["proportion"]),

@@ -3,30 +3,27 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.reporters.layout import table
+from tracegraph.cli.reporters.layout import facts, table
+from tracegraph.cli.reporters.names import Names
 from tracegraph.workbench.report.assumptions import Assumption, read_assumptions
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.text import format_ns, format_share, label
 
-_SPARE_CELLS = 24
-_SHARE_CELLS = 8
 _POLICY_CELLS = 20
 _TIGHT_CELLS = 4
 _MOST_LANE_CELLS, _WAIT_CELLS = 30, 26
 
 
-def what_if(findings: Findings, name_cells: int) -> RenderableType:
+def what_if(findings: Findings, names: Names) -> RenderableType:
     """Return what each of the longest hotspots costs, and what is critical once it takes no time."""
     rows = table("hotspot", ">on the path", ">gain", "critical then")
-    # Two names share the room of one and of the columns that this table lacks.
-    cells = (name_cells + _SPARE_CELLS) // 2
     for row in findings.what_next:
-        following = [label(str(spot["name"]), cells) for spot in row["following"]]
+        following = [names.line(spot["name"]) for spot in row["following"]]
         rows.add_row(
-            Text(label(str(row["name"]), cells)),
+            names.of(row["name"]),
             format_ns(row["duration_ns"]),
             format_ns(row["gain_ns"]),
-            Text("\n".join(following) or "nothing that has a name"),
+            Text("\n".join(following) or "nothing that has a name", overflow="fold"),
         )
     method = Text(
         "The gain is a replay's: all work of that name removed, on the path or not, and all lags kept."
@@ -34,7 +31,7 @@ def what_if(findings: Findings, name_cells: int) -> RenderableType:
     return Group(method, rows)
 
 
-def other_assumptions(findings: Findings, name_cells: int) -> RenderableType:
+def other_assumptions(findings: Findings, names: Names) -> RenderableType:
     """Return what the path is made of under each policy between threads and on recorded edges only."""
     assumptions = read_assumptions(findings)
     if all(one.same for one in assumptions):
@@ -49,7 +46,7 @@ def other_assumptions(findings: Findings, name_cells: int) -> RenderableType:
             format_share(one.events),
             format_share(one.named_gaps),
             format_share(one.inferred),
-            Text(_hotspots(one, name_cells - _SHARE_CELLS)),
+            _hotspots(one, names),
         )
     method = Text(
         "What the path is made of with other dependencies between threads, and without any that a timing "
@@ -62,11 +59,13 @@ def _marked(one: Assumption) -> str:
     return label(f"{one.name} (chosen)" if one.chosen else one.name, _POLICY_CELLS)
 
 
-def _hotspots(one: Assumption, name_cells: int) -> str:
+def _hotspots(one: Assumption, names: Names) -> RenderableType:
     if one.same and not one.chosen:
         return "the same"
-    lines = (f"{format_share(share):>7} {label(name, name_cells)}" for name, share in one.hotspots)
-    return "\n".join(lines) or "none"
+    lines = facts()
+    for name, share in one.hotspots:
+        lines.add_row(f"{format_share(share):>7}", names.of(name))
+    return lines if one.hotspots else "none"
 
 
 def waiting(findings: Findings, name_cells: int) -> RenderableType:
