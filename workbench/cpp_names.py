@@ -9,7 +9,6 @@ _TOKEN = re.compile(r"\boperator ?(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?)|->|::
 _CLOSED_BY = {"<": ">", "(": ")", "{": "}", "[": "]"}
 _CLOSING = frozenset(_CLOSED_BY.values())
 _CLONE = re.compile(r"(?: ?\[clone [^\[\]]*\]| \(\.\w+\)|\.kd)+$")
-_SUFFIX = re.compile(r"(?:\s*(?:\bconst\b|\bvolatile\b|[*&]))+$")
 _ANONYMOUS = ("(anonymous namespace)", "anonymous-namespace", "{unnamed")
 _LAMBDA = ("{lambda", "'lambda", "$_")
 _IDENTIFIER = re.compile(r"~?[^\W\d]\w*(?:::)?\Z|operator\b.*\Z", re.DOTALL)
@@ -52,8 +51,10 @@ class Part:
 
 def parse_function(name: str) -> Part | None:
     """Return a demangled function with its template arguments; None where the text is none or is damaged."""
+    if len(name) > _MOST_CHARS or name.startswith(("_Z", "<")):
+        return None
     text = _CLONE.sub("", name)
-    if len(name) > _MOST_CHARS or name.startswith("_Z") or not text.endswith((")", ">", "}", ") const")):
+    if not text.endswith((")", ">", "}", ") const")):
         return None
     try:
         text = text.replace(") const::", ")::").removesuffix(" const")
@@ -120,9 +121,10 @@ def _list(text: str) -> tuple[Part, ...]:
 
 def _part(text: str) -> Part:
     """Return an argument or parameter; what is no type that can be read is a value, as it stands."""
-    found = _SUFFIX.search(text)
-    suffix = re.sub(r"\s+(?=[*&])", "", found[0]) if found else ""
-    bare = text[: found.start()] if found else text
+    bare = text.rstrip("*& ")
+    while bare.endswith((" const", " volatile")):
+        bare = bare.rpartition(" ")[0].rstrip("*& ")
+    suffix = text[len(bare) :]
     if _BUILTIN.fullmatch(bare):
         return Part(text, bare, "builtin", suffix=suffix)
     if number := _NUMBER.fullmatch(bare):

@@ -1,10 +1,22 @@
 """Names of events: shortened by meaning, distinct where they are shown together, and found again."""
 
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from report_data import LANES
 
+from tracegraph.queries.answers import Answers
+from tracegraph.store.errors import InputError
 from tracegraph.workbench.names import match_names, near_names, readable
+from tracegraph.workbench.picture import hotspot
 
 ADD = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
@@ -230,6 +242,26 @@ def test_distinct_names_stay_distinct(names: list[str]) -> None:
     assert all(text for name, text in texts.items() if name)
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "a3_torchrec_sst_v100_4rank/rank0.pt.trace.json.gz",
+        "a6_torchao_ep_moe_b200_rank0_of_2.json.gz",
+        "e1_ddp_resnet18_mi300_pystack.json.gz",
+        "h1_qwen_h100.json.gz",
+        "h1_qwen_mi300.json.gz",
+        "i1_sam_cudagraph_a100.json.gz",
+    ],
+)
+def test_kernels_of_real_files_are_readable(shared_trace: Callable[[str], Path], file: str) -> None:
+    document = json.loads(gzip.decompress(shared_trace(file).read_bytes()))
+    names = {event["name"] for event in document["traceEvents"] if event.get("cat") == "kernel"}
+    texts = readable(names)
+    assert len(set(texts.values())) == len(names) > 20
+    assert max(len(text) for name, text in texts.items() if "<" in name) <= 110
+    assert not [text for text in texts.values() if "at::native" in text or "(anonymous" in text]
+
+
 NAMES = ["aten::mm", "aten::MM", "ncclDevKernel_AllReduce", "f[0]*", "xaten::mm", "two\nlines"]
 
 
@@ -255,3 +287,87 @@ def test_names_are_found(wanted: str, found: list[str]) -> None:
 def test_near_names() -> None:
     assert near_names(["aten::add", "aten::addmm", "nccl"], "aten::ad") == ["aten::add", "aten::addmm"]
     assert near_names(NAMES, "zzz") == []
+
+
+_OF_AN_END = ("_lane", "_name", "_category", "_start_ns", "_end_ns")
+EDGE = pd.DataFrame(
+    [
+        (
+            "1",
+            0,
+            "x",
+            "cpu_op",
+            0,
+            5,
+            "2",
+            0,
+            "y",
+            "cpu_op",
+            5,
+            9,
+            "SEQUENTIAL",
+            "",
+            "recorded",
+            1.0,
+            0,
+            0,
+            True,
+        )
+    ],
+    columns=[
+        *(f"{end}{what}" for end in ("cause", "effect") for what in ("", *_OF_AN_END)),
+        *("dependency", "mechanism", "evidence", "confidence", "lag_ns", "gap_ns", "binding"),
+    ],
+)
+
+
+def _answers(asked: list[object]) -> Answers:
+    """Answers about a run whose path holds ADD for the longest, then COPY and a name without length."""
+
+    def of(name: str, values: Mapping[str, Any]) -> pd.DataFrame:
+        if name == "hotspots":
+            return pd.DataFrame({"name": [ADD, COPY, ADD]})
+        if name == "hotspot_neighbourhood":
+            asked.append(values["name"])
+            return EDGE if values["name"] in (ADD, COPY, "short") else EDGE.head(0)
+        return LANES
+
+    return cast(Answers, SimpleNamespace(of=of))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "drawn", "title"),
+    [
+        (COPY, COPY, "elementwise_kernel<direct_copy_kernel_cuda::lambda(long)>: causes"),
+        (
+            "Elementwise",
+            ADD,
+            "vectorized_elementwise_kernel<CUDAFunctor_add<float>> (1 other name matched): causes",
+        ),
+        (
+            "*gpu_kernel_impl_nocast*",
+            COPY,
+            "elementwise_kernel<direct_copy_kernel_cuda::lambda(long)>: causes",
+        ),
+        (
+            "elementwise_kernel<direct",
+            COPY,
+            "elementwise_kernel<direct_copy_kernel_cuda::lambda(long)>: causes",
+        ),
+        ("short", "short", "short: causes"),
+    ],
+)
+def test_a_hotspot_is_drawn_by_name_glob_or_part(
+    wanted: str, drawn: str, title: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracegraph.workbench.picture.find_window", lambda *_: SimpleNamespace(start_ns=0))
+    asked: list[object] = []
+    source = hotspot(_answers(asked), "run", wanted)
+    assert asked == [drawn]
+    assert title in source.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_hotspot_that_is_none_names_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracegraph.workbench.picture.find_window", lambda *_: SimpleNamespace(start_ns=0))
+    with pytest.raises(InputError, match=r"no event named .* near it are: vectorized_elementwise_k"):
+        hotspot(_answers([]), "run", "vectorised_elementwise_kernel")
