@@ -10,12 +10,14 @@ import graphviz
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.pictures.drawing import FORMATS, draw
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
-from tracegraph.workbench.text import format_ns, label
+from tracegraph.workbench.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
+_ALL = 1_000_000
 
 
 class Picture(graphviz.Source):  # type: ignore[misc]
@@ -56,12 +58,27 @@ def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> 
 
 
 def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> str:
-    """The `count` longest stretches of events of a name on the path, with all their causes and effects."""
+    """The `count` longest stretches of events of a name on the path, with all their causes and effects.
+
+    `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
+    several it is the one that takes longest.
+    """
     window = find_window(answers.of, run, step)
-    edges = answers.of("hotspot_neighbourhood", {"run": run, **vars(window), "name": name, "limit": count})
+    asked = {"run": run, **vars(window)}
+    names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": _ALL})["name"]))
+    labels = readable(names)
+    labelled = set(match_names(list(labels.values()), name))
+    matches = match_names(names, name) or [one for one in names if labels[one] in labelled] or [name]
+    edges = answers.of("hotspot_neighbourhood", {**asked, "name": matches[0], "limit": count})
     if edges.empty:
-        raise InputError(f"no event named {name!r} is on the path", "tracegraph report lists those that are")
-    title = f"{label(name, _TITLE_CELLS)}: causes and effects (solid: explains the start)"
+        near = ", ".join(visible(one) for one in near_names(list(labels.values()), name))
+        raise InputError(
+            f"no event named {name!r} is on the path",
+            f"near it are: {near}" if near else "tracegraph report lists those that are",
+        )
+    others = f" ({plural(len(matches) - 1, 'other name')} matched)" if len(matches) > 1 else ""
+    shown = visible(labels.get(matches[0], matches[0]))
+    title = f"{shown}{others}: causes and effects (solid: explains the start)"
     return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
 
 

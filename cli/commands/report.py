@@ -43,6 +43,7 @@ _TRACE = click.Path(path_type=Path)
     show_default=True,
     help="Number of hotspots listed.",
 )
+@click.option("--full-names", is_flag=True, help="Names of events as they are in the file, not shortened.")
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @cross_thread_option
@@ -56,6 +57,7 @@ def report(
     inputs: tuple[Path, ...],
     output: Path | None,
     top: int,
+    full_names: bool,
     step: int | None,
     name: str | None,
     cross_thread: str | None,
@@ -75,7 +77,7 @@ def report(
             found = run.report(step=step, top=top, drawn=output is not None, timings_s=timings)
             written = None if output is None else found.save(output)
         console = open_console()
-        print_report(console, found.findings)
+        print_report(console, found.findings, full_names=full_names)
         if written is not None and output is not None:
             _say_written(console, output, written)
         # What is shown needs no index, so it need not wait for those of a new database.

@@ -2,15 +2,17 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import singledispatch
+from itertools import chain
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Column, Facts, Table, Words
+from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Table, Words
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
@@ -18,22 +20,24 @@ _KEY_CELLS = 30
 _STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "lead": "", "": ""}
 
 
-def print_report(console: Console, findings: Findings) -> None:
-    """Print every section that is not for a page only; names are made safe and fold where they are long."""
-    for section in all_sections().values():
-        blocks = () if section.page_only else section.content(findings)
-        shown = list(_spaced(blocks))
+def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
+    """Print every section that is not for a page only; names are readable or in full, and fold."""
+    sections = [section for section in all_sections().values() if not section.page_only]
+    contents = [section.content(findings) for section in sections]
+    names = ShownNames(chain.from_iterable(contents), full=full_names)
+    for section, blocks in zip(sections, contents, strict=True):
+        shown = list(_spaced(blocks, names))
         if shown:
             console.print(Text(section.heading(findings), style="bold"))
             console.print(indented(Group(*shown)))
             console.print()
 
 
-def _spaced(blocks: Sequence[Block]) -> Iterator[RenderableType]:
+def _spaced(blocks: Sequence[Block], names: ShownNames) -> Iterator[RenderableType]:
     """What the blocks look like, with a line between, but not between words and the table they are about."""
     before: Block | None = None
     for block in blocks:
-        shown = _render(block)
+        shown = _render(block, names)
         if before is not None and shown and not (isinstance(before, Words) and isinstance(block, Table)):
             yield Text()
         yield from shown
@@ -41,22 +45,22 @@ def _spaced(blocks: Sequence[Block]) -> Iterator[RenderableType]:
 
 
 @singledispatch
-def _render(block: object) -> Sequence[RenderableType]:
+def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
     raise TypeError(f"the terminal cannot show a {type(block).__name__}")
 
 
 @_render.register
-def _(block: Chart) -> Sequence[RenderableType]:
+def _(block: Chart, names: ShownNames) -> Sequence[RenderableType]:
     return ()  # what it draws stands in the tables beside it
 
 
 @_render.register
-def _(block: Words) -> Sequence[RenderableType]:
+def _(block: Words, names: ShownNames) -> Sequence[RenderableType]:
     return (Text(visible(block.text), style=_STYLES[block.tone] if block.tone != "note" else ""),)
 
 
 @_render.register
-def _(block: Facts) -> Sequence[RenderableType]:
+def _(block: Facts, names: ShownNames) -> Sequence[RenderableType]:
     lines = facts()
     for fact in block.facts:
         lines.add_row(fact.word, Text(visible(fact.text), style=_STYLES[fact.tone]))
@@ -64,7 +68,7 @@ def _(block: Facts) -> Sequence[RenderableType]:
 
 
 @_render.register
-def _(block: Bars) -> Sequence[RenderableType]:
+def _(block: Bars, names: ShownNames) -> Sequence[RenderableType]:
     rows = table(block.title, ">duration", ">share", "")
     rows.columns[0].min_width = _BAR_CELLS
     for name, length_ns in block.lengths_ns.items():
@@ -76,7 +80,7 @@ def _(block: Bars) -> Sequence[RenderableType]:
 
 
 @_render.register
-def _(block: Table) -> Sequence[RenderableType]:
+def _(block: Table, names: ShownNames) -> Sequence[RenderableType]:
     if block.long:
         return ()
     columns = [column for column in block.columns if not column.roomy]
@@ -85,12 +89,11 @@ def _(block: Table) -> Sequence[RenderableType]:
         shown.overflow = "fold"
         shown.no_wrap = column.is_number
     for row in block.frame.to_dict("records"):
-        rows.add_row(*(_cell(column, row[column.field]) for column in columns), style=_row_style(block, row))
+        rows.add_row(
+            *(Text(cell_text(column.kind, row[column.field], names)) for column in columns),
+            style=_row_style(block, row),
+        )
     return (Text(block.caption), rows) if block.caption else (rows,)
-
-
-def _cell(column: Column, value: object) -> Text:
-    return Text(cell_text(column.kind, value))
 
 
 def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:
@@ -99,7 +102,7 @@ def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:
 
 
 @_render.register
-def _(block: Advice) -> Sequence[RenderableType]:
+def _(block: Advice, names: ShownNames) -> Sequence[RenderableType]:
     lines: list[RenderableType] = []
     for one in block.found:
         number = f"{visible(one.number)}; threshold {format_share(one.threshold)}"

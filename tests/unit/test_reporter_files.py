@@ -31,23 +31,30 @@ def test_path_rows() -> None:
     lines = path_csv(make_findings().path).splitlines()
     assert lines[0] == (
         "position,rank,lane,source_index,name,category,start_ns,end_ns,"
-        "dependency,mechanism,evidence,confidence,lag_ns,margin_ns"
+        "dependency,mechanism,evidence,confidence,lag_ns,margin_ns,label"
     )
-    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0,"
-    assert lines[4] == "3,0,2,,launch latency,gap,1600,1700,INVOCATION,correlation,recorded,1.0,0,"
+    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0,,ProfilerStep#5"
+    assert lines[4].endswith("INVOCATION,correlation,recorded,1.0,0,,launch latency")
     assert len(lines) == 1 + len(ROWS)
 
 
 def test_more_columns_come_last() -> None:
     path = make_findings().path
     path.insert(2, "lane_name", "main")
-    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name,margin_ns")
+    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name,margin_ns,label")
 
 
 def test_hotspot_rows() -> None:
     lines = rows_csv(make_findings().hotspots).splitlines()
-    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count"
-    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2"
+    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count,label"
+    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2,gemm<float>"
+
+
+def test_the_name_is_exact_and_the_label_readable() -> None:
+    name = "void at::native::gemm<float>(float*)"
+    text = path_csv(make_findings([(0, 1, name, "kernel", 0, 10, "root", "", "")]).path)
+    row = next(csv.DictReader(io.StringIO(text, newline="")))
+    assert (row["name"], row["label"]) == (name, "gemm<float>")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_hotspot_rows() -> None:
 def test_names_survive_csv_and_are_no_formulas(name: str, cell: str) -> None:
     text = path_csv(make_findings([(0, 1, name, "cpu_op", 0, 10, "root", "", "")]).path)
     row = next(csv.DictReader(io.StringIO(text, newline="")))
-    assert row["name"] == cell
+    assert (row["name"], row["label"]) == (cell, cell)
     assert row["lag_ns"] == "0"
 
 
@@ -101,7 +108,7 @@ def test_summary() -> None:
     assert isinstance(sections, dict)
     filled = [name for name, tables in sections.items() if tables]
     assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
-    assert sections["waiting"] == [WAITS.to_dict("records")]
+    assert sections["waiting"] == [WAITS.assign(label=WAITS["name"]).to_dict("records")]
     assert summary == {
         "run": "tiny-0a1b2c3d",
         "window_ns": [1000, 3000],
@@ -154,8 +161,8 @@ def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
 def test_what_is_nearly_critical_is_listed() -> None:
     lines = rows_csv(NEAR.assign(name="=1+1")).splitlines()
     assert lines == [
-        "name,category,lane,lane_name,slack_ns,duration_ns,share,count",
-        "'=1+1,cpu_op,1,thread 12 (autograd),40,120,0.06,3",
+        "name,category,lane,lane_name,slack_ns,duration_ns,share,count,label",
+        "'=1+1,cpu_op,1,thread 12 (autograd),40,120,0.06,3,'=1+1",
     ]
 
 

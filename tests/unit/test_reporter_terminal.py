@@ -15,9 +15,9 @@ from tracegraph.workbench.report.findings import Findings
 HOSTILE = "\x1b[31m[bold]evil[/bold]\u202e" + "x" * 200 + "end"
 
 
-def printed(findings: Findings, width: int = 100) -> str:
+def printed(findings: Findings, width: int = 100, *, full_names: bool = False) -> str:
     stream = io.StringIO()
-    print_report(Console(file=stream, width=width), findings)
+    print_report(Console(file=stream, width=width), findings, full_names=full_names)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
@@ -55,9 +55,9 @@ def test_a_report_on_the_run_says_what_if() -> None:
     [
         "  The gain is a replay's: all work of that name removed, on the path or not, and all lags kept.",
         "  gemm<float>       900 ns  850 ns  aten::linear",
-        "  evidence (chosen)   75.0 %      25.0 %    30.0 %   50.0 % aten::evidence",
-        "  serialise           85.0 %       0.0 %     5.0 %   50.0 % aten::serialise",
-        "  recorded only      100.0 %       0.0 %     0.0 %   50.0 % aten::recorded only",
+        "  evidence (chosen)   75.0 %      25.0 %    30.0 %   50.0 %  aten::evidence",
+        "  serialise           85.0 %       0.0 %     5.0 %   50.0 %  aten::serialise",
+        "  recorded only      100.0 %       0.0 %     0.0 %   50.0 %  aten::recorded only",
         "  thread 12 (autograd)  waiting for GPU    700 ns  35.0 %      2",
     ],
 )
@@ -184,11 +184,12 @@ def test_hostile_names_are_harmless_and_short() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])
-def test_names_fold_at_the_width_and_are_never_cut(width: int) -> None:
-    name = "void kernel<" + "float, " * 40 + ">"
+@pytest.mark.parametrize("full", [False, True])
+def test_names_fold_at_the_width_and_are_never_cut(width: int, full: bool) -> None:
+    name = "kernel_" + "f" * 150 + "_end"
     changes = compared(1000, 1020) | {
         "near_critical": NEAR.assign(
-            name=name, lane_name=name, slack_ns=123_456_789, duration_ns=123_456_789
+            name=name, lane_name="thread 7", slack_ns=123_456_789, duration_ns=123_456_789
         ),
         "second_causes": SECOND.assign(name=name, second=name, second_mechanism="stream wait event"),
     }
@@ -197,9 +198,27 @@ def test_names_fold_at_the_width_and_are_never_cut(width: int) -> None:
     alternatives = [{**row, "hotspots": spots} for row in ALTERNATIVES]
     details = make_findings().details
     changes["details"] = replace(details, what_next=what_next, alternatives=alternatives)
-    changes["waits"] = WAITS.assign(lane_name=name)
     changes["recurring"] = cast(pd.DataFrame, changes["recurring"]).assign(name=name)
-    text = printed(make_findings(**changes), width=width)
+    text = printed(make_findings(**changes), width=width, full_names=full)
     text = text[text.index("What if") :]
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
+    assert text.count("kernel_f") == 22
+    assert text.count("f") >= 21 * 150
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_names_are_readable_or_in_full(width: int) -> None:
+    name = "void at::native::kernel<" + "float, " * 40 + "int>(int)"
+    rows = [(0, 1, name, "kernel", 0, 1000, "root", "", "")]
+    short, full = (printed(make_findings(rows), width=width, full_names=full) for full in (False, True))
+    assert all(len(line) <= width for text in (short, full) for line in text.splitlines())
+    hotspots = slice(short.index("Hotspots"), short.index("Gaps"))
+    assert "kernel<float>" in "".join(short[hotspots].split())
+    assert short[hotspots].count("float") == 1
+    assert full.count("float,") >= 40
+
+
+def test_a_name_of_millions_of_characters_is_not_printed_whole() -> None:
+    text = printed(make_findings([(0, 1, "x" * 1_000_000, "kernel", 0, 1000, "root", "", "")]))
+    assert len(text) < 20_000

@@ -20,6 +20,7 @@ from tracegraph.workbench.sections import blocks
 from tracegraph.workbench.sections.blocks import Column, Fact, Facts, Table, Words, exact_rows
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import Scope, Section, all_sections, questions
+from tracegraph.workbench.sections.shown_names import ShownNames
 
 FOLDER = Path(blocks.__file__).parent
 OF_RUN = Scope("r", RunWindow(1000, 3000, 7), None, drawn=True)
@@ -55,7 +56,7 @@ def test_assumptions_are_shares() -> None:
         ["evidence", True, True, 0.75, 0.25, 0, 0.3],
         ["serialise", False, False, 0.85, 0, 0.15, 0.05],
     ]
-    assert table.frame["_longest"].tolist()[0] == " 50.0 % aten::evidence"
+    assert table.frame["_longest"].tolist()[0] == [(" 50.0 %  ", "aten::evidence")]
 
 
 def content(name: str, findings: Findings) -> list[blocks.Block]:
@@ -78,9 +79,9 @@ def test_a_section_of_ones_own_is_shown_everywhere(tmp_path: Path, monkeypatch: 
     for text in ("My section", "in words", "known", "the caption", "1.500 µs"):
         assert text in stream.getvalue()
         assert text in page
-    assert (tmp_path / "mine.csv").read_text() == "name,spent_ns\n<b>,1500\n"
+    assert (tmp_path / "mine.csv").read_text() == "name,spent_ns,label\n<b>,1500,<b>\n"
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["sections"]["mine"] == [[{"name": "<b>", "spent_ns": 1500}]]
+    assert summary["sections"]["mine"] == [[{"name": "<b>", "spent_ns": 1500, "label": "<b>"}]]
 
 
 def test_every_section_shows_a_path_of_one_gap() -> None:
@@ -97,14 +98,14 @@ def test_every_section_shows_a_path_of_one_gap() -> None:
         ("share", 0.5, "50.0 %"),
         ("count", 1234, "1,234"),
         ("name", "a\x1b[31m", "a\\x1b[31m"),
-        ("lines", "a\nb\x00", "a\nb\\x00"),
+        ("lines", [("1 ", "a"), ("", "b\x00")], "1 a\nb\\x00"),
         ("text", None, ""),
         ("duration", pd.NA, ""),
         ("share", float("nan"), ""),
     ],
 )
 def test_cells(kind: blocks.Kind, value: object, text: str) -> None:
-    assert cell_text(kind, value) == text
+    assert cell_text(kind, value, ShownNames([])) == text
 
 
 def test_texts_for_people_are_no_rows() -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from tracegraph.workbench.report.findings import PATH_COLUMNS
+from tracegraph.workbench.sections.shown_names import with_labels
 from tracegraph.workbench.text import csv_safe
 
 
@@ -21,6 +22,7 @@ def rows_csv(frame: pd.DataFrame) -> str:
 
 def _csv(frame: pd.DataFrame, first: Sequence[str]) -> str:
     """Return the frame as CSV; names and categories come from the trace and must not run as formulas."""
+    frame = with_labels(frame)
     columns = [*first, *(name for name in frame.columns if name not in first)]
     texts = {name: _safe(frame[name]) for name in columns if not is_numeric_dtype(frame[name].dtype)}
     text: str = frame[columns].assign(**texts).to_csv(index=False, lineterminator="\n")

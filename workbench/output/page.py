@@ -18,6 +18,7 @@ from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart
 from tracegraph.workbench.sections.cells import cell_text, number
 from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label
 
 _PLACE = files("tracegraph.workbench.output")
@@ -38,12 +39,14 @@ def report_page(findings: Findings) -> str:
         for name, section in all_sections().items()
     ]
     shown = [section for section in sections if section["blocks"]]
+    names = ShownNames(block for section in shown for _, block in _blocks(section))
     charts = [block for section in shown for _, block in _blocks(section) if isinstance(block, Chart)]
     return _template().render(
         name=findings.details.name,
         scope="the whole run" if findings.step is None else f"step {findings.step}",
         sections=shown,
         charts=charts,
+        cell=lambda value, kind: cell_text(kind, value, names),
         numbers=_flat(summarise(findings)),
         data=_safe_json([{"draw": chart.draw, "data": chart.data} for chart in charts]),
         style=_read("page.css"),
@@ -61,9 +64,6 @@ def _blocks(section: Mapping[str, object]) -> Sequence[tuple[str, Block]]:
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {
-        "cell": lambda value, kind: (
-            label(cell_text(kind, value), _TEXT_CELLS) if kind != "lines" else cell_text(kind, value)
-        ),
         "plain": number,
         "duration": format_ns,
         "share": format_share,

@@ -7,6 +7,7 @@ from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import Recommendation, recommend
 from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.shown_names import with_labels
 
 
 def summarise(findings: Findings) -> dict[str, object]:
@@ -48,7 +49,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
         "recommendations": [_advised(one) for one in recommend(findings)],
         "sections": {
-            name: [records(frame) for frame in section.tables(findings)]
+            name: [records(with_labels(frame)) for frame in section.tables(findings)]
             for name, section in all_sections().items()
             if not section.page_only
         },

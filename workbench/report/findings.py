@@ -17,7 +17,7 @@ PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
     *("dependency", "mechanism", "evidence", "confidence", "lag_ns"),
 )
-"""Columns of `critical_path.csv`; columns may be added after them, never between."""
+"""Columns of `critical_path.csv`; columns may be added after them, never between; `label` is the last."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000

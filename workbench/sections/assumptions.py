@@ -37,14 +37,14 @@ def _content(findings: Findings) -> Sequence[Block]:
         return [Words(_NONE_MATTERS, "good")]
     rows = pd.DataFrame([asdict(one) for one in assumptions]).drop(columns="hotspots")
     rows["_shown"] = [f"{one.name} (chosen)" if one.chosen else one.name for one in assumptions]
-    rows["_longest"] = [_hotspots(one) for one in assumptions]
+    rows["_longest"] = pd.Series([_hotspots(one) for one in assumptions], dtype=object)
     return [Words(_METHOD), Table(rows, _COLUMNS, bold="chosen")]
 
 
-def _hotspots(one: Assumption) -> str:
+def _hotspots(one: Assumption) -> Sequence[tuple[str, str]]:
     if one.same and not one.chosen:
-        return "the same"
-    return "\n".join(f"{format_share(share):>7} {name}" for name, share in one.hotspots) or "none"
+        return [("the same", "")]
+    return [(f"{format_share(share):>7}  ", name) for name, share in one.hotspots] or [("none", "")]
 
 
 SECTION = Section(90, "Other assumptions", _content)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.workbench.report.recommendations import Recommendation
 
-Kind = Literal["text", "name", "lines", "duration", "share", "count", "number"]
+Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number"]
 Tone = Literal["", "lead", "good", "warning", "error", "note"]
 
 
@@ -16,8 +16,8 @@ Tone = Literal["", "lead", "good", "warning", "error", "note"]
 class Column:
     """A column of a table for people.
 
-    `field`: the frame's column. `kind`: how its values are written: `name` is an event's or a lane's, `lines`
-    a text of several lines that begin with names, `duration` in ns, `share` 0..1, `count` a whole number.
+    `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
+    of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number.
     `roomy`: left out where there is little room.
     """
 

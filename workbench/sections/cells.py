@@ -1,10 +1,13 @@
 """A value of a table as text for people, by the kind of its column."""
 
+from collections.abc import Iterable
 from math import isnan
+from typing import Any
 
 import pandas as pd
 
 from tracegraph.workbench.sections.blocks import Kind
+from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label
 
 _MOST_CELLS = 400
@@ -15,19 +18,23 @@ def number(value: object) -> str:
     return "" if _is_missing(value) else str(value)
 
 
-def cell_text(kind: Kind, value: object) -> str:
-    """One safe text; lines stay lines where the kind is `lines`, and what is missing is empty."""
+def cell_text(kind: Kind, value: Any, names: ShownNames) -> str:
+    """One safe text; `lines` has several, and what is missing is empty."""
+    if kind == "lines":
+        return "\n".join(_lines(value, names))
     if _is_missing(value):
         return ""
     if kind == "duration":
-        return format_ns(float(str(value)))
+        return format_ns(value)
     if kind == "share":
-        return format_share(float(str(value)))
+        return format_share(value)
     if kind == "count":
-        return f"{int(str(value)):,}"
-    if kind == "lines":
-        return "\n".join(label(line, _MOST_CELLS) for line in str(value).split("\n"))
-    return label(str(value), _MOST_CELLS)
+        return f"{value:,}"
+    return names.of(value) if kind == "name" else label(str(value), _MOST_CELLS)
+
+
+def _lines(pairs: Iterable[tuple[str, str]], names: ShownNames) -> Iterable[str]:
+    return (label(words, _MOST_CELLS) + names.of(name) for words, name in pairs)
 
 
 def _is_missing(value: object) -> bool:

@@ -12,7 +12,7 @@ _COLUMNS = (
     Column("level", "level"),
     Column("code", "code"),
     Column("count", "count", "count"),
-    Column("message", "what", "lines"),
+    Column("message", "what", "prose"),
 )
 _TONES = {"error": "error", "warning": "warning", "info": "note"}
 

@@ -23,9 +23,9 @@ def _content(findings: Findings) -> Sequence[Block]:
         return []
     drawing = draw_lanes(findings)
     note = (
-        "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow keys "
-        "to pan. A click on a name in a table leads here, one on a stretch to its row. What is narrower than "
-        "a pixel is merged."
+        "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow "
+        "keys to pan. A click on a name in a table leads here, one on a stretch to its row. What is narrower "
+        "than a pixel is merged."
     )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"

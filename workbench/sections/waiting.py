@@ -8,7 +8,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 20, 100
 _COLUMNS = (
-    Column("lane_name", "thread", "name"),
+    Column("lane_name", "thread"),
     Column("name", "name"),
     Column("duration_ns", "duration", "duration"),
     Column("share", "share", "share"),

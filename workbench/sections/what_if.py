@@ -24,14 +24,14 @@ def _content(findings: Findings) -> Sequence[Block]:
         return []
     rows = pd.DataFrame([dict(row) for row in findings.what_next])
     rows["share"] = [findings.share(gain_ns) for gain_ns in rows["gain_ns"]]
-    rows["_then"] = [_names(row) for row in findings.what_next]
+    rows["_then"] = pd.Series([_names(row) for row in findings.what_next], dtype=object)
     return [Words(_METHOD), Table(rows.drop(columns="following"), _COLUMNS, note=_NOTE)]
 
 
-def _names(row: Mapping[str, object]) -> str:
+def _names(row: Mapping[str, object]) -> Sequence[tuple[str, str]]:
     following = row["following"]
     assert isinstance(following, Sequence)
-    return "\n".join(str(spot["name"]) for spot in following) or "nothing that has a name"
+    return [("", str(spot["name"])) for spot in following] or [("nothing that has a name", "")]
 
 
 SECTION = Section(80, "What if", _content)
