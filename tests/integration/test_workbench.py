@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,8 @@ def test_a_small_question_is_answered_in_a_moment(bench: Workbench, run: Run) ->
             assert run.cypher("RETURN 1 AS one")["one"].tolist() == [1]
         return (time.perf_counter() - begun) / count
 
+    with bench.answers(), pytest.raises(InputError, match="a bulk load restarts the server"):
+        bench.ingest(CPU, load="bulk")
     run.steps()
     begun = time.perf_counter()
     run.steps()
@@ -175,8 +178,15 @@ def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
     mine = Run(second, old.name)
     before = mine.hotspots(step=3)
     assert find_server(own) == state  # the same server
-    # A rebuild restarts it: the other bench goes on, and its kept answers stay.
-    new = first.ingest(CPU, load="bulk")
+    # A rebuild restarts it under the other bench, which goes on asking meanwhile; its kept answers stay.
+    with ThreadPoolExecutor(1) as pool:
+        storing = pool.submit(first.ingest, CPU, load="bulk")
+        asked = 0
+        while not storing.done():
+            assert mine.cypher("MATCH (k:Kernel {run: $run}) RETURN count(k) AS n")["n"].tolist() == [123]
+            asked += 1
+        new = storing.result()
+    print(f"questions answered during a rebuild: {asked}")
     rebuilt = find_server(own)
     assert rebuilt is not None
     assert (rebuilt.pid, rebuilt.database) != (state.pid, state.database)
