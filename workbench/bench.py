@@ -179,6 +179,10 @@ class Workbench(BenchQueries):
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
         self._refuse_closed()
+        if self._held is not None and load == "bulk":
+            raise InputError(
+                "a bulk load restarts the server, which this block uses", "end `with bench.answers()` before"
+            )
         with ExitStack() as stack:
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)

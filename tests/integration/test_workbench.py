@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,8 @@ def test_a_small_question_is_answered_in_a_moment(bench: Workbench, run: Run) ->
             assert run.cypher("RETURN 1 AS one")["one"].tolist() == [1]
         return (time.perf_counter() - begun) / count
 
+    with bench.answers(), pytest.raises(InputError, match="a bulk load restarts the server"):
+        bench.ingest(CPU, load="bulk")
     run.steps()
     begun = time.perf_counter()
     run.steps()
@@ -175,8 +178,8 @@ def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
     mine = Run(second, old.name)
     before = mine.hotspots(step=3)
     assert find_server(own) == state  # the same server
-    # A rebuild restarts it: the other bench goes on, and its kept answers stay.
-    new = first.ingest(CPU, load="bulk")
+    # A rebuild restarts it under the other bench, which goes on asking meanwhile; its kept answers stay.
+    new = ingested_while_asked(first, mine)
     rebuilt = find_server(own)
     assert rebuilt is not None
     assert (rebuilt.pid, rebuilt.database) != (state.pid, state.database)
@@ -202,15 +205,37 @@ def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
     first.close()
     first.close()
     assert find_server(own) == state
-    for refused in (first.runs, old.steps, old.picture, old.report, lambda: first.ingest(GPU), old.delete):
-        with pytest.raises(StoreError, match="the workbench is closed") as closed:
-            refused()
-        assert "Workbench.open()" in closed.value.hint
+    refuses(first, old)
     assert len(second.runs()) == 2
     with pytest.raises(RuntimeError), second:
         raise RuntimeError("a block that fails")
     assert find_server(own) is None
     assert not psutil.pid_exists(state.pid)
+
+
+def ingested_while_asked(bench: Workbench, run: Run) -> Run:
+    """A run that is imported while another bench asks one question after the other."""
+    begun = time.monotonic()
+    longest = asked = 0.0
+    with ThreadPoolExecutor(1) as pool:
+        storing = pool.submit(bench.ingest, CPU, load="bulk")
+        while not storing.done():
+            asked_at = time.monotonic()
+            kernels = run.cypher("MATCH (k:Kernel {run: $run}) RETURN count(k) AS n")["n"]
+            assert kernels.tolist() == [123]
+            longest, asked = max(longest, time.monotonic() - asked_at), asked + 1
+        stored = storing.result()
+    seconds = time.monotonic() - begun
+    print(f"rebuild: {seconds:.1f} s; {asked:.0f} questions meanwhile, the longest {longest:.1f} s")
+    return stored
+
+
+def refuses(bench: Workbench, run: Run) -> None:
+    """Check that a closed bench answers nothing and stores nothing."""
+    for refused in (bench.runs, run.steps, run.picture, run.report, run.delete, lambda: bench.ingest(GPU)):
+        with pytest.raises(StoreError, match="the workbench is closed") as closed:
+            refused()
+        assert "Workbench.open()" in closed.value.hint
 
 
 @pytest.mark.parametrize("how", ["ends", "fails"])

@@ -1,6 +1,7 @@
 """Every query is a method, and what is generated from the headers is what is checked in."""
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,16 +158,18 @@ def test_the_package_exports_its_classes_and_errors() -> None:
 
 
 def test_a_users_file_passes_mypy_and_mistakes_do_not(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good, page, bad = (tmp_path / f"{name}.py" for name in ("good", "page", "bad"))
     good.write_text(USER)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.M)
+    page.write_text("\n".join(blocks))
     calls = "".join(f"    {call}\n" for call in WRONG)
     bad.write_text(f"from tracegraph.workbench import Run\n\n\ndef ask(run: Run) -> None:\n{calls}")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml")]
     done = subprocess.run(
-        [*command, str(good), str(bad)], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, str(good), str(page), str(bad)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     lines = done.stdout.splitlines()
-    assert [line for line in lines if "good.py" in line] == []
+    assert [line for line in lines if ": error: " in line and "bad.py" not in line] == []
     found = {line.split(":")[1]: line for line in lines if "bad.py" in line and ": error: " in line}
     assert sorted(found) == [str(5 + at) for at in range(len(WRONG))], done.stdout + done.stderr
     for at, expected in enumerate(WRONG.values()):
