@@ -41,11 +41,12 @@ def collect_findings(
     top: int,
     drawn: bool,
     timings_s: Mapping[str, float],
+    thresholds: Mapping[str, float] | None = None,
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
     `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
-    the seconds of earlier stages; those of the queries are added.
+    the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
 
     Raises:
         InputError: the run has no such step.
@@ -88,6 +89,7 @@ def collect_findings(
         second_causes=found["second_causes"],
         topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
         answers=found,
+        thresholds=thresholds or {},
     )
 
 

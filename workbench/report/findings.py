@@ -91,7 +91,8 @@ class Findings:
     `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
     of the hotspots.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
-    `answers`: the rows of every query that a section asks, by its name.
+    `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
+    rule, where a user set them.
     """
 
     details: RunDetails
@@ -113,6 +114,7 @@ class Findings:
     second_causes: pd.DataFrame
     topics: Mapping[str, pd.DataFrame]
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def near_slack_ns(self) -> int:
