@@ -12,8 +12,10 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
-from tracegraph.store.errors import TracegraphError
+from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.store.suggest import did_you_mean
 from tracegraph.workbench.text import visible
 
 COMMANDS = {
@@ -55,6 +57,24 @@ class CommandTable(click.Group):
         command = getattr(import_module(f"tracegraph.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; InputError names the one that may have been meant."""
+        name = args[0]
+        known = ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None
+        if not known:
+            listed = "tracegraph -h lists the commands"
+            raise InputError(f"No such command {name!r}", did_you_mean(name, COMMANDS, listed))
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and global options that begin so, without importing the commands."""
+        named = [
+            CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

@@ -82,6 +82,12 @@ def test_wrong_usage(arguments: list[str], tmp_path: Path, capsys: pytest.Captur
     assert "No such" in capsys.readouterr().err
 
 
+def test_a_misspelt_command_is_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--workspace", str(tmp_path), "repot"]) == 2
+    expected = "tracegraph: No such command 'repot'; did you mean report? tracegraph -h lists the commands\n"
+    assert capsys.readouterr().err == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
