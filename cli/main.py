@@ -4,7 +4,6 @@ Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likew
 """
 
 import logging
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from tracegraph.cli.broken_pipe import drop_output, is_output_gone
 from tracegraph.store.errors import InputError, TracegraphError
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.workbench.text import visible
@@ -68,6 +68,16 @@ class CommandTable(click.Group):
             listed = "tracegraph -h lists the commands"
             raise InputError(f"No such command {name!r}", did_you_mean(name, COMMANDS, listed))
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; one whose output nobody reads on ends quietly, where click would have it fail."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            if not is_output_gone():
+                raise
+            drop_output()
+            return 0
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands and global options that begin so, without importing the commands."""
@@ -147,11 +157,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
+        click.echo("tracegraph: interrupted", err=True)
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output is gone; nothing more may be written, not even when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError:  # at the last flush
+        drop_output()
+        return 0
     except Exception as error:
         return _fail(error, f"unexpected {type(error).__name__}: {error}; run tracegraph -v to see where", 1)
     return code if isinstance(code, int) else 0

@@ -58,7 +58,7 @@ def query(
         write_frame(_fields(chosen), form, output)
         return
     texts = parse_assignments((*assignments, *_assigned(run=name, step=step, rank=rank)))
-    write_frame(_rows(context, chosen, texts), form, output)
+    write_frame(_rows(context, chosen, texts), form, output, chosen.columns)
 
 
 def _assigned(**options: object) -> list[str]:

@@ -8,6 +8,7 @@ import pandas as pd
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import result_options, stored_runs
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.text import visible
 from tracegraph.workbench.values import as_data_text
@@ -28,7 +29,7 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table")
     """List the runs, newest first."""
     with context.bench() as bench:
         rows = bench.runs()
-    write_frame(rows, form, output)
+    write_frame(rows, form, output, find("runs").columns)
     if rows.empty:
         click.echo("no run is stored; tracegraph ingest TRACE", err=True)
 

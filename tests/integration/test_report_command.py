@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,6 +145,36 @@ def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
     code, out, _ = tracegraph("report")
     assert code == 0
     assert out.startswith("Run newest\n")
+
+
+def test_a_report_that_nobody_reads_to_its_end(
+    tmp_path: Path, workspace: Workspace, stored_example: Stored
+) -> None:
+    command = [
+        "--workspace",
+        workspace.root,
+        "report",
+        "--run",
+        stored_example("simulated_gpu"),
+        "-o",
+        tmp_path,
+    ]
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from tracegraph.cli.main import main; sys.exit(main())",
+            *command,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == FILES
 
 
 def test_ingest_prints_the_run_and_its_counts(tracegraph: Run) -> None:

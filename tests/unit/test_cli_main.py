@@ -52,7 +52,7 @@ def test_error_is_one_line(
 
 def test_interruption(run_failing: Callable[..., tuple[int, str]]) -> None:
     code, text = run_failing(KeyboardInterrupt())
-    assert (code, text.strip()) == (130, "")
+    assert (code, text.strip()) == (130, "tracegraph: interrupted")
 
 
 def test_traceback_only_when_asked(
@@ -145,10 +145,22 @@ def test_completion_script_and_words() -> None:
     assert complete("zsh_complete", "tracegraph --qui").splitlines()[1] == "--quiet"
 
 
-def test_reader_that_goes_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [("click.echo('line' * 1000)", False), ("console.print('line' * 1000)", True)],
+    ids=["rows", "report"],
+)
+def test_reader_that_goes_away(line: str, rest: bool, tmp_path: Path) -> None:
+    """What is left of a report's work is done without a reader."""
+    done = tmp_path / "done"
     program = (
-        "import sys, click; from tracegraph.cli import main as m\n"
-        "show = click.Command('show', callback=lambda: [click.echo('line' * 1000) for _ in range(1000)])\n"
+        "import sys, click, pathlib; from tracegraph.cli import main as m\n"
+        "from tracegraph.cli.reporters.layout import open_console\n"
+        "def work():\n"
+        "    console = open_console()\n"
+        f"    for _ in range(1000): {line}\n"
+        f"    pathlib.Path({str(done)!r}).touch()\n"
+        "show = click.Command('show', callback=work)\n"
         "m.CommandTable.get_command = lambda *_: show\n"
         f"sys.exit(m.main(['--workspace', {str(tmp_path)!r}, 'show']))"
     )
@@ -160,4 +172,5 @@ def test_reader_that_goes_away(tmp_path: Path) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
-    assert process.returncode == 1
+    assert process.returncode == 0
+    assert done.exists() == rest
