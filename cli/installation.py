@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tracegraph.cli.context import Context
 from tracegraph.cli.reporters.layout import open_console
+from tracegraph.queries.notebook import PY2NEO
 from tracegraph.store.connection import connect
 from tracegraph.store.errors import StoreError, TracegraphError
 from tracegraph.store.managed import class_archive, install
@@ -176,4 +177,4 @@ def _py2neo() -> Finding:
     try:
         return Finding("ok", f"{version('py2neo')} (no longer maintained by its authors)")
     except PackageNotFoundError:
-        return Finding("ok", "not installed, and not needed; pip install 'tracegraph[py2neo]' for notebooks")
+        return Finding("ok", f"not installed, and not needed; pip install {PY2NEO} for notebooks")

@@ -267,6 +267,20 @@ def test_pictures_of_everything(tmp_path: Path, tracegraph: Run, stored_example:
     assert event["name"][:10] in (tmp_path / "event.svg").read_text()
 
 
+def test_an_event_of_the_only_file_whatever_its_rank(tmp_path: Path, tracegraph: Run) -> None:
+    trace = json.loads(gzip.decompress(GPU.read_bytes()))
+    trace["distributedInfo"] = {"backend": "nccl", "rank": 1, "world_size": 2}
+    (tmp_path / "rank1.json").write_text(json.dumps(trace))
+    assert tracegraph("ingest", tmp_path / "rank1.json", "--run", "of-rank-1")[0] == 0
+    kernel = "MATCH (k:Kernel {run: $run}) RETURN k.source_index AS index, k.rank AS rank LIMIT 1"
+    cells = tracegraph("cypher", kernel, "--run", "of-rank-1", "--format", "csv")[1].split()[1].split(",")
+    assert cells[1] == "1"
+    picture = tmp_path / "event.svg"
+    assert tracegraph("render", "event", cells[0], "--run", "of-rank-1", "-o", picture) == (0, "", "")
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert tracegraph("runs", "delete", "of-rank-1")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

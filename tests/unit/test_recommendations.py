@@ -7,7 +7,7 @@ import pytest
 from report_data import make_findings
 
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING, TOPICS
 from tracegraph.workbench.report.recommendations import RULES, recommend
 
 MS = 1_000_000
@@ -106,6 +106,14 @@ CASES = {
 def test_rule_triggers_with_its_number(code: str) -> None:
     rows, number = CASES[code]
     assert found(no_gpu(*rows)) == {code: number}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["void dpsk::ep::dispatch<8>(Params)", "deep_ep::layout::get", "void deep_ep::intranode::combine<4>()"],
+)
+def test_a_dispatch_to_experts_is_communication(name: str) -> None:
+    assert name.startswith(TOPICS[COMMUNICATION])
 
 
 def test_just_below_the_threshold_nothing_triggers() -> None:
