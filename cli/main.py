@@ -4,7 +4,6 @@ Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likew
 """
 
 import logging
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,8 +11,11 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
-from tracegraph.store.errors import TracegraphError
+from tracegraph.cli.broken_pipe import drop_output, is_output_gone
+from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.store.suggest import did_you_mean
 from tracegraph.workbench.text import visible
 
 COMMANDS = {
@@ -55,6 +57,34 @@ class CommandTable(click.Group):
         command = getattr(import_module(f"tracegraph.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; InputError names the one that may have been meant."""
+        name = args[0]
+        known = ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None
+        if not known:
+            listed = "tracegraph -h lists the commands"
+            raise InputError(f"No such command {name!r}", did_you_mean(name, COMMANDS, listed))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; one whose output nobody reads on ends quietly, where click would have it fail."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            if not is_output_gone():
+                raise
+            drop_output()
+            return 0
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and global options that begin so, without importing the commands."""
+        named = [
+            CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -127,11 +157,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
+        click.echo("tracegraph: interrupted", err=True)
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output is gone; nothing more may be written, not even when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError:  # at the last flush
+        drop_output()
+        return 0
     except Exception as error:
         return _fail(error, f"unexpected {type(error).__name__}: {error}; run tracegraph -v to see where", 1)
     return code if isinstance(code, int) else 0

@@ -13,8 +13,11 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.errors import InputError
 from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
+from tracegraph.store.suggest import did_you_mean
+from tracegraph.store.workspace import Workspace, default_root
 
 FORMATS = ("table", "csv", "json", "parquet")
+RUN_OF_QUERY = "Name of the run that $run is; default: the newest."
 _SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -40,7 +43,16 @@ def result_options(command: _Command) -> _Command:
 
 def name_option(meaning: str) -> Callable[[_Command], _Command]:
     """Return what adds --run to a command: argument `name`, refused where it is blank."""
-    return click.option("--run", "name", help=meaning, callback=_named)
+    return click.option("--run", "name", help=meaning, callback=_named, shell_complete=stored_runs)
+
+
+def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of the kept runs for the shell's completion; none for an external server, which is not asked."""
+    given = ctx.find_root().params
+    if given.get("uri") is not None:
+        return []
+    names = [str(one["run"]) for one in Workspace(given.get("workspace") or default_root()).manifests()]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
@@ -78,7 +90,8 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
     for assignment in assignments:
         name, _, text = assignment.partition("=")
         if name not in known:
-            raise InputError(f"there is no limit {name!r}", f"the limits are {', '.join(sorted(known))}")
+            listed = f"the limits are {', '.join(sorted(known))}"
+            raise InputError(f"there is no limit {name!r}", did_you_mean(name, known, listed))
         match = _SIZE.fullmatch(text.strip())
         if match is None:
             raise InputError(

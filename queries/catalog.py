@@ -13,6 +13,7 @@ from tracegraph.queries.shapes import Derived
 from tracegraph.store import categories, gaps, step_names
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.suggest import did_you_mean
 
 SHAPING = (shapes, unclear, roles, categories, gaps, step_names)
 """All modules whose text decides how rows are shaped."""
@@ -86,7 +87,8 @@ def queries() -> dict[str, Query]:
 def find(name: str) -> Query:
     """The query of that name; InputError lists those there are."""
     if name not in queries():
-        raise InputError(f"there is no query named {name!r}", f"there are: {', '.join(queries())}")
+        listed = f"there are: {', '.join(queries())}"
+        raise InputError(f"there is no query named {name!r}", did_you_mean(name, queries(), listed))
     return queries()[name]
 
 

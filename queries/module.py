@@ -12,6 +12,7 @@ import pandas as pd
 
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.suggest import did_you_mean
 
 _PYTHON: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
 _DTYPE: dict[tuple[str, bool], Any] = {
@@ -110,7 +111,7 @@ def complete_values(
     valid = f"{query} takes: {', '.join(known) or 'no parameters'}"
     for name in values:
         if name not in known:
-            raise InputError(f"query {query} has no parameter {name}", valid)
+            raise InputError(f"query {query} has no parameter {name}", did_you_mean(name, known, valid))
     complete = {name: plain(values.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in complete.items():
         if value is None:

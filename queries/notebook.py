@@ -1,4 +1,4 @@
-"""A stored subgraph for notebooks, through py2neo: `pip install 'tracegraph[py2neo]'`.
+"""A stored subgraph for notebooks, through py2neo: `pip install py2neo==2021.2.4`.
 
 py2neo is no longer maintained by its authors. It is pinned, and nothing else in tracegraph uses it.
 """
@@ -12,6 +12,9 @@ from tracegraph.store.errors import StoreError
 if TYPE_CHECKING:
     from py2neo import Subgraph
 
+PY2NEO = "py2neo==2021.2.4"
+"""What pip installs: the version of the extra `py2neo`, which pip finds by itself."""
+
 
 def subgraph(
     settings: ConnectionSettings, query: str, parameters: Mapping[str, object] | None = None
@@ -23,7 +26,7 @@ def subgraph(
     try:
         from py2neo import Graph, Subgraph  # noqa: PLC0415 (an extra: most installations lack it)
     except ImportError as error:
-        raise StoreError("py2neo is not installed", "pip install 'tracegraph[py2neo]'") from error
+        raise StoreError("py2neo is not installed", f"pip install {PY2NEO}") from error
     graph = Graph(settings.uri, auth=(settings.username, settings.password), name=settings.database)
     found = graph.query(query, dict(parameters or {})).to_subgraph()
     return found if found is not None else Subgraph()

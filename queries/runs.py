@@ -9,6 +9,7 @@ from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, plain
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.store.suggest import did_you_mean
 
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""
@@ -40,7 +41,7 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
         run = str(newest["name"].iloc[0])
     details = ask("run_details", {"run": run})
     if details.empty:
-        raise InputError(f"there is no run named {run!r}", "tracegraph runs lists those stored")
+        raise unknown_run(ask, run)
     if details["state"].iloc[0] != "ready":
         raise InputError(f"run {run!r} is not completely stored", "ingest its trace again")
     version = int(details["schema_version"].fillna(SCHEMA_VERSION).iloc[0])
@@ -50,6 +51,14 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
             "update tracegraph" if version > SCHEMA_VERSION else "ingest its trace again",
         )
     return run
+
+
+def unknown_run(ask: Ask, name: str) -> InputError:
+    """The error about a name of no stored run, with the one that may have been meant."""
+    stored = ask("runs", {})["name"]
+    return InputError(
+        f"there is no run named {name!r}", did_you_mean(name, stored, "tracegraph runs lists those stored")
+    )
 
 
 def first_rank(ask: Ask, run: str) -> int:
@@ -111,7 +120,7 @@ def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
     for name in texts:
         if name not in known:
             valid = f"{query.name} takes: {', '.join(known)}" if known else "it takes none"
-            raise InputError(f"query {query.name} has no parameter {name}", valid)
+            raise InputError(f"query {query.name} has no parameter {name}", did_you_mean(name, known, valid))
     return {name: known[name].parse(text) for name, text in texts.items()}
 
 

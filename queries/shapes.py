@@ -137,6 +137,18 @@ def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def with_steps_merged(sums: pd.DataFrame) -> pd.DataFrame:
+    """All of `hotspots` with the annotations of several steps as one name, `ProfilerStep#`, largest first."""
+    numbered = sums["name"].str.startswith(STEP_PREFIX)
+    if sums["name"][numbered].nunique() < 2:
+        return sums
+    keys = ["name", "category"]
+    groups = sums.assign(name=sums["name"].mask(numbered, STEP_PREFIX)).groupby(keys, as_index=False)
+    merged = groups[["duration_ns", "proportion", "prop_in_total", "count"]].sum()
+    rows = merged.sort_values(["duration_ns", *keys], ascending=[False, True, True], ignore_index=True)
+    return rows[list(sums.columns)]
+
+
 def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
     """The first rows of `hotspots` or `path_gaps`, with their `proportion` of what is then listed."""
     rows = sums.head(limit)

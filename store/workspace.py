@@ -142,13 +142,18 @@ class Workspace:
             shutil.rmtree(doomed, ignore_errors=True)
 
 
+def default_root() -> Path:
+    """The folder of the workspace that is used where none is named."""
+    return Path(platformdirs.user_data_dir("tracegraph"))
+
+
 def open_workspace(path: Path | None) -> Workspace:
     """Open the workspace in `path` (default: the user's data folder), making it when it is not there.
 
     Raises:
         StoreError: the folder cannot be written, or a newer version of tracegraph made it.
     """
-    root = (path or Path(platformdirs.user_data_dir("tracegraph"))).expanduser().resolve()
+    root = (path or default_root()).expanduser().resolve()
     marker = root / "workspace.json"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

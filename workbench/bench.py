@@ -13,7 +13,7 @@ import pandas as pd
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
-from tracegraph.queries.runs import fill, ready_run
+from tracegraph.queries.runs import fill, ready_run, unknown_run
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
@@ -23,6 +23,8 @@ from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import remove_run, turn_to_write
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
+from tracegraph.workbench.own_query import with_run
+from tracegraph.workbench.picture import Picture, query_picture
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
@@ -117,24 +119,39 @@ class Workbench(BenchQueries):
         with turn_to_write(self.workspace, self.progress), self.answers() as answers:
             kept = any(manifest.get("run") == name for manifest in self.workspace.manifests())
             if answers.of("run_details", {"run": name}).empty and not kept:
-                raise InputError(f"there is no run named {name!r}", "tracegraph runs lists those stored")
+                raise unknown_run(answers.of, name)
             remove_run(self.workspace, self.connection, answers.database, name)
 
-    def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
+    def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
         """Rows of a Cypher query of your own, which may not write.
 
+        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run.
+
         Raises:
-            InputError: the query is wrong or writes.
+            InputError: the query is wrong or writes, there is no such run, or the query uses none.
             StoreError: the server failed.
         """
         with self.answers() as answers:
-            return answers.database.read(query, parameters)
+            return answers.database.read(query, with_run(answers.of, query, run, parameters))
 
-    def change(self, query: str, /, **parameters: object) -> tuple[pd.DataFrame, dict[str, int]]:
+    def change(
+        self, query: str, run: str | None = None, /, **parameters: object
+    ) -> tuple[pd.DataFrame, dict[str, int]]:
         """As `cypher` with a query that may write, and how much it changed, such as `nodes_created`."""
         # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
         with turn_to_write(self.workspace, self.progress), self.answers() as answers:
-            return answers.database.change(query, parameters)
+            return answers.database.change(query, with_run(answers.of, query, run, parameters))
+
+    def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
+        """What a Cypher query of your own returns, drawn; it is asked as `cypher` asks it.
+
+        Raises:
+            InputError: as of `cypher`, or there is nothing to draw.
+            StoreError: the server failed.
+        """
+        with self.answers() as answers:
+            values = with_run(answers.of, query, run, parameters)
+            return Picture(query_picture(answers, query, values))
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
         """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.

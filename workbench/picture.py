@@ -1,6 +1,6 @@
 """Pictures of parts of a run's graph, each made from answers; they show themselves in a notebook."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,12 @@ def step(answers: Answers, run: str, number: int, /) -> str:
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> str:
     """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
-    rows = answers.database.read(query, {"run": run, **parameters})
-    return result_picture(label(query, _TITLE_CELLS), rows)
+    return query_picture(answers, query, {"run": run, **parameters})
+
+
+def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> str:
+    """As `cypher`, with values of all parameters."""
+    return result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values))
 
 
 PICTURES: dict[str, Callable[..., str]] = {

@@ -236,7 +236,7 @@ class RunQueries(Asking):
             end_ns (int64): end, ns
             duration_ns (int64): duration as the file states it, ns
             self_ns (int64, may be missing): time in which no child event is open, ns
-            step (int64, may be missing): number of the profiler step
+            step (int64, may be missing): the number in ProfilerStep#N
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -5,20 +5,38 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import check_query, parameter_option, parse_values, result_options
+from tracegraph.cli.options import (
+    RUN_OF_QUERY,
+    check_query,
+    name_option,
+    parameter_option,
+    parse_values,
+    result_options,
+)
 from tracegraph.cli.reporters.frame import write_frame
 
 
 @click.command()
 @click.argument("query")
 @click.option("--write", is_flag=True, help="Let the query change the database.")
+@name_option(RUN_OF_QUERY)
 @parameter_option
 @result_options
 @pass_context
 def cypher(
-    context: Context, query: str, write: bool, assignments: tuple[str, ...], output: Path | None, form: str
+    context: Context,
+    query: str,
+    *,
+    write: bool,
+    name: str | None,
+    assignments: tuple[str, ...],
+    output: Path | None,
+    form: str,
 ) -> None:
     """Run the Cypher QUERY and show its rows.
+
+    $run in it is the name of a run: that of --run or -p run=NAME, else the newest. A query whose patterns do
+    not say {run: $run} is about all stored runs.
 
     Without --write the database refuses whatever would change it; with it, stderr says what changed. A
     parameter's value is read as JSON where it is JSON (-p limit=5), else as text.
@@ -28,9 +46,9 @@ def cypher(
     changed: dict[str, int] = {}
     with context.bench() as bench:
         if write:
-            rows, changed = bench.change(query, **parameters)
+            rows, changed = bench.change(query, name, **parameters)
         else:
-            rows = bench.cypher(query, **parameters)
+            rows = bench.cypher(query, name, **parameters)
     if write:
         counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
         click.echo(counts or "nothing changed", err=True)

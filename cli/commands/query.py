@@ -7,50 +7,63 @@ import click
 import pandas as pd
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import parameter_option, parse_assignments, result_options
+from tracegraph.cli.options import name_option, parameter_option, parse_assignments, result_options
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
 from tracegraph.store.errors import InputError
 
 
+def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in queries() if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("name", required=False)
+@click.argument("query_name", metavar="[NAME]", required=False, shell_complete=_query_names)
 @click.option("--list", "listing", is_flag=True, help="List the queries.")
 @click.option("--describe", is_flag=True, help="Show the query's parameters and columns.")
-@click.option("--run", "run", help="Name of the run; default: the newest.")
+@name_option("Name of the run; default: the newest.")
+@click.option("--step", type=int, help="Window of this step: the number in ProfilerStep#N.")
+@click.option("--rank", type=int, help="Rank of the step or event; default: the first of the run.")
 @parameter_option
 @result_options
 @pass_context
 def query(
     context: Context,
     *,
-    name: str | None,
+    query_name: str | None,
     listing: bool,
     describe: bool,
-    run: str | None,
+    name: str | None,
+    step: int | None,
+    rank: int | None,
     assignments: tuple[str, ...],
     output: Path | None,
     form: str,
 ) -> None:
     """Run the query NAME and show its rows.
 
-    A query about a window takes that of the whole run, or of one step with -p step=N, unless it is given its
+    A query about a window takes that of the whole run, or of one step with --step, unless it is given its
     start_ns, end_ns and chain.
     """
     if listing:
         rows = pd.DataFrame([(q.name, q.summary) for q in queries().values()], columns=["name", "summary"])
         write_frame(rows, form, output)
         return
-    if name is None:
+    if query_name is None:
         raise InputError("no query is named", "tracegraph query --list shows them")
-    chosen = find(name)
+    chosen = find(query_name)
     if describe:
         click.echo(chosen.summary)
         write_frame(_fields(chosen), form, output)
         return
-    texts = parse_assignments(assignments) | ({} if run is None else {"run": run})
-    write_frame(_rows(context, chosen, texts), form, output)
+    texts = parse_assignments((*assignments, *_assigned(run=name, step=step, rank=rank)))
+    write_frame(_rows(context, chosen, texts), form, output, chosen.columns)
+
+
+def _assigned(**options: object) -> list[str]:
+    """Options as what -p takes: an option and a -p for the same are a parameter given twice."""
+    return [f"{name}={value}" for name, value in options.items() if value is not None]
 
 
 def _fields(query: Query) -> pd.DataFrame:

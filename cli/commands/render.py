@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import check_query, parameter_option, parse_values
+from tracegraph.cli.options import RUN_OF_QUERY, check_query, name_option, parameter_option, parse_values
 from tracegraph.workbench.picture import picture_format
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -30,7 +30,7 @@ def _output(command: _Command) -> _Command:
 
 
 def _run(command: _Command) -> _Command:
-    return click.option("--run", "name", help="Name of the run; default: the newest.")(command)
+    return name_option("Name of the run; default: the newest.")(command)
 
 
 def _step(command: _Command) -> _Command:
@@ -95,13 +95,23 @@ def step(context: Context, number: int, name: str | None, output: Path) -> None:
 
 @render.command()
 @click.argument("query")
+@name_option(RUN_OF_QUERY)
 @parameter_option
 @_output
 @pass_context
-def cypher(context: Context, query: str, assignments: tuple[str, ...], output: Path) -> None:
-    """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write."""
+def cypher(
+    context: Context, query: str, *, name: str | None, assignments: tuple[str, ...], output: Path
+) -> None:
+    """Draw the nodes, relationships and paths that the Cypher QUERY returns; it may not write.
+
+    $run in it is the name of a run: that of --run or -p run=NAME, else the newest.
+    """
     check_query(query)
-    _draw(context, None, output, "cypher", query, **parse_values(assignments))
+    picture_format(output)  # before anything is asked
+    parameters = parse_values(assignments)
+    with context.bench() as bench:
+        picture = bench.picture(query, name, **parameters)
+    picture.write(output)
 
 
 def _draw(

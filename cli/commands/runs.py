@@ -6,9 +6,10 @@ import click
 import pandas as pd
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import result_options
+from tracegraph.cli.options import result_options, stored_runs
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.store.errors import InputError
+from tracegraph.queries.catalog import find
+from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.text import visible
 from tracegraph.workbench.values import as_data_text
 
@@ -28,21 +29,21 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table")
     """List the runs, newest first."""
     with context.bench() as bench:
         rows = bench.runs()
-    write_frame(rows, form, output)
+    write_frame(rows, form, output, find("runs").columns)
     if rows.empty:
         click.echo("no run is stored; tracegraph ingest TRACE", err=True)
 
 
 @runs.command()
-@click.argument("name")
+@click.argument("name", shell_complete=stored_runs)
 @result_options
 @pass_context
 def show(context: Context, name: str, output: Path | None, form: str) -> None:
     """Show what is stored about the run NAME."""
     with context.bench() as bench, bench.answers() as answers:
         details = answers.of("run_details", {"run": name})
-    if details.empty:
-        raise InputError(f"there is no run named {name!r}", "tracegraph runs lists those stored")
+        if details.empty:
+            raise unknown_run(answers.of, name)
     items = [(column, details[column].iloc[0]) for column in details.columns]
     if form == "parquet":  # whose columns are of one type each
         items = [(column, as_data_text(value)) for column, value in items]
@@ -50,7 +51,7 @@ def show(context: Context, name: str, output: Path | None, form: str) -> None:
 
 
 @runs.command()
-@click.argument("name")
+@click.argument("name", shell_complete=stored_runs)
 @pass_context
 def delete(context: Context, name: str) -> None:
     """Delete the run NAME from the database and the workspace."""

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.reporters.units import readable_name, readable_value
+from tracegraph.queries.module import Column
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import csv_text, label, visible
 from tracegraph.workbench.values import as_data_text, as_text, plain
@@ -23,11 +27,11 @@ _MOST_CELLS = 120
 _NO_LIMIT = 100_000
 
 
-def write_frame(frame: pd.DataFrame, form: str, output: Path | None) -> None:
+def write_frame(frame: pd.DataFrame, form: str, output: Path | None, columns: Iterable[Column] = ()) -> None:
     """Write rows to the file `output`, else to stdout, in one of `tracegraph.cli.options.FORMATS`.
 
-    The table makes hostile text harmless and cuts long names; the other forms hold every value unchanged,
-    but for NUL in CSV, which many readers refuse.
+    The table makes hostile text harmless, cuts long names and gives values of the `columns` of a named query
+    their unit; the other forms hold every value unchanged, but for NUL in CSV, which many readers refuse.
 
     Raises:
         InputError: parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
@@ -36,23 +40,23 @@ def write_frame(frame: pd.DataFrame, form: str, output: Path | None) -> None:
         raise InputError("parquet cannot be shown", "name a file with -o")
     if output is None:
         if form == "table":
-            _print(frame, Console(file=sys.stdout, width=None if sys.stdout.isatty() else _NO_LIMIT))
+            _print(frame, open_console(_NO_LIMIT), columns)
         else:
             sys.stdout.write(_text(frame, form))
         return
     try:
-        _save(frame, form, output)
+        _save(frame, form, output, columns)
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}", "choose another file with -o") from error
 
 
-def _save(frame: pd.DataFrame, form: str, output: Path) -> None:
+def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column]) -> None:
     if form == "parquet":
         pq.write_table(_arrow(frame), output)
         return
     with output.open("w", encoding="utf-8", newline="") as stream:
         if form == "table":
-            _print(frame, Console(file=stream, width=_NO_LIMIT))
+            _print(frame, Console(file=stream, width=_NO_LIMIT), columns)
         else:
             stream.write(_text(frame, form))
 
@@ -90,16 +94,22 @@ def _arrow(frame: pd.DataFrame) -> pa.Table:
     return pa.table(columns)
 
 
-def _print(frame: pd.DataFrame, console: Console) -> None:
+def _print(frame: pd.DataFrame, console: Console, columns: Iterable[Column]) -> None:
+    known = {column.name: column for column in columns}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in frame.columns:
         number = is_numeric_dtype(frame[name].dtype)
-        table.add_column(Text(visible(name)), justify="right" if number else "left", overflow="fold")
+        title = readable_name(known[name]) if name in known else name
+        table.add_column(Text(visible(title)), justify="right" if number else "left", overflow="fold")
+    headers = [known.get(name) for name in frame.columns]
     for row in frame.astype(object).itertuples(index=False):
-        table.add_row(*(_cell(value) for value in row))
+        table.add_row(*(_cell(value, column) for value, column in zip(row, headers, strict=True)))
     console.print(table)
 
 
-def _cell(value: object) -> Text:
+def _cell(value: object, column: Column | None) -> Text:
+    text = None if column is None else readable_value(column, value)
+    if text is not None:
+        return Text(text)
     text = f"{value:.6g}" if isinstance(value, float) and not math.isnan(value) else as_text(value)
     return Text(label(text, _MOST_CELLS))

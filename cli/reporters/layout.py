@@ -1,5 +1,6 @@
 """Building blocks of the report in the terminal."""
 
+import os
 import sys
 
 from rich import box
@@ -7,12 +8,27 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 
+from tracegraph.cli.broken_pipe import drop_output
+
 _PIPED_WIDTH = 100
 
 
-def open_console() -> Console:
-    """Return the terminal, or a page wide enough for the tables where the output is piped."""
-    return Console(file=sys.stdout, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+class _Output(Console):
+    """Standard output; where nobody reads on, the command goes on without it to its proper end."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more; the base class would end the command."""
+        self.quiet = True
+        drop_output()
+
+
+def open_console(piped_width: int = _PIPED_WIDTH) -> Console:
+    """Return the terminal, or where the output is piped a page as wide as COLUMNS says, else as told."""
+    if sys.stdout.isatty():
+        return _Output(file=sys.stdout)
+    stated = os.environ.get("COLUMNS", "")
+    width = int(stated) if stated.isascii() and stated.isdecimal() else 0
+    return _Output(file=sys.stdout, width=width or piped_width)
 
 
 def indented(body: RenderableType) -> Padding:

@@ -2,6 +2,9 @@
 
 import hashlib
 import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -23,6 +26,11 @@ COORDINATES = (
 )
 """What jars.sha256 is resolved from: `jgo.resolve("+".join(COORDINATES))` gives the same files."""
 _DOWNLOADS_AT_ONCE = 8
+_OF_NETWORK = "Neo4j is fetched once, at first use: check the network, then run the command again"
+_OF_CERTIFICATE = (
+    "a proxy may have a certificate of its own: set SSL_CERT_FILE to the file with your certificates (PEM), "
+    "or have them added to the system's, then run the command again"
+)
 _STAGE = f"fetching Neo4j {NEO4J_VERSION}"
 
 
@@ -96,9 +104,29 @@ def _fetch_missing(folder: Path, progress: Progress) -> None:
     missing = [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
     total = len(pinned_jars())
     progress(_STAGE, total - len(missing), total)
-    downloads = run_all(partial(_download, folder), missing, _DOWNLOADS_AT_ONCE)
-    for done, _ in enumerate(downloads, start=total - len(missing) + 1):
-        progress(_STAGE, done, total)
+    with _systems_trust():
+        downloads = run_all(partial(_download, folder), missing, _DOWNLOADS_AT_ONCE)
+        for done, _ in enumerate(downloads, start=total - len(missing) + 1):
+            progress(_STAGE, done, total)
+
+
+@contextmanager
+def _systems_trust() -> Iterator[None]:
+    """Trust in the block what the system trusts, or the file that SSL_CERT_FILE names, as pip does.
+
+    The HTTP client alone knows its own list and REQUESTS_CA_BUNDLE, and so fails behind a proxy that has a
+    certificate of its network's.
+    """
+    import truststore  # noqa: PLC0415 (as jgo below)
+
+    if ssl.SSLContext is truststore.SSLContext:
+        yield  # the program around does so already
+        return
+    truststore.inject_into_ssl()
+    try:
+        yield
+    finally:
+        truststore.extract_from_ssl()
 
 
 def _download(folder: Path, path: str) -> None:
@@ -120,7 +148,7 @@ def _download(folder: Path, path: str) -> None:
     except OSError as error:
         raise StoreError(
             f"cannot download {jar.name}: {_first_line(error)}",
-            "Neo4j is fetched once, at first use: check the network, then run the command again",
+            _OF_CERTIFICATE if "CERTIFICATE_VERIFY_FAILED" in str(error) else _OF_NETWORK,
         ) from error
     if _sha256(target) != pinned_jars()[path]:
         target.unlink()

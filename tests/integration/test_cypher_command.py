@@ -19,7 +19,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module", autouse=True)
 def graph(database: Database) -> Iterator[None]:
-    with stored(database, RUN, GPU_STEP):
+    with stored(database, RUN, GPU_STEP.replace("2024-05-01", "2999-01-02")):
         yield
 
 
@@ -83,6 +83,15 @@ def test_parameter_is_json_or_text(text: str, value: object, cypher: Run) -> Non
     assert (code, json.loads(out)) == (0, [{"value": value}])
 
 
+def test_run_is_the_newest_unless_it_is_given(cypher: Run, database: Database) -> None:
+    older, question = "tiny-cypher-older", "RETURN $run AS run"
+    with stored(database, older, GPU_STEP):
+        for options, run in [((), RUN), (("--run", older), older), (("-p", "run=any"), "any")]:
+            assert cypher(question, *options, "--format", "csv") == (0, f"run\n{run}\n", "")
+        written = "MATCH (r:Run {name: $run}) SET r.seen = true RETURN r.name AS run"
+        assert cypher(written, "--run", older, "--write", "--format", "csv")[1] == f"run\n{older}\n"
+
+
 PATH = (
     f"MATCH p = (:Run {{name: '{RUN}'}})<-[:OF_RUN]-(t) "
     "RETURN p, t AS trace, [1, null] AS list, null AS nothing"
@@ -121,6 +130,9 @@ def test_rows_go_to_a_file(cypher: Run, tmp_path: Path) -> None:
     [
         (("RETURN 1 1",), "Invalid input"),
         (("RETURN $missing",), "missing"),
+        (("RETURN $run", "--run", "tiny-ciphers"), "did you mean tiny-cypher? tracegraph runs lists"),
+        (("RETURN $run", "--run", RUN, "-p", "run=x"), "$run is 'x' and the run is 'tiny-cypher'"),
+        (("RETURN '$run'", "--run", RUN), "write {run: $run} in its patterns"),
         (("RETURN 1", "-p", "novalue"), "write -p key=value"),
         (("RETURN 1", "--format", "parquet"), "name a file with -o"),
     ],

@@ -42,6 +42,7 @@ def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
         ((), ["A", "gemm", "B", "sync", "launch"]),
         (("-p", "limit=2"), ["A", "gemm"]),
         (("-p", "step=2"), ["gemm", "launch"]),
+        (("--step", "2", "--rank", "0"), ["gemm", "launch"]),
         (("--run", RUN, "-p", "start_ns=60"), ["gemm", "B", "sync"]),
     ],
 )
@@ -70,6 +71,12 @@ def test_queries_need_no_parameters(name: str, tracegraph: Run) -> None:
     ("arguments", "line"),
     [
         (("hot",), "there is no query named 'hot'; there are: call_tree, "),
+        (("hotspot",), "there is no query named 'hotspot'; did you mean hotspots? there are: call_tree, "),
+        (
+            ("hotspots", "-p", "limti=2"),
+            "query hotspots has no parameter limti; did you mean limit? hotspots ",
+        ),
+        (("hotspots", "-p", "step=2", "--step", "2"), "parameter step is given twice"),
         ((), "no query is named; tracegraph query --list shows them"),
         (("hotspots", "-p", "top=2"), "query hotspots has no parameter top; hotspots takes: run, start_ns, "),
         (("hotspots", "-p", "limit=many"), "parameter limit='many' is no INTEGER; it means: rows listed"),

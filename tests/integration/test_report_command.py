@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,6 +147,36 @@ def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
     assert out.startswith("Run newest\n")
 
 
+def test_a_report_that_nobody_reads_to_its_end(
+    tmp_path: Path, workspace: Workspace, stored_example: Stored
+) -> None:
+    command = [
+        "--workspace",
+        workspace.root,
+        "report",
+        "--run",
+        stored_example("simulated_gpu"),
+        "-o",
+        tmp_path,
+    ]
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from tracegraph.cli.main import main; sys.exit(main())",
+            *command,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+
+
 def test_ingest_prints_the_run_and_its_counts(tracegraph: Run) -> None:
     code, out, _ = tracegraph("ingest", GPU)
     assert code == 0
@@ -223,12 +255,7 @@ def test_pictures_of_everything(tmp_path: Path, tracegraph: Run, stored_example:
         "hotspot.png": ("hotspot", event["name"], "--run", run),
         "event.svg": ("event", event["source_index"], "--depth", 3, "--run", run),
         "step.svg": ("step", 2, "--run", run),
-        "cypher.dot": (
-            "cypher",
-            "MATCH p = (:Chain {run: $run})-[:LEADS_TO]->() RETURN p LIMIT 5",
-            "-p",
-            f"run={run}",
-        ),
+        "cypher.dot": ("cypher", "MATCH p = (:Chain {run: $run})-[:LEADS_TO]->() RETURN p", "--run", run),
     }
     begins = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG", ".dot": b"digraph"}
     assert step >= 1
@@ -238,6 +265,20 @@ def test_pictures_of_everything(tmp_path: Path, tracegraph: Run, stored_example:
         assert (tmp_path / name).read_bytes().startswith(begins[Path(name).suffix]), name
     assert "LEADS_TO" in (tmp_path / "cypher.dot").read_text()
     assert event["name"][:10] in (tmp_path / "event.svg").read_text()
+
+
+def test_an_event_of_the_only_file_whatever_its_rank(tmp_path: Path, tracegraph: Run) -> None:
+    trace = json.loads(gzip.decompress(GPU.read_bytes()))
+    trace["distributedInfo"] = {"backend": "nccl", "rank": 1, "world_size": 2}
+    (tmp_path / "rank1.json").write_text(json.dumps(trace))
+    assert tracegraph("ingest", tmp_path / "rank1.json", "--run", "of-rank-1")[0] == 0
+    kernel = "MATCH (k:Kernel {run: $run}) RETURN k.source_index AS index, k.rank AS rank LIMIT 1"
+    cells = tracegraph("cypher", kernel, "--run", "of-rank-1", "--format", "csv")[1].split()[1].split(",")
+    assert cells[1] == "1"
+    picture = tmp_path / "event.svg"
+    assert tracegraph("render", "event", cells[0], "--run", "of-rank-1", "-o", picture) == (0, "", "")
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert tracegraph("runs", "delete", "of-rank-1")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,10 @@ import pytest
 
 from tracegraph.cli.options import parse_assignments
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.reporters.units import readable_name
+from tracegraph.queries.catalog import queries
+from tracegraph.queries.module import Column
 from tracegraph.store.errors import InputError
 
 HOSTILE = [
@@ -75,6 +80,54 @@ def test_table_is_harmless(shown: Shown) -> None:
     assert "[bold]markup[/bold]" in text
     assert "line\\x0abreak" in text
     assert not {"\x1b", "\x07", "\u202e", "\u200b"} & set(text)
+
+
+LISTED = pd.DataFrame(
+    {
+        "name": ["gemm", "add"],
+        "lane": [12345, 2],
+        "start_ns": [5_000_000_000_000, 5_000_000_000_001],
+        "duration_ns": pd.array([12_345_000, None], dtype="Int64"),
+        "confidence": [0.75, 0.5],
+        "share": [0.4567, 0.0001],
+        "count": [12345, 1],
+    }
+)
+HEADER = (
+    Column("name", "STRING", False, "name of the events"),
+    Column("lane", "INTEGER", False, "lane id"),
+    Column("start_ns", "INTEGER", False, "start, ns"),
+    Column("duration_ns", "INTEGER", True, "time on the path, ns"),
+    Column("confidence", "FLOAT", False, "how sure the rule is, 0..1"),
+    Column("share", "FLOAT", False, "share of the path's length, 0..1"),
+    Column("count", "INTEGER", False, "distinct events on the path"),
+)
+
+
+def test_the_table_of_a_query_has_units(capsys: pytest.CaptureFixture[str]) -> None:
+    write_frame(LISTED, "table", None, HEADER)
+    header, _, first, second, *_ = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert header == ["name", "lane", "start_ns", "duration", "confidence", "share", "count"]
+    assert " ".join(first) == "gemm 12345 5000000000000 12.345 ms 0.75 45.7 % 12,345"
+    assert " ".join(second) == "add 2 5000000000001 0.5 < 0.1 % 1"
+    write_frame(LISTED, "csv", None, HEADER)
+    assert capsys.readouterr().out == LISTED.to_csv(index=False)
+    write_frame(LISTED, "table", None)
+    assert " 12345000 " in capsys.readouterr().out
+
+
+def test_every_column_of_a_query_is_a_place_or_a_length_by_its_words() -> None:
+    columns = {(one.name, one.meaning): one for query in queries().values() for one in query.columns}
+    for (name, meaning), column in columns.items():
+        assert name.endswith("_ns") == (meaning.endswith(", ns") and name != "clock_drift_ppb"), name
+        place = re.match("(its )?(start|end|when|where|later)\\b", meaning) is not None
+        assert (readable_name(column) == name) == (place or not name.endswith("_ns")), (name, meaning)
+
+
+@pytest.mark.parametrize(("stated", "width"), [("40", 40), ("0", 200), ("wide", 200), ("", 200)])
+def test_a_pipe_is_as_wide_as_columns_says(stated: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", stated)
+    assert open_console(200).width == width
 
 
 def test_long_name_is_cut_in_the_table_only(shown: Shown) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from oracle import RULES
 
 from tracegraph.cli.main import COMMANDS
+from tracegraph.queries.notebook import PY2NEO
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import DEPENDENCIES
@@ -38,6 +39,12 @@ def test_the_readme_lists_the_gaps() -> None:
     listed = re.search(r"Gaps of the path are (.*?)\n\n", readme, re.DOTALL)
     assert listed is not None
     assert sorted(re.findall(r"`([^`]*)`", listed[1])) == sorted(GAP_NAMES)
+
+
+def test_the_advice_on_py2neo_is_the_pinned_version() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    assert project.count(f'"{PY2NEO}"') == 2  # the extra and the tests
+    assert f"`pip install {PY2NEO}`" in (ROOT / "README.md").read_text()
 
 
 def rows_of_rules() -> list[list[str]]:

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from tracegraph.queries.catalog import find
+from tracegraph.queries.shapes import with_steps_merged
 
 NOTHING = pd.DataFrame(
     columns=["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
@@ -52,6 +53,18 @@ def test_annotations_of_steps_recur_as_one_name() -> None:
     assert found.loc["ProfilerStep#", "std_ns"] == pytest.approx((200 / 3) ** 0.5)
     assert found.loc["ProfilerStep#", "mean_share"] == pytest.approx((1 + 1 + 0.5) / 3)
     assert found.loc["aten::mm", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [1, 10, 0, 30]
+
+
+def test_annotations_of_several_steps_are_one_hotspot() -> None:
+    rows = [("gemm", "kernel", 50, 0.5, 0.5, 3), ("ProfilerStep#5", "user_annotation", 30, 0.3, 0.3, 1)]
+    columns = ["name", "category", "duration_ns", "proportion", "prop_in_total", "count"]
+    one = pd.DataFrame(rows, columns=columns)
+    assert with_steps_merged(one) is one
+    several = pd.DataFrame([*rows, ("ProfilerStep#6", "user_annotation", 25, 0.2, 0.2, 1)], columns=columns)
+    assert [*with_steps_merged(several).itertuples(index=False, name=None)] == [
+        ("ProfilerStep#", "user_annotation", 55, 0.5, 0.5, 2),
+        rows[0],
+    ]
 
 
 def test_steps_are_compared_within_their_rank() -> None:

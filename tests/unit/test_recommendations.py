@@ -12,7 +12,7 @@ from tracegraph.store.errors import InputError
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import RULES, recommend
 from tracegraph.workbench.report.thresholds import read_thresholds
-from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
 
 MS = 1_000_000
 
@@ -110,6 +110,14 @@ CASES = {
 def test_rule_triggers_with_its_number(code: str) -> None:
     rows, number = CASES[code]
     assert found(no_gpu(*rows)) == {code: number}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["void dpsk::ep::dispatch<8>(Params)", "deep_ep::layout::get", "void deep_ep::intranode::combine<4>()"],
+)
+def test_a_dispatch_to_experts_is_communication(name: str) -> None:
+    assert name.startswith(TOPICS[COMMUNICATION])
 
 
 def test_just_below_the_threshold_nothing_triggers() -> None:

@@ -2,15 +2,24 @@
 
 import hashlib
 import re
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
+import requests
+import trustme
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import class_archive, install
 from tracegraph.store.progress import silent
 
+REQUEST = requests.request
+CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 CONTENT = {"org/a/one/1.0/one-1.0.jar": b"one", "org/a/two/2.0/two-2.0-native.jar": b"two"}
 
 
@@ -92,6 +101,57 @@ def test_no_network_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(StoreError, match=r"cannot download .*jar: no route; .*check the network") as caught:
         install.install(silent)
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def proxy(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The repository behind a server that nobody knows; the file with the certificate to trust."""
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Repository)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    here = f"https://localhost:{server.server_port}"
+    monkeypatch.setattr(
+        "requests.request",
+        lambda method, url, **options: REQUEST(method, here + urlsplit(url).path, **options),
+    )
+    for name in (*CA_VARIABLES, "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield tmp_path / "ca.pem"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Repository(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        found = [data for path, data in CONTENT.items() if self.path.endswith(path)]
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(b"".join(found))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("variable", CA_VARIABLES)
+def test_a_certificate_that_is_named_is_trusted(
+    variable: str, proxy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, str(proxy))
+    before = ssl.SSLContext
+    install.install(silent)
+    assert install.damaged_jars() == []
+    assert ssl.SSLContext is before
+
+
+def test_an_unknown_certificate_says_what_to_set(proxy: Path) -> None:
+    with pytest.raises(StoreError, match=r"CERTIFICATE_VERIFY_FAILED.*; .* set SSL_CERT_FILE to the file"):
+        install.install(silent)
 
 
 def test_a_cache_that_is_no_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import find_window
-from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest
+from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
@@ -76,7 +76,7 @@ def collect_findings(
         step=step,
         path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
         by_category_ns=composition(found["hotspots"], found["path_gaps"]),
-        hotspots=largest(found["hotspots"], top),
+        hotspots=largest(with_steps_merged(found["hotspots"]), top),
         gaps=found["path_gaps"],
         lanes=found["lanes"],
         timeline=found.get("lane_timeline", pd.DataFrame()),

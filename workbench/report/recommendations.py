@@ -77,7 +77,7 @@ RULES = (
         metrics.thread_hand_over,
         "Look at what the other thread runs meanwhile; move work that holds the GIL to a process of its own "
         "(DataLoader workers, multiprocessing). The trace records no GIL and no queue: compare the other "
-        "assumptions, and record with with_stack=True.",
+        "assumptions.",
     ),
     Rule(
         "idle-gpu",
