@@ -175,6 +175,8 @@ class Workbench(BenchQueries):
         if self._held is not None:
             yield self._held
         elif self._external is not None:
+            if self._external.given_up:  # an interrupted question cuts its connections
+                self._external = self._opened.enter_context(connect(self.connection))
             yield self._answering(self._external)
         else:
             with (

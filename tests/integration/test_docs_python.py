@@ -1,4 +1,4 @@
-"""docs/python.md: its blocks run one after the other and print what is shown."""
+"""docs/python.md: its blocks run one after the other and print what is shown; the README's runs, too."""
 
 import io
 import re
@@ -11,6 +11,7 @@ from tracegraph.store.session import find_server
 from tracegraph.store.workspace import open_workspace
 
 ROOT = Path(__file__).parents[2]
+GPU = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
 PAGE = ROOT / "docs" / "python.md"
 BLOCKS = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.M)
 
@@ -28,6 +29,11 @@ def test_the_blocks_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     with closing(names["bench"]):
         for block in others:
             assert printed(text, block, names) == lines(block["shown"] or ""), block["code"]
+        (tmp_path / "trace.json.gz").symlink_to(GPU)
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        (block,) = BLOCKS.finditer(readme)
+        assert "kernel" in "".join(printed(readme, block, {}))
+        assert (tmp_path / "report" / "steps.csv").exists()
     assert (tmp_path / "path.svg").exists()
     assert find_server(open_workspace(tmp_path / "workspace")) is None
 

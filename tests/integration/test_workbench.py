@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -118,6 +120,11 @@ def test_what_cannot_be_used_is_said_with_what_to_do(
     assert re.search(hint, caught.value.hint)
 
 
+def test_an_interrupted_question_leaves_the_workbench_as_it_was(run: Run) -> None:
+    assert interrupted(run, 1) < 2
+    assert len(run.hotspots(limit=2)) == 2
+
+
 def test_a_picture_shows_itself_and_is_written(run: Run, tmp_path: Path) -> None:
     picture = run.picture("critical_path", step=np.int64(3))
     assert picture._repr_mimebundle_()["image/svg+xml"].lstrip().startswith("<?xml")
@@ -140,6 +147,21 @@ def test_a_report_is_saved(run: Run, tmp_path: Path) -> None:
     written = report.save(tmp_path / "report")
     assert set(written.files) == {path.name for path in (tmp_path / "report").iterdir()}
     assert set(written.left_out) == {"steps.csv"}
+
+
+def interrupted(run: Run, within_s: float) -> float:
+    """Seconds from the interrupt of an endless question to its end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(within_s, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        begun = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            run.cypher("UNWIND range(1, 100000000000) AS i RETURN sum(i)")
+        return time.monotonic() - begun - within_s
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_small_question_is_answered_in_a_moment(bench: Workbench, run: Run) -> None:
@@ -269,6 +291,8 @@ def test_a_server_by_its_address(workspace: Workspace, database: object, tmp_pat
     ) as bench:
         same = bench.run(run.name)
         assert_frame_equal(same.hotspots(step=3), run.hotspots(step=3))
+        assert interrupted(same, 1) < 2
+        assert len(same.hotspots(limit=2)) == 2
         assert repr(bench) == f"<Workbench {uri}>"
     with pytest.raises(StoreError, match="the workbench is closed"):
         same.steps()
