@@ -107,7 +107,10 @@ def _method(cls: type, query: Query) -> Callable[..., pd.DataFrame]:
     accepted = signature(query)
 
     def method(self: Asking, *args: object, **values: object) -> pd.DataFrame:
-        bound = accepted.bind(self, *args, **values).arguments
+        try:
+            bound = accepted.bind(self, *args, **values).arguments
+        except TypeError as error:
+            raise TypeError(f"{query.name}(): {error}") from None
         return self.ask(query.name, **{name: value for name, value in bound.items() if name != _SELF.name})
 
     method.__name__, method.__qualname__ = query.name, f"{cls.__qualname__}.{query.name}"

@@ -39,7 +39,10 @@ class Picture(graphviz.Source):  # type: ignore[misc]
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None, **_: object
     ) -> dict[str, str]:
-        return {"image/svg+xml": draw(self.source, "svg").decode(), "text/plain": self.source}
+        return {"image/svg+xml": draw(self.source, "svg").decode(), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<Picture, {len(self.source.splitlines())} lines of DOT>"
 
 
 def picture_format(file: Path) -> str:

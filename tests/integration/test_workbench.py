@@ -24,7 +24,7 @@ from tracegraph.workbench import InputError, Run, StoreError, Workbench
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
 GPU, CPU = EXAMPLES / "simulated_gpu.json.gz", EXAMPLES / "slow_loader.json.gz"
 _ENDS_WITHOUT_CLOSE = """
-import sys
+import os, signal, sys
 from tracegraph.store.session import find_server
 from tracegraph.workbench import Workbench
 bench = Workbench.open(workspace=sys.argv[1], progress=False)
@@ -32,6 +32,8 @@ assert len(bench.runs()) == 0
 print(find_server(bench.workspace).pid, flush=True)
 if sys.argv[2] == "fails":
     raise RuntimeError("a cell that fails")
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -127,7 +129,9 @@ def test_an_interrupted_question_leaves_the_workbench_as_it_was(run: Run) -> Non
 
 def test_a_picture_shows_itself_and_is_written(run: Run, tmp_path: Path) -> None:
     picture = run.picture("critical_path", step=np.int64(3))
-    assert picture._repr_mimebundle_()["image/svg+xml"].lstrip().startswith("<?xml")
+    shown = picture._repr_mimebundle_()
+    assert shown["image/svg+xml"].lstrip().startswith("<?xml")
+    assert re.fullmatch(r"<Picture, \d+ lines of DOT>", shown["text/plain"])
     picture.write(tmp_path / "path.svg")
     assert "<svg" in (tmp_path / "path.svg").read_text()
     event = run.events_named("aten::item")["source_index"].iloc[0]
@@ -176,12 +180,12 @@ def test_a_small_question_is_answered_in_a_moment(bench: Workbench, run: Run) ->
     run.steps()
     begun = time.perf_counter()
     run.steps()
-    kept = time.perf_counter() - begun
+    method = time.perf_counter() - begun
     own = seconds()
     with bench.answers():
         held = seconds()
-    print(f"a call: cypher {own * 1e3:.0f} ms, kept answer {kept * 1e3:.0f} ms, held {held * 1e3:.1f} ms")
-    assert max(own, kept) < 1
+    print(f"a call: cypher {own * 1e3:.0f} ms, held {held * 1e3:.1f} ms; steps() {method * 1e3:.0f} ms")
+    assert max(own, method) < 1
 
 
 def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
@@ -219,6 +223,8 @@ def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
     assert find_server(own) == rebuilt
     # Somebody stops it, or it dies: the next question starts another.
     psutil.Process(rebuilt.pid).kill()
+    while find_server(own) is not None:
+        time.sleep(0.05)
     assert first.run().name == new.name
     state = find_server(own)
     assert state is not None
@@ -262,16 +268,33 @@ def refuses(bench: Workbench, run: Run) -> None:
 
 @pytest.mark.parametrize("how", ["ends", "fails"])
 def test_a_program_that_never_closes_leaves_no_server(tmp_path: Path, how: str) -> None:
+    code, pid = program(tmp_path, how)
+    assert code == (how == "fails")
+    assert not psutil.pid_exists(pid)
+    assert find_server(open_workspace(tmp_path)) is None
+
+
+@pytest.mark.exhaustive
+def test_what_a_killed_program_leaves_is_used_and_stopped_by_the_next(tmp_path: Path) -> None:
+    code, pid = program(tmp_path, "killed")
+    assert (code, psutil.pid_exists(pid)) == (-signal.SIGKILL, True)
+    with Workbench.open(workspace=tmp_path, progress=False) as bench:
+        assert bench.runs().empty
+        state = find_server(bench.workspace)
+        assert state is not None
+        assert state.pid == pid
+    assert find_server(open_workspace(tmp_path)) is None  # its process may be a zombie: its parent is gone
+
+
+def program(workspace: Path, how: str) -> tuple[int, int]:
+    """Exit code of a program that asks and never closes, and the process of the server it asked."""
     done = subprocess.run(
-        [sys.executable, "-c", _ENDS_WITHOUT_CLOSE, str(tmp_path), how],
+        [sys.executable, "-c", _ENDS_WITHOUT_CLOSE, str(workspace), how],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
-    assert done.returncode == (how == "fails"), done.stderr
-    assert not psutil.pid_exists(int(done.stdout))
-    assert find_server(open_workspace(tmp_path)) is None
+    return done.returncode, int(done.stdout)
 
 
 def test_the_workspace_is_that_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
