@@ -1,7 +1,7 @@
 """The whole report on each example trace, as text and as numbers, against what was looked at and kept.
 
-After a change that is meant: `TRACEGRAPH_KEEP_SNAPSHOTS=1 pytest tests/integration/test_report_snapshot.py`, then
-read the difference.
+After a change that is meant: `TRACEGRAPH_KEEP_SNAPSHOTS=1 pytest tests/integration/test_report_snapshot.py`,
+then read the difference.
 """
 
 import json

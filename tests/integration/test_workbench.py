@@ -188,6 +188,7 @@ def test_a_small_question_is_answered_in_a_moment(bench: Workbench, run: Run) ->
     assert max(own, method) < 1
 
 
+@pytest.mark.exhaustive
 def test_one_workspace_under_two_benches(tmp_path: Path) -> None:
     """The story of two notebooks: one server, rebuilt under the other's feet, stopped by the last."""
     own = open_workspace(tmp_path)
