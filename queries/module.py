@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.store.connection import Database
@@ -111,12 +112,17 @@ def complete_values(
     for name in values:
         if name not in known:
             raise InputError(f"query {query} has no parameter {name}", did_you_mean(name, known, valid))
-    complete = {name: values.get(name, parameter.default) for name, parameter in known.items()}
+    complete = {name: plain(values.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in complete.items():
         if value is None:
             raise InputError(f"query {query} needs parameter {name}", valid)
         known[name].check(value)
     return complete
+
+
+def plain(value: object) -> object:
+    """A value as Python's own: those of a frame's columns are numpy's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.queries.catalog import Query
-from tracegraph.queries.module import Parameter
+from tracegraph.queries.module import Parameter, plain
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.suggest import did_you_mean
@@ -93,6 +93,12 @@ def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreErro
     present = sorted(set(steps.loc[steps["rank"] == rank, "number"]))
     if step in present:
         return StoreError(f"step {step} of run {run!r} has no work that ends it", "ingest its trace again")
+    ranks = sorted(set(steps["rank"]))
+    if ranks and rank not in ranks:
+        return InputError(
+            f"run {run!r} has no step {step} of rank {rank}",
+            f"ranks with steps: {', '.join(map(str, ranks))}",
+        )
     listed = ", ".join(map(str, present))
     of_rank = f" of rank {rank}" if steps["rank"].nunique() > 1 else ""
     return InputError(
@@ -127,7 +133,7 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     Raises:
         InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
     """
-    values = dict(given)
+    values = {name: plain(value) for name, value in given.items()}
     if not query.takes("run"):
         return values
     run = values.get("run")
@@ -137,6 +143,9 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     wanted = _window(query)
     if not wanted:
         return values
+    for one in (STEP, RANK):
+        if one.name in values:
+            one.check(values[one.name])
     step = values.pop(STEP.name, None)
     rank = values.get(RANK.name) if query.takes(RANK.name) else values.pop(RANK.name, None)
     if step is not None and any(part in values for part in wanted):

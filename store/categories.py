@@ -96,7 +96,7 @@ CATEGORIES = (
     Category("mtia_insight", Role.OTHER, "event of MTIA's insight, read as work of its thread"),
     Category("mtia_counters", Role.OTHER, "counters of an MTIA"),
     Category(SPAN, Role.SPAN, "span of the whole recording: not read"),
-    Category(GAP, Role.GAP, "stands for no event: a named gap", colour="#e9ebee"),
+    Category(GAP, Role.GAP, "stands for no event: a named gap", colour="#b4bcc6"),
 )
 """All categories that are known by name."""
 

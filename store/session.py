@@ -72,9 +72,11 @@ def kept_warm(workspace: Workspace) -> Iterator[None]:
 
     Nobody need wait for the holder: it uses no server, and the next use finds the one that serves then.
     """
-    with lock(workspace.warm_lock, shared=True):
-        yield
-    _release_server(workspace)
+    try:
+        with lock(workspace.warm_lock, shared=True):
+            yield
+    finally:
+        _release_server(workspace)
 
 
 def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:

@@ -11,17 +11,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
     from tracegraph.workbench.picture import Picture
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
 
-__all__ = ["Picture", "Report", "Run", "Workbench"]
-_PLACES = {"Picture": "picture", "Report": "run_report", "Run": "run", "Workbench": "bench"}
+__all__ = ["InputError", "Picture", "Report", "Run", "StoreError", "TracegraphError", "Workbench"]
+_PLACES = {
+    "InputError": "tracegraph.store.errors",
+    "Picture": "tracegraph.workbench.picture",
+    "Report": "tracegraph.workbench.run_report",
+    "Run": "tracegraph.workbench.run",
+    "StoreError": "tracegraph.store.errors",
+    "TracegraphError": "tracegraph.store.errors",
+    "Workbench": "tracegraph.workbench.bench",
+}
 
 
 def __getattr__(name: str) -> object:
     """Import a class when it is asked for: the command line's help must not wait for pandas."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What a notebook completes."""
+    return __all__

@@ -1,6 +1,7 @@
 """The workbench: a database with stored runs, their queries as methods."""
 
 import atexit
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
@@ -14,7 +15,7 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.errors import StoreError
+from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
@@ -29,6 +30,7 @@ from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
 
 File = str | PathLike[str]
+_WORKSPACE = "TRACEGRAPH_WORKSPACE"
 
 
 class Workbench(BenchQueries):
@@ -62,16 +64,16 @@ class Workbench(BenchQueries):
         """Open the workspace and its managed server, or the server at `uri`.
 
         The managed server starts with the first question and stops with `close`, unless another workbench or
-        `tracegraph db start` keeps it. `workspace` is by default that of the command line. `progress`: show
-        what takes longer than a moment.
+        `tracegraph db start` keeps it. `workspace` is by default that of the command line:
+        TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
 
         Raises:
             InputError: the address is none.
             StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
         """
         settings = ConnectionSettings(uri, username, password, database)
-        place = None if workspace is None else Path(workspace)
-        bench = cls(open_workspace(place), settings)
+        place = workspace or os.environ.get(_WORKSPACE)
+        bench = cls(open_workspace(Path(place) if place else None), settings)
         if progress:
             bench._shown = shown_progress
         if uri is None:
@@ -169,11 +171,12 @@ class Workbench(BenchQueries):
         Raises:
             StoreError: the workbench is closed, or the server cannot be reached, installed or started.
         """
-        if self._closed:
-            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
+        self._refuse_closed()
         if self._held is not None:
             yield self._held
         elif self._external is not None:
+            if self._external.given_up:  # an interrupted question cuts its connections
+                self._external = self._opened.enter_context(connect(self.connection))
             yield self._answering(self._external)
         else:
             with (
@@ -194,6 +197,11 @@ class Workbench(BenchQueries):
         limits: Limits = DEFAULT_LIMITS,
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
+        self._refuse_closed()
+        if self._held is not None and load == "bulk":
+            raise InputError(
+                "a bulk load restarts the server, which this block uses", "end `with bench.answers()` before"
+            )
         with ExitStack() as stack:
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)
@@ -217,6 +225,10 @@ class Workbench(BenchQueries):
 
     def __repr__(self) -> str:
         return f"<Workbench {self.connection.uri or self.workspace.root}>"
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
 
     @contextmanager
     def _showing(self) -> Iterator[None]:

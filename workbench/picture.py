@@ -10,12 +10,14 @@ import graphviz
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.pictures.drawing import FORMATS, draw
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
-from tracegraph.workbench.text import format_ns, label
+from tracegraph.workbench.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
+_ALL = 1_000_000
 
 
 class Picture(graphviz.Source):  # type: ignore[misc]
@@ -48,24 +50,41 @@ def picture_format(file: Path) -> str:
     return suffix
 
 
-def critical_path(answers: Answers, run: str, *, step: int | None = None) -> str:
+def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> str:
     """The critical path of the run or a step: its longest stretches, a column a lane."""
     window = find_window(answers.of, run, step)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
     return path_picture(run, step, rows, answers.of("lanes", {"run": run}))
 
 
-def hotspot(answers: Answers, run: str, name: str, *, count: int = 3, step: int | None = None) -> str:
-    """The `count` longest stretches of events of a name on the path, with all their causes and effects."""
+def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> str:
+    """The `count` longest stretches of events of a name on the path, with all their causes and effects.
+
+    `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
+    several it is the one that takes longest.
+    """
     window = find_window(answers.of, run, step)
-    edges = answers.of("hotspot_neighbourhood", {"run": run, **vars(window), "name": name, "limit": count})
+    asked = {"run": run, **vars(window)}
+    names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": _ALL})["name"]))
+    labels = readable(names)
+    labelled = set(match_names(list(labels.values()), name))
+    matches = match_names(names, name) or [one for one in names if labels[one] in labelled] or [name]
+    edges = answers.of("hotspot_neighbourhood", {**asked, "name": matches[0], "limit": count})
     if edges.empty:
-        raise InputError(f"no event named {name!r} is on the path", "tracegraph report lists those that are")
-    title = f"{label(name, _TITLE_CELLS)}: causes and effects (solid: explains the start)"
+        near = ", ".join(visible(one) for one in near_names(list(labels.values()), name))
+        raise InputError(
+            f"no event named {name!r} is on the path",
+            f"near it are: {near}" if near else "tracegraph report lists those that are",
+        )
+    others = f" ({plural(len(matches) - 1, 'other name')} matched)" if len(matches) > 1 else ""
+    shown = visible(labels.get(matches[0], matches[0]))
+    title = f"{shown}{others}: causes and effects (solid: explains the start)"
     return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
 
 
-def event(answers: Answers, run: str, source_index: int, *, rank: int | None = None, depth: int = 5) -> str:
+def event(
+    answers: Answers, run: str, source_index: int, /, *, rank: int | None = None, depth: int = 5
+) -> str:
     """Why an event started when it did: its causes, back to a depth.
 
     `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
@@ -89,7 +108,7 @@ def event(answers: Answers, run: str, source_index: int, *, rank: int | None = N
     return causes_picture(f"Causes of event {source_index}, {depth} back", edges, lanes, origin_ns)
 
 
-def step(answers: Answers, run: str, number: int) -> str:
+def step(answers: Answers, run: str, number: int, /) -> str:
     """The lanes of a step and what they cause on each other."""
     window = find_window(answers.of, run, number)
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
@@ -98,7 +117,7 @@ def step(answers: Answers, run: str, number: int) -> str:
     return lanes_picture(title, answers.of("lane_dependencies", between), answers.of("lanes", {"run": run}))
 
 
-def cypher(answers: Answers, run: str, query: str, **parameters: object) -> str:
+def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> str:
     """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     return query_picture(answers, query, {"run": run, **parameters})
 
@@ -114,7 +133,7 @@ PICTURES: dict[str, Callable[..., str]] = {
 """What can be drawn, by name: each returns DOT text."""
 
 
-def draw_picture(answers: Answers, run: str, what: str, *arguments: Any, **options: Any) -> Picture:
+def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
     """The picture of that name; InputError lists those there are."""
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")

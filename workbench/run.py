@@ -1,6 +1,7 @@
 """A stored run: its queries as methods, questions of one's own, pictures and the report."""
 
 from collections.abc import Mapping
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 from tracegraph.workbench.picture import Picture, draw_picture
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.recommendations import recommend
+from tracegraph.workbench.report.thresholds import checked
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
 
@@ -60,14 +62,15 @@ class Run(RunQueries):
         top: int = _TOP,
         drawn: bool = True,
         timings_s: Mapping[str, float] | None = None,
+        thresholds: Mapping[str, float] | None = None,
     ) -> Report:
         """What `tracegraph report` says about the run, or about one of its steps.
 
         `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
-        seconds of earlier stages.
+        seconds of earlier stages. `thresholds` are those of recommendations, by rule.
 
         Raises:
-            InputError: the run has no such step.
+            InputError: the run has no such step, or there is no such rule.
             StoreError: the server failed, or the run is damaged.
         """
         bench = self.bench
@@ -76,10 +79,11 @@ class Run(RunQueries):
                 answers,
                 bench.workspace,
                 self.name,
-                step=step,
+                step=None if step is None else index(step),  # a frame's are numpy's
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
+                thresholds=checked(thresholds or {}),
             )
         return Report(findings, recommend(findings), bench.progress)
 

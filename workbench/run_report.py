@@ -10,6 +10,7 @@ from tracegraph.workbench.output.folder import Written, write_folder
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.text import format_ns
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,11 @@ class Report:
     findings: Findings
     recommendations: Sequence[Recommendation]
     progress: Progress = silent
+
+    def __repr__(self) -> str:
+        found = self.findings
+        step = "" if found.step is None else f", step {found.step}"
+        return f"<Report on {found.details.name}{step}: {format_ns(found.length_ns)}>"
 
     def summary(self) -> dict[str, object]:
         """The numbers of the report, as in summary.json; times in ns, shares 0..1."""
@@ -30,4 +36,4 @@ class Report:
         Raises:
             InputError: the folder cannot be written.
         """
-        return write_folder(self.findings, self.recommendations, Path(folder), self.progress)
+        return write_folder(self.findings, Path(folder), self.progress)

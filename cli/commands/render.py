@@ -57,7 +57,10 @@ def critical_path(context: Context, step: int | None, name: str | None, output: 
 def hotspot(
     context: Context, *, event_name: str, count: int, step: int | None, name: str | None, output: Path
 ) -> None:
-    """Draw the longest stretches of events called NAME on the path, with all their causes and effects."""
+    """Draw the longest stretches of events called NAME on the path, with all their causes and effects.
+
+    NAME is a name, else a glob of * and ?, else a part of names: of several the one that takes longest.
+    """
     _draw(context, name, output, "hotspot", event_name, count=count, step=step)
 
 
@@ -112,7 +115,7 @@ def cypher(
 
 
 def _draw(
-    context: Context, run: str | None, output: Path, what: str, *arguments: object, **options: object
+    context: Context, run: str | None, output: Path, what: str, /, *arguments: object, **options: object
 ) -> None:
     picture_format(output)  # before anything is asked
     with context.bench() as bench, bench.answers():

@@ -18,6 +18,7 @@ from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.report.thresholds import read_thresholds
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import ingest_timings
 from tracegraph.workbench.text import visible
@@ -43,6 +44,13 @@ _TRACE = click.Path(path_type=Path)
     show_default=True,
     help="Number of hotspots listed.",
 )
+@click.option("--full-names", is_flag=True, help="Names of events as they are in the file, not shortened.")
+@click.option(
+    "--thresholds",
+    "thresholds_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="JSON file with thresholds of recommendations, by rule.",
+)
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @cross_thread_option
@@ -56,6 +64,8 @@ def report(
     inputs: tuple[Path, ...],
     output: Path | None,
     top: int,
+    full_names: bool,
+    thresholds_file: Path | None,
     step: int | None,
     name: str | None,
     cross_thread: str | None,
@@ -66,16 +76,19 @@ def report(
 
     With TRACE: ingest it first. Without: report on a stored run.
     """
+    thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(
                 _run(bench, (*traces, *inputs), name, limits, cross_thread, load)
             )
-            found = run.report(step=step, top=top, drawn=output is not None, timings_s=timings)
+            found = run.report(
+                step=step, top=top, drawn=output is not None, timings_s=timings, thresholds=thresholds
+            )
             written = None if output is None else found.save(output)
         console = open_console()
-        print_report(console, found.findings, found.recommendations)
+        print_report(console, found.findings, full_names=full_names)
         if written is not None and output is not None:
             _say_written(console, output, written)
         # What is shown needs no index, so it need not wait for those of a new database.

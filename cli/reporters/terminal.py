@@ -1,172 +1,110 @@
-"""The report in the terminal, section by section."""
+"""The report in the terminal: any section, block by block."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import singledispatch
+from itertools import chain
 
-import pandas as pd
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from tracegraph.cli.reporters.integrity import add_findings
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.cli.reporters.near import near_critical
-from tracegraph.cli.reporters.steps import compared_steps
-from tracegraph.cli.reporters.what_if import other_assumptions, waiting, what_if
-from tracegraph.store.gaps import UNTRACED_CPU
-from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
-from tracegraph.workbench.report.recommendations import Recommendation
-from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Table, Words
+from tracegraph.workbench.sections.cells import cell_text
+from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.shown_names import ShownNames
+from tracegraph.workbench.text import format_ns, format_share, label, visible
 
-_OTHER_CELLS = 66
-_LEAST_NAME_CELLS, _MOST_NAME_CELLS = 24, 90
 _BAR_CELLS = 20
+_KEY_CELLS = 30
+_STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "lead": "", "": ""}
 
 
-def print_report(console: Console, findings: Findings, recommendations: Sequence[Recommendation]) -> None:
-    """Print the report; names are made safe and, in the terminal only, shortened in the middle."""
-    name_cells = min(max(console.width - _OTHER_CELLS, _LEAST_NAME_CELLS), _MOST_NAME_CELLS)
-    for title, body in _sections(findings, recommendations, name_cells):
-        console.print(Text(title, style="bold"))
-        console.print(indented(body))
-        console.print()
+def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
+    """Print every section that is not for a page only; names are readable or in full, and fold."""
+    sections = [section for section in all_sections().values() if not section.page_only]
+    contents = [section.content(findings) for section in sections]
+    names = ShownNames(chain.from_iterable(contents), full=full_names)
+    for section, blocks in zip(sections, contents, strict=True):
+        shown = list(_spaced(blocks, names))
+        if shown:
+            console.print(Text(section.heading(findings), style="bold"))
+            console.print(indented(Group(*shown)))
+            console.print()
 
 
-def _sections(
-    findings: Findings, recommendations: Sequence[Recommendation], name_cells: int
-) -> Iterator[tuple[str, RenderableType]]:
-    yield f"Run {label(findings.details.name, 80)}", _counts(findings)
-    yield "Integrity of the input", _integrity(findings.details.integrity)
-    yield "Window", _window(findings)
-    yield "Critical path", _path(findings)
-    yield "Composition", _composition(findings)
-    yield f"Hotspots on the critical path (the {_largest(findings)})", _listed(findings.hotspots, name_cells)
-    yield "Gaps on the critical path", _listed(findings.gaps_unknown_first, name_cells)
-    if findings.what_next:
-        yield "What if", what_if(findings, name_cells)
-    if findings.alternatives:
-        yield "Other assumptions", other_assumptions(findings, name_cells)
-    yield "Waiting", waiting(findings, name_cells)
-    yield "Nearly critical", near_critical(findings, name_cells)
-    if findings.step_summary is not None:
-        yield "Steps", compared_steps(findings, findings.step_summary, name_cells)
-    yield "Recommendations", _recommendations(recommendations)
+def _spaced(blocks: Sequence[Block], names: ShownNames) -> Iterator[RenderableType]:
+    """What the blocks look like, with a line between, but not between words and the table they are about."""
+    before: Block | None = None
+    for block in blocks:
+        shown = _render(block, names)
+        if before is not None and shown and not (isinstance(before, Words) and isinstance(block, Table)):
+            yield Text()
+        yield from shown
+        before = block if shown else before
 
 
-def _largest(findings: Findings) -> str:
-    count = len(findings.hotspots)
-    return "largest" if count == 1 else f"{count} largest"
+@singledispatch
+def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
+    raise TypeError(f"the terminal cannot show a {type(block).__name__}")
 
 
-def _counts(findings: Findings) -> RenderableType:
-    details = findings.details
-    edges = sum(details.relationships.values())
-    return Text(
-        f"{plural(details.ranks, 'rank')}, {plural(details.events, 'event')}; in the graph "
-        f"{plural(details.nodes, 'node')} and {plural(edges, 'relationship')}"
-    )
+@_render.register
+def _(block: Chart, names: ShownNames) -> Sequence[RenderableType]:
+    return ()  # what it draws stands in the tables beside it
 
 
-def _integrity(found: Sequence[Mapping[str, object]]) -> RenderableType:
-    if not found:
-        return Text("nothing odd, dropped, repaired or missing", style="green")
-    rows = table("level", "code", ">count", "what")
-    add_findings(rows, found)
-    return rows
+@_render.register
+def _(block: Words, names: ShownNames) -> Sequence[RenderableType]:
+    return (Text(visible(block.text), style=_STYLES[block.tone] if block.tone != "note" else ""),)
 
 
-def _window(findings: Findings) -> RenderableType:
-    what = "the whole run" if findings.step is None else f"step {findings.step}"
-    return Text(
-        f"{what}: {format_ns(findings.length_ns)}, from {findings.start_ns} to {findings.end_ns} ns on the "
-        "clock of the file"
-    )
-
-
-def _path(findings: Findings) -> RenderableType:
-    untraced = findings.untraced_cpu_share
-    named = max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced)
+@_render.register
+def _(block: Facts, names: ShownNames) -> Sequence[RenderableType]:
     lines = facts()
-    lines.add_row(
-        "length",
-        Text(f"{format_ns(findings.length_ns)} in {plural(len(findings.path), 'stretch', 'stretches')}"),
-    )
-    lines.add_row("tiling", _tiling(findings))
-    lines.add_row("explained", Text(f"{format_share(findings.explained_share)} by events"))
-    lines.add_row("unclear", Text(_unclear(findings)))
-    lines.add_row(
-        "gaps",
-        Text(
-            f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} {UNTRACED_CPU}, "
-            f"{format_share(named)} in gaps with a reason"
-        ),
-    )
-    lines.add_row("evidence", Text(_evidence(findings)))
-    return lines
+    for fact in block.facts:
+        lines.add_row(fact.word, Text(visible(fact.text), style=_STYLES[fact.tone]))
+    return (lines,)
 
 
-def _unclear(findings: Findings) -> str:
-    return (
-        f"{format_share(findings.unclear_share)} unknown or untraced: {format_share(findings.unknown_share)} "
-        f"unknown gaps, {format_share(findings.untraced_cpu_share)} {UNTRACED_CPU} and "
-        f"{format_share(findings.untraced_share)} untraced Python (self time of annotations, counted as "
-        "explained)"
-    )
+@_render.register
+def _(block: Bars, names: ShownNames) -> Sequence[RenderableType]:
+    rows = table(block.title, ">duration", ">share", "")
+    rows.columns[0].min_width = _BAR_CELLS
+    for name, length_ns in block.lengths_ns.items():
+        share = length_ns / max(1, block.whole_ns)
+        bar = "█" * max(1, round(share * _BAR_CELLS)) if length_ns else ""
+        sizes = (format_ns(length_ns), format_share(share))
+        rows.add_row(Text(label(name, _KEY_CELLS)), *sizes, Text(bar, style="blue"))
+    return (rows,)
 
 
-def _evidence(findings: Findings) -> str:
-    ties = plural(findings.near_ties, "near-tie")
-    return (
-        f"{format_share(findings.inferred_share)} starts by inferred dependencies; "
-        f"{format_share(findings.near_tie_share)} hangs on {ties} (a second cause at most "
-        f"{format_ns(NEAR_TIE_NS)} before)"
-    )
-
-
-def _tiling(findings: Findings) -> Text:
-    if findings.untiled_ns:
-        return Text(
-            f"does NOT tile the window: {format_ns(findings.untiled_ns)} left out or twice", style="bold red"
-        )
-    return Text("tiles the window: every ns is in exactly one stretch", style="green")
-
-
-def _composition(findings: Findings) -> RenderableType:
-    groups = (("category", findings.by_category_ns), ("dependency", findings.by_dependency_ns))
-    tables: list[RenderableType] = []
-    for title, lengths in groups:
-        rows = table(f"by {title}", ">duration", ">share", "")
-        rows.columns[0].min_width = 20
-        for key, length in lengths.items():
-            share = findings.share(length)
-            bar = "█" * max(1, round(share * _BAR_CELLS)) if length else ""
-            rows.add_row(
-                Text(label(key, 30)), format_ns(length), format_share(share), Text(bar, style="blue")
-            )
-        tables += [rows, Text()]
-    return Group(*tables[:-1])
-
-
-def _listed(frame: pd.DataFrame, name_cells: int) -> RenderableType:
-    """Return hotspots or gaps: proportion is of the listed total, prop_in_total of the path."""
-    if frame.empty:
-        return Text("none")
-    rows = table("name", "category", ">duration", ">proportion", ">prop_in_total", ">count")
-    for row in frame.to_dict("records"):
+@_render.register
+def _(block: Table, names: ShownNames) -> Sequence[RenderableType]:
+    if block.long:
+        return ()
+    columns = [column for column in block.columns if not column.roomy]
+    rows = table(*(f">{column.title}" if column.is_number else column.title for column in columns))
+    for shown, column in zip(rows.columns, columns, strict=True):
+        shown.overflow = "fold"
+        shown.no_wrap = column.is_number
+    for row in block.frame.to_dict("records"):
         rows.add_row(
-            Text(label(str(row["name"]), name_cells)),
-            Text(label(str(row["category"]), 16)),
-            format_ns(row["duration_ns"]),
-            format_share(row["proportion"]),
-            format_share(row["prop_in_total"]),
-            f"{row['count']:,}",
+            *(Text(cell_text(column.kind, row[column.field], names)) for column in columns),
+            style=_row_style(block, row),
         )
-    return rows
+    return (Text(block.caption), rows) if block.caption else (rows,)
 
 
-def _recommendations(recommendations: Sequence[Recommendation]) -> RenderableType:
-    if not recommendations:
-        return Text("none: no rule reached its threshold")
+def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:
+    bold = "bold" if block.bold and row[block.bold] else ""
+    return _STYLES[str(row[block.tone])] if block.tone else bold
+
+
+@_render.register
+def _(block: Advice, names: ShownNames) -> Sequence[RenderableType]:
     lines: list[RenderableType] = []
-    for one in recommendations:
+    for one in block.found:
         number = f"{visible(one.number)}; threshold {format_share(one.threshold)}"
         lines += [Text(one.title, style="bold yellow"), indented(Text(number)), indented(Text(one.advice))]
-    return Group(*lines)
+    return lines

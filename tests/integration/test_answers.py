@@ -21,7 +21,7 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
-from tracegraph.workbench.report.questions import drawing_questions, questions
+from tracegraph.workbench.sections.section import Scope, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 OWN = ["simulated_gpu.json.gz", "two_threads.json.gz"]
@@ -35,7 +35,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         window = find_window(answers.of, run)
         assert window == column_answers.window_of(model)
         walked = {"run": run, **vars(window)}
-        asked = questions(run, window, None) | drawing_questions(run, window)
+        asked = questions(Scope(run, window, None, drawn=True))
         asked |= {"critical_path": walked, "path_composition": walked}
         asked["step_hotspots"] = {"run": run}
         first, kept = answers.of_all(asked), answers.of_all(asked)

@@ -21,7 +21,7 @@ from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.progress import silent
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace
-from tracegraph.workbench.report.questions import drawing_questions, questions
+from tracegraph.workbench.sections.section import Scope, questions
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 
@@ -43,7 +43,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
         workspace.save_run(graph, {"run": run, "created": "2026-01-01"})
     window = column_answers.window_of(model)
     walked = {"run": run, **vars(window)}
-    asked = questions(run, window, None) | drawing_questions(run, window)
+    asked = questions(Scope(run, window, None, drawn=True))
     asked |= {"critical_path": walked, "path_composition": walked}
     asked["step_hotspots"] = {"run": run}
     return Expected(

@@ -18,7 +18,7 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import drawing_questions, questions
+from tracegraph.workbench.sections.section import Scope, questions
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 FRAMES = {
@@ -57,7 +57,7 @@ def test_every_table_has_its_query() -> None:
 
 def check_against_modules(database: Database, run: str, findings: Findings) -> None:
     window = find_window(asking(database), run, findings.step)
-    asked = questions(run, window, findings.step) | drawing_questions(run, window)
+    asked = questions(Scope(run, window, findings.step, drawn=True))
     asked["hotspots"] = {**asked["hotspots"], "limit": TOP}
     for name, query in FRAMES.items():
         if query in asked:

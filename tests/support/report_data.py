@@ -8,7 +8,7 @@ import pandas as pd
 from tracegraph.queries.catalog import find
 from tracegraph.queries.shapes import sum_by
 from tracegraph.workbench.report.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
-from tracegraph.workbench.report.questions import TOPICS
+from tracegraph.workbench.report.topics import TOPICS
 
 LANES = pd.DataFrame(
     [
@@ -139,7 +139,6 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         steps=pd.DataFrame(steps),
         step_paths=pd.DataFrame(),
         recurring=pd.DataFrame(),
-        near_slack_ns=200,
         near_critical=NEAR,
         second_causes=SECOND,
         topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},

@@ -1,14 +1,18 @@
 """Which rule triggers on which path, and with which number."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from report_data import make_findings
 
+from tracegraph.store.errors import InputError
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING, TOPICS
 from tracegraph.workbench.report.recommendations import RULES, recommend
+from tracegraph.workbench.report.thresholds import read_thresholds
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
 
 MS = 1_000_000
 
@@ -213,3 +217,33 @@ def test_the_largest_share_comes_first() -> None:
 def test_rules_have_codes_of_their_own() -> None:
     assert len({rule.code for rule in RULES}) == len(RULES)
     assert all(0 < rule.threshold < 1 for rule in RULES)
+
+
+def test_a_threshold_of_ones_own() -> None:
+    findings = replace(make_findings(), thresholds={"idle-gpu": 0.56, "cpu-bound": 0.1})
+    codes = {one.code: one.threshold for one in recommend(findings)}
+    assert "idle-gpu" not in codes
+    assert codes["cpu-bound"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "are no JSON object; write one JSON object, such as"),
+        ("{", "cannot read the thresholds in"),
+        ('{"idle": 0.5}', "there is no rule 'idle'; there are: data-loading, "),
+        ('{"idle-gpu": 30}', "the threshold 30 of idle-gpu is no share; give a number from 0 to 1"),
+        ('{"idle-gpu": true}', "the threshold True of idle-gpu is no share"),
+    ],
+)
+def test_thresholds_that_are_none(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "thresholds.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=re.escape(said)):
+        read_thresholds(file)
+
+
+def test_thresholds_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "thresholds.json"
+    file.write_text('{"idle-gpu": 1, "copies": 0.5}')
+    assert read_thresholds(file) == {"idle-gpu": 1.0, "copies": 0.5}

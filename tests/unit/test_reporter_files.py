@@ -10,7 +10,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, ma
 
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
-from tracegraph.workbench.output.csv_files import hotspots_csv, path_csv, rows_csv
+from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.folder import write_folder
 from tracegraph.workbench.output.summary import summarise, summary_text
 from tracegraph.workbench.report.findings import Source
@@ -23,6 +23,7 @@ FILES = {
     "critical_path.csv",
     "critical_path.svg",
     "summary.json",
+    "waiting.csv",
 }
 
 
@@ -30,23 +31,30 @@ def test_path_rows() -> None:
     lines = path_csv(make_findings().path).splitlines()
     assert lines[0] == (
         "position,rank,lane,source_index,name,category,start_ns,end_ns,"
-        "dependency,mechanism,evidence,confidence,lag_ns,margin_ns"
+        "dependency,mechanism,evidence,confidence,lag_ns,margin_ns,label"
     )
-    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0,"
-    assert lines[4] == "3,0,2,,launch latency,gap,1600,1700,INVOCATION,correlation,recorded,1.0,0,"
+    assert lines[1] == "0,0,0,3,ProfilerStep#5,user_annotation,1000,1200,root,,,1.0,0,,ProfilerStep#5"
+    assert lines[4].endswith("INVOCATION,correlation,recorded,1.0,0,,launch latency")
     assert len(lines) == 1 + len(ROWS)
 
 
 def test_more_columns_come_last() -> None:
     path = make_findings().path
     path.insert(2, "lane_name", "main")
-    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name,margin_ns")
+    assert path_csv(path).splitlines()[0].endswith("confidence,lag_ns,lane_name,margin_ns,label")
 
 
 def test_hotspot_rows() -> None:
-    lines = hotspots_csv(make_findings().hotspots).splitlines()
-    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count"
-    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2"
+    lines = rows_csv(make_findings().hotspots).splitlines()
+    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count,label"
+    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2,gemm<float>"
+
+
+def test_the_name_is_exact_and_the_label_readable() -> None:
+    name = "void at::native::gemm<float>(float*)"
+    text = path_csv(make_findings([(0, 1, name, "kernel", 0, 10, "root", "", "")]).path)
+    row = next(csv.DictReader(io.StringIO(text, newline="")))
+    assert (row["name"], row["label"]) == (name, "gemm<float>")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def test_hotspot_rows() -> None:
 def test_names_survive_csv_and_are_no_formulas(name: str, cell: str) -> None:
     text = path_csv(make_findings([(0, 1, name, "cpu_op", 0, 10, "root", "", "")]).path)
     row = next(csv.DictReader(io.StringIO(text, newline="")))
-    assert row["name"] == cell
+    assert (row["name"], row["label"]) == (cell, cell)
     assert row["lag_ns"] == "0"
 
 
@@ -89,6 +97,18 @@ def test_summary() -> None:
         "by_dependency_ns": {"INVOCATION": 900, "SEQUENTIAL": 700, "SYNCHRONIZATION": 200, "root": 200},
         "by_gap_ns": {"untraced CPU time": 200, "launch latency": 100, "waiting for GPU": 50},
     }
+    advised = summary.pop("recommendations")
+    assert isinstance(advised, list)
+    assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
+        ("idle-gpu", 0.55),
+        ("cpu-bound", 0.5),
+    ]
+    assert all(one["share"] >= one["threshold"] for one in advised)
+    sections = summary.pop("sections")
+    assert isinstance(sections, dict)
+    filled = [name for name, tables in sections.items() if tables]
+    assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
+    assert sections["waiting"] == [WAITS.assign(label=WAITS["name"]).to_dict("records")]
     assert summary == {
         "run": "tiny-0a1b2c3d",
         "window_ns": [1000, 3000],
@@ -130,7 +150,7 @@ def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
         "typical": 4,
         "outliers": (5,),
     }
-    write_folder(findings, (), tmp_path, silent)
+    write_folder(findings, tmp_path, silent)
     with (tmp_path / "steps.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["length_ns"] for row in rows] == ["1000", "1020", "980", "1010", "1800"]
@@ -141,8 +161,8 @@ def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
 def test_what_is_nearly_critical_is_listed() -> None:
     lines = rows_csv(NEAR.assign(name="=1+1")).splitlines()
     assert lines == [
-        "name,category,lane,lane_name,slack_ns,duration_ns,share,count",
-        "'=1+1,cpu_op,1,thread 12 (autograd),40,120,0.06,3",
+        "name,category,lane,lane_name,slack_ns,duration_ns,share,count,label",
+        "'=1+1,cpu_op,1,thread 12 (autograd),40,120,0.06,3,'=1+1",
     ]
 
 
@@ -160,7 +180,7 @@ def test_folder_without_the_source_has_all_but_the_overlay(tmp_path: Path) -> No
     (folder / "notes.txt").write_text("mine")
     (folder / "overlay.json.gz").write_bytes(b"of an earlier report")
     (folder / "summary.json").write_text("of an earlier report")
-    written = write_folder(make_findings(), (), folder, silent)
+    written = write_folder(make_findings(), folder, silent)
     assert set(written.files) == FILES
     assert written.left_out["steps.csv"] == "this report is on step 5 only; leave out --step"
     assert written.left_out["overlay.json.gz"].endswith("is gone since it was ingested: tiny.json")
@@ -173,7 +193,7 @@ def test_failing_writer_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text("of an earlier report")
     broken = make_findings(gaps=None)
     with pytest.raises((AttributeError, TypeError)):
-        write_folder(broken, (), tmp_path, silent)
+        write_folder(broken, tmp_path, silent)
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
     assert (tmp_path / "summary.json").read_text() == "of an earlier report"
 
@@ -181,7 +201,7 @@ def test_failing_writer_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
 def test_folder_that_is_a_file_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot write into .*file.*--output"):
-        write_folder(make_findings(), (), tmp_path / "file", silent)
+        write_folder(make_findings(), tmp_path / "file", silent)
 
 
 def test_changed_source_is_told(tmp_path: Path) -> None:
@@ -191,5 +211,5 @@ def test_changed_source_is_told(tmp_path: Path) -> None:
     details = type(findings.details)(
         **{**vars(findings.details), "sources": (Source(str(trace), "00", 0, 0),)}
     )
-    written = write_folder(make_findings(details=details), (), tmp_path / "out", silent)
+    written = write_folder(make_findings(details=details), tmp_path / "out", silent)
     assert "is not the file that was ingested" in written.left_out["overlay.json.gz"]

@@ -4,13 +4,15 @@ import base64
 import hashlib
 import json
 import re
+from typing import Any
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 from report_data import LANES, make_findings
 
 from tracegraph.workbench.output.lanes import draw_lanes
-from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.output.page import _safe_json, report_page
 from tracegraph.workbench.report.findings import Findings
 
 MIB = 1 << 20
@@ -23,30 +25,30 @@ HOSTILE = [
 ]
 
 
-def data_of(page: str) -> dict[str, object]:
+def charts_of(page: str) -> list[dict[str, Any]]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    data: dict[str, object] = json.loads(found[1])
-    return data
+    charts: list[dict[str, Any]] = json.loads(found[1])
+    return charts
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_inside_their_script(name: str) -> None:
-    page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]), ())
+    page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]))
     assert page.count("<script") == 5
     assert page.count("</script>") == 5
     assert "<!--" not in page
-    hotspots = data_of(page)["hotspots"]
-    assert isinstance(hotspots, list)
-    assert hotspots[0]["name"] == name.replace("\u2028\u2029", "\\u2028\\u2029")
+    shown = name.replace("\u2028\u2029", "\\u2028\\u2029")
+    assert charts_of(page)[0]["data"]["names"] == [shown]
+    assert page.count(str(escape(shown))) > 3
 
 
 def test_policy_allows_this_script_and_style_only() -> None:
-    page = report_page(make_findings(), ())
+    page = report_page(make_findings())
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     parts = re.findall(r"<(script|style)>(.*?)</\1>", page, re.DOTALL)
-    assert [kind for kind, _ in parts] == ["style", "script", "script", "script", "script"]
+    assert [kind for kind, _ in parts] == ["style", *["script"] * 4]
     for _, text in parts:
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy[1]
@@ -54,28 +56,17 @@ def test_policy_allows_this_script_and_style_only() -> None:
     assert not re.search(r"https?://|url\(", page)
 
 
-def test_assumptions_are_shares() -> None:
-    assumptions = data_of(report_page(make_findings(step=None), ()))["assumptions"]
-    assert isinstance(assumptions, list)
-    assert assumptions[:2] == [
-        {
-            **{"name": "evidence", "chosen": True, "same": True, "events": 0.75, "named_gaps": 0.25},
-            **{"unknown": 0, "inferred": 0.3, "hotspots": [["aten::evidence", 0.5]]},
-        },
-        {
-            **{"name": "serialise", "chosen": False, "same": False, "events": 0.85, "named_gaps": 0},
-            **{"unknown": 0.15, "inferred": 0.05, "hotspots": [["aten::serialise", 0.5]]},
-        },
-    ]
-
-
 def test_whole_numbers_beyond_a_double_are_text() -> None:
     start = 1_695_835_542_514_261_123
-    page = report_page(make_findings([(0, 1, "a", "cpu_op", start, start + 5, "root", "", "")]), ())
-    summary = data_of(page)["summary"]
-    assert isinstance(summary, dict)
-    assert summary["window_ns"] == [str(start), str(start + 5)]
-    assert summary["duration_ns"] == 5
+    page = report_page(make_findings([(0, 1, "a", "cpu_op", start, start + 5, "root", "", "")]))
+    assert f"from {start} to {start + 5} ns" in page
+    assert _safe_json([{"at": start, "len": 5}]) == f'[{{"at":"{start}","len":5}}]'
+
+
+def test_a_row_sorts_by_its_number() -> None:
+    page = report_page(make_findings())
+    assert '<td class="number" data-value="900">900 ns</td>' in page
+    assert '<td class="number" data-value="0.45">45.0 %</td>' in page
 
 
 def large(events: int, lanes: int, name_length: int) -> Findings:
@@ -94,7 +85,7 @@ def large(events: int, lanes: int, name_length: int) -> Findings:
 
 @pytest.mark.exhaustive
 def test_page_stays_small() -> None:
-    page = report_page(large(300_000, 100, 300), ())
+    page = report_page(large(300_000, 100, 300))
     assert len(page.encode()) < 10 * MIB
 
 

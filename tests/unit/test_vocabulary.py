@@ -41,7 +41,7 @@ HOMONYMS = {
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
-    *(("cli/metrics.py", word) for word in ("launch", "kernel")),
+    *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""
 

@@ -1,14 +1,13 @@
-"""critical_path.csv, hotspots.csv, gaps.csv, near_critical.csv and steps.csv."""
+"""Rows of a section as CSV."""
 
 from collections.abc import Sequence
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from tracegraph.workbench.report.findings import HOTSPOT_COLUMNS, PATH_COLUMNS
+from tracegraph.workbench.report.findings import PATH_COLUMNS
+from tracegraph.workbench.sections.shown_names import with_labels
 from tracegraph.workbench.text import csv_safe
-
-_TRACE_TEXTS = ("name", "category", "lane_name", "hotspot")
-"""Columns whose texts come from the trace."""
 
 
 def path_csv(path: pd.DataFrame) -> str:
@@ -16,20 +15,16 @@ def path_csv(path: pd.DataFrame) -> str:
     return _csv(path, PATH_COLUMNS)
 
 
-def hotspots_csv(hotspots: pd.DataFrame) -> str:
-    """Return the listed hotspots or gaps as CSV with HOTSPOT_COLUMNS first."""
-    return _csv(hotspots, HOTSPOT_COLUMNS)
-
-
 def rows_csv(frame: pd.DataFrame) -> str:
-    """Return what is nearly critical, or the steps, as CSV."""
+    """Return the rows of a section as CSV."""
     return _csv(frame, ())
 
 
 def _csv(frame: pd.DataFrame, first: Sequence[str]) -> str:
     """Return the frame as CSV; names and categories come from the trace and must not run as formulas."""
+    frame = with_labels(frame)
     columns = [*first, *(name for name in frame.columns if name not in first)]
-    texts = {name: _safe(frame[name]) for name in _TRACE_TEXTS if name in frame.columns}
+    texts = {name: _safe(frame[name]) for name in columns if not is_numeric_dtype(frame[name].dtype)}
     text: str = frame[columns].assign(**texts).to_csv(index=False, lineterminator="\n")
     return text
 

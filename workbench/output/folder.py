@@ -1,22 +1,25 @@
 """The files of `tracegraph report --output`: all written beside their place first, then put there."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import pandas as pd
+
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
-from tracegraph.workbench.output.csv_files import hotspots_csv, path_csv, rows_csv
+from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.overlay import write_overlay
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.output.summary import summary_text
 from tracegraph.workbench.pictures.drawing import draw
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.sections.section import all_sections
 
 OVERLAY = "overlay.json.gz"
 
@@ -29,9 +32,7 @@ class Written:
     left_out: dict[str, str]
 
 
-def write_folder(
-    findings: Findings, recommendations: Sequence[Recommendation], folder: Path, progress: Progress
-) -> Written:
+def write_folder(findings: Findings, folder: Path, progress: Progress) -> Written:
     """Write every file of the report into `folder`, which is made where it is not there.
 
     Each file appears whole or not at all; other files in the folder stay as they are. A file of an
@@ -43,13 +44,10 @@ def write_folder(
     makers: dict[str, Callable[[BinaryIO], object]] = {
         "summary.json": lambda out: out.write(summary_text(findings).encode()),
         "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
-        "hotspots.csv": lambda out: out.write(hotspots_csv(findings.hotspots).encode()),
-        "gaps.csv": lambda out: out.write(hotspots_csv(findings.gaps).encode()),
-        "near_critical.csv": lambda out: out.write(rows_csv(findings.near_critical).encode()),
-        "steps.csv": lambda out: out.write(_steps_csv(findings).encode()),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
-        "report.html": lambda out: out.write(report_page(findings, recommendations).encode()),
+        "report.html": lambda out: out.write(report_page(findings).encode()),
         OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
+        **_tables(findings),
     }
     left_out: dict[str, str] = {}
     with _temporary_names(folder, makers) as names:
@@ -68,10 +66,19 @@ def write_folder(
     return Written(tuple(name for name in makers if name not in left_out), left_out)
 
 
-def _steps_csv(findings: Findings) -> str:
-    if findings.step is not None:
-        raise InputError(f"this report is on step {findings.step} only", "leave out --step")
-    return rows_csv(findings.step_paths)
+def _tables(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
+    """A CSV file for each section that has rows: its own, or those of its first table."""
+    makers: dict[str, Callable[[BinaryIO], object]] = {}
+    for name, section in all_sections().items():
+        if section.rows is not None:
+            makers[f"{name}.csv"] = partial(_write_rows, partial(section.rows, findings))
+        elif tables := section.tables(findings):
+            makers[f"{name}.csv"] = partial(_write_rows, partial(next, iter(tables)))
+    return makers
+
+
+def _write_rows(rows: Callable[[], pd.DataFrame], out: BinaryIO) -> None:
+    out.write(rows_csv(rows()).encode())
 
 
 def _picture(findings: Findings) -> str:

@@ -1,15 +1,49 @@
 "use strict";
 
-// Draws lanes on a canvas, the critical path below each, with zoom, pan and a tooltip.
-function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
-  const {add, duration, count, categoryColour, dependencyColour} = tools;
-  const LABEL = 190, TOP = 24, ROW = 30, WORK = 17, STRIP = 5;
+// Draws lanes on a canvas, the critical path below each, with zoom, pan and a tooltip. Returns what a search
+// needs: `mark` names by their places, `show` a stretch, and `picked`, which is called with a clicked name.
+function drawLanes(tools, figure, drawing) {
+  const {add, duration, count} = tools;
+  const known = (colours, name) => Object.hasOwn(colours, name) ? colours[name] : colours[""];
+  const categoryColour = (name) => known(drawing.colours.categories, name);
+  const dependencyColour = (name) => known(drawing.colours.dependencies, name);
+  const {canvas, tip, box, buttons} = prepare();
+  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5;
   const height = TOP + ROW * drawing.lanes.length + 8;
-  const total = Math.max(1, summary.critical_path.length_ns);
+  const total = Math.max(1, drawing.length_ns);
   const least = Math.min(total, Math.max(20, total / 1e7));
   const rows = split(drawing.rectangles, drawing.lanes.length);
   const trail = drawing.path;
-  let view = [0, total], width = 0, queued = false;
+  const handle = {drawing, mark, show, canvas, picked: () => {}};
+  let view = [0, total], width = 0, LABEL = 190, queued = false;
+  let marked = new Set(), current = -1;
+
+  function key(parent, colour, name) {
+    const item = add(parent, "span");
+    add(item, "span", "swatch").style.background = colour;
+    item.append(name);
+  }
+
+  function prepare() {
+    const toolbar = add(figure, "div", "toolbar");
+    const buttons = ["Whole window", "+", "−"].map((text) => {
+      const button = add(toolbar, "button", "", text);
+      button.type = "button";
+      return button;
+    });
+    buttons[1].setAttribute("aria-label", "Zoom in");
+    buttons[2].setAttribute("aria-label", "Zoom out");
+    for (const name of drawing.categories) if (name !== "gap") key(toolbar, categoryColour(name), name);
+    key(toolbar, "var(--path)", "critical path");
+    const box = add(figure, "div", "lanes");
+    const canvas = add(box, "canvas");
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "Work on each lane over time, with the critical path below it");
+    const tip = add(box, "div", "tip");
+    tip.hidden = true;
+    return {canvas, tip, box, buttons};
+  }
 
   function split(columns, lanes) {
     const parts = Array.from({length: lanes}, () => []);
@@ -24,6 +58,7 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     queued = false;
     const ratio = window.devicePixelRatio || 1;
     width = box.clientWidth;
+    LABEL = Math.min(190, 0.3 * width);
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     canvas.style.height = `${height}px`;
@@ -36,6 +71,7 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
     grid(pen, soft, line);
+    stepMarks(pen, soft);
     pen.save();
     pen.beginPath();
     pen.rect(LABEL, 0, width - LABEL, height);
@@ -45,7 +81,7 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     pen.restore();
     drawing.lanes.forEach((lane, place) => {
       pen.fillStyle = ink;
-      pen.fillText(fit(pen, summary.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
+      pen.fillText(fit(pen, drawing.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
     });
   }
 
@@ -66,6 +102,39 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     }
   }
 
+  function stepMarks(pen, soft) {
+    pen.fillStyle = soft;
+    pen.strokeStyle = soft;
+    pen.setLineDash([2, 3]);
+    let free = LABEL;
+    for (const step of drawing.steps) {
+      const at = x(step.start);
+      if (at < LABEL || at > width) continue;
+      pen.beginPath();
+      pen.moveTo(at, TOP - 8);
+      pen.lineTo(at, height);
+      pen.stroke();
+      const text = `step ${step.number}`;
+      if (at > free) {
+        pen.fillText(text, at + 3, height - 5);
+        free = at + pen.measureText(text).width + 12;
+      }
+    }
+    pen.setLineDash([]);
+  }
+
+  function outline(pen, index, left, wide, lane) {
+    pen.strokeStyle = index === current ? "#000000" : "#ffd400";
+    pen.lineWidth = index === current ? 3 : 2;
+    pen.strokeRect(left, y(lane) + 2, Math.max(2, wide), WORK + 2);
+  }
+
+  function mark(places, index) {
+    marked = places;
+    current = index;
+    redraw();
+  }
+
   function tick(ns) {
     return duration(ns).replace(/\.0+ /, " ").replace(/(\.\d*[1-9])0+ /, "$1 ");
   }
@@ -78,11 +147,13 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
       if (start[index] + length[index] < view[0]) continue;
       const left = x(start[index]), wide = Math.max(1, x(start[index] + length[index]) - left);
       const pixel = Math.floor(left);
-      if (wide <= 1 && pixel === lastPixel && category[index] === lastCategory) continue;
+      const isHit = marked.has(name[index]);
+      if (wide <= 1 && pixel === lastPixel && category[index] === lastCategory && !isHit) continue;
       lastPixel = pixel;
       lastCategory = category[index];
       pen.fillStyle = categoryColour(drawing.categories[category[index]]);
       pen.fillRect(left, y(lane) + 3, wide > 3 ? wide - 0.5 : wide, WORK);
+      if (isHit) outline(pen, index, left, wide, lane);
       if (wide > 60 && name[index] >= 0) {
         pen.fillStyle = "#ffffff";
         const from = Math.max(left, LABEL);
@@ -171,17 +242,23 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     return -1;
   }
 
-  function hover(event) {
+  function under(event) {
     const {left, top} = place(event);
     const lane = Math.floor((top - TOP) / ROW);
-    tip.hidden = true;
-    if (left < LABEL || lane < 0 || lane >= drawing.lanes.length) return;
+    if (left < LABEL || lane < 0 || lane >= drawing.lanes.length) return null;
     const perPixel = (view[1] - view[0]) / (width - LABEL);
     const at = view[0] + (left - LABEL) * perPixel;
     const low = (top - TOP) % ROW > 3 + WORK;
     const columns = low ? trail : drawing.rectangles;
     const index = low ? findOnPath(lane, at, perPixel) : find(lane, at, perPixel);
-    if (index < 0) return;
+    return index < 0 ? null : {low, columns, index, left, top};
+  }
+
+  function hover(event) {
+    tip.hidden = true;
+    const found = under(event);
+    if (found === null) return;
+    const {low, columns, index, left, top} = found;
     const several = columns.count[index] > 1;
     const name = columns.name[index] >= 0 ? drawing.names[columns.name[index]] : "";
     tip.replaceChildren();
@@ -191,11 +268,14 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     if (low) add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}`);
     tip.hidden = false;
     tip.style.left = `${Math.max(0, Math.min(left + 14, width - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${top + 16}px`;
+    const below = event.clientY + 16 + tip.offsetHeight < window.innerHeight;
+    tip.style.top = `${below ? top + 16 : top - tip.offsetHeight - 10}px`;
   }
 
   let dragged = null;
   canvas.addEventListener("wheel", (event) => {
+    // The page scrolls over the lanes, too, unless they are what one works with.
+    if (!event.ctrlKey && document.activeElement !== canvas) return;
     event.preventDefault();
     const part = Math.min(1, Math.max(0, (place(event).left - LABEL) / (width - LABEL)));
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
@@ -206,10 +286,14 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
     }
   }, {passive: false});
   canvas.addEventListener("pointerdown", (event) => {
-    dragged = {left: place(event).left, view};
+    dragged = {left: place(event).left, view, x: event.clientX};
     canvas.setPointerCapture(event.pointerId);
   });
-  canvas.addEventListener("pointerup", () => { dragged = null; });
+  canvas.addEventListener("pointerup", (event) => {
+    const found = dragged !== null && Math.abs(event.clientX - dragged.x) < 4 ? under(event) : null;
+    dragged = null;
+    if (found !== null && found.columns.name[found.index] >= 0) handle.picked(drawing.names[found.columns.name[found.index]]);
+  });
   canvas.addEventListener("pointermove", (event) => {
     if (dragged === null) {
       hover(event);
@@ -232,8 +316,9 @@ function drawLanes(tools, summary, drawing, {canvas, tip, box, reset}) {
       keys[event.key]();
     }
   });
-  reset.addEventListener("click", () => show(0, total));
+  [() => show(0, total), () => zoom(0.5, 0.5), () => zoom(2, 0.5)].forEach((act, place) => buttons[place].addEventListener("click", act));
   window.addEventListener("resize", redraw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   draw();
+  return handle;
 }

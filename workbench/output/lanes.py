@@ -12,7 +12,8 @@ from tracegraph.workbench.text import label
 _MOST_LANES = 60
 _MOST_RECTANGLES = 100_000
 _MOST_NAMES = 8_000
-_NAME_CELLS = 160
+NAME_CELLS = 160
+"""How long a name is that the lanes know."""
 _PATH_PIXELS = 8_000
 
 
@@ -53,7 +54,7 @@ def draw_lanes(findings: Findings) -> Drawing:
             for row in shown.to_dict("records")
         ],
         hidden_lanes=len(findings.lanes) - len(shown),
-        names=[label(name, _NAME_CELLS) for name in names],
+        names=[label(name, NAME_CELLS) for name in names],
         categories=[label(category, 40) for category in categories],
         dependencies=dependencies,
         rectangles=_columns(rectangles, start_ns, places, names, categories),

@@ -1,7 +1,7 @@
 "use strict";
 
 // Draws the lengths of the steps as bars, the median as a line; a click on a bar tells about its step.
-function drawSteps(tools, parent, steps, summary) {
+function drawSteps(tools, parent, {steps, summary}) {
   const {add, duration, share} = tools;
   const WIDTH = 1100, HEIGHT = 190, LEFT = 76, TOP = 12, FLOOR = HEIGHT - 24, LABEL = 34;
   const most = Math.max(1, ...steps.map((step) => Number(step.length_ns)));

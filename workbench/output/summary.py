@@ -3,7 +3,11 @@
 import json
 from dataclasses import asdict
 
+from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import Recommendation, recommend
+from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.shown_names import with_labels
 
 
 def summarise(findings: Findings) -> dict[str, object]:
@@ -43,6 +47,23 @@ def summarise(findings: Findings) -> dict[str, object]:
         "what_next": [dict(row) for row in findings.what_next],
         "waits": findings.waits.to_dict("records"),
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
+        "recommendations": [_advised(one) for one in recommend(findings)],
+        "sections": {
+            name: [records(with_labels(frame)) for frame in section.tables(findings)]
+            for name, section in all_sections().items()
+            if not section.page_only
+        },
+    }
+
+
+def _advised(one: Recommendation) -> dict[str, object]:
+    return {
+        "rule": one.code,
+        "title": one.title,
+        "number": one.number,
+        "share": one.share,
+        "threshold": one.threshold,
+        "advice": one.advice,
     }
 
 

@@ -52,7 +52,7 @@ def _heading(title: str, categories: Sequence[str]) -> str:
         for kind, colour in DEPENDENCY_COLOURS.items()
     )
     rows = "".join(_legend_row(cells) for cells in (fills, arrows) if cells)
-    head = f'<tr><td align="left"><font point-size="13">{html_label(title, 120)}</font></td></tr>'
+    head = f'<tr><td align="left"><font point-size="13">{html_label(title, 200)}</font></td></tr>'
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{head}{rows}</table>>'
 
 

@@ -15,9 +15,21 @@ from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.report.findings import Findings, RunDetails, Source
-from tracegraph.workbench.report.questions import ROWS, TOPICS, drawing_questions, near_slack_ns, questions
+from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
+_RECURRING = 10
+_LONGEST = (
+    _PATH,
+    "step_paths",
+    "recurring_hotspots",
+    "hotspots",
+    "second_causes",
+    "path_gaps",
+    "lane_timeline",
+)
+"""The queries that take longest: two sessions end together when these begin first."""
 
 
 def collect_findings(
@@ -29,11 +41,12 @@ def collect_findings(
     top: int,
     drawn: bool,
     timings_s: Mapping[str, float],
+    thresholds: Mapping[str, float] | None = None,
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
     `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
-    the seconds of earlier stages; those of the queries are added.
+    the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
 
     Raises:
         InputError: the run has no such step.
@@ -42,7 +55,7 @@ def collect_findings(
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
     window = find_window(answers.of, run, step)
-    asked = questions(run, window, step) | (drawing_questions(run, window) if drawn else {})
+    asked = questions(Scope(run, window, step, drawn))
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if step is None else None
     if path is None:
@@ -53,7 +66,7 @@ def collect_findings(
     def heard(module: str, seconds: float) -> None:
         timings[f"query {module}"] = round(seconds, 3)
 
-    found = answers.of_all(asked, heard)
+    found = answers.of_all(_longest_first(asked), heard)
     rows = _categorical(found[_PATH] if path is None else path)
     about = found["events_about"]
     return Findings(
@@ -71,12 +84,18 @@ def collect_findings(
         gpu=found["gpu_busy"],
         steps=found["steps"],
         step_paths=found.get("step_paths", pd.DataFrame()),
-        recurring=found.get("recurring_hotspots", pd.DataFrame()).head(ROWS),
-        near_slack_ns=near_slack_ns(window),
+        recurring=found.get("recurring_hotspots", pd.DataFrame()).head(_RECURRING),
         near_critical=found["near_critical"],
         second_causes=found["second_causes"],
         topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
+        answers=found,
+        thresholds=thresholds or {},
     )
+
+
+def _longest_first(asked: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
+    rest = (name for name in asked if name not in _LONGEST)
+    return {name: asked[name] for name in (*_LONGEST, *rest) if name in asked}
 
 
 def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any]") -> pd.DataFrame | None:

@@ -1,7 +1,7 @@
 """What a report is made from, in one frozen object, with the sums over it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,19 @@ PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
     *("dependency", "mechanism", "evidence", "confidence", "lag_ns"),
 )
-"""Columns of `critical_path.csv`; columns may be added after them, never between."""
+"""Columns of `critical_path.csv`; columns may be added after them, never between; `label` is the last."""
 HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
+
+
+_NEAR_SLACK_PART = 10
+
+
+def near_slack_ns(length_ns: int) -> int:
+    """Up to which slack something is nearly critical: a 10th of the window."""
+    return max(1, length_ns // _NEAR_SLACK_PART)
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,8 @@ class Findings:
     `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
     of the hotspots.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
+    `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
+    rule, where a user set them.
     """
 
     details: RunDetails
@@ -100,10 +110,16 @@ class Findings:
     steps: pd.DataFrame
     step_paths: pd.DataFrame
     recurring: pd.DataFrame
-    near_slack_ns: int
     near_critical: pd.DataFrame
     second_causes: pd.DataFrame
     topics: Mapping[str, pd.DataFrame]
+    answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def near_slack_ns(self) -> int:
+        """Up to which slack something is nearly critical."""
+        return near_slack_ns(self.length_ns)
 
     @property
     def length_ns(self) -> int:

@@ -20,15 +20,15 @@ from tracegraph.store.gaps import (
     WAITING_FOR_THREAD,
 )
 from tracegraph.store.mechanisms import COLLECTIVE
+from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.questions import COMMUNICATION, DATA_LOADING
-from tracegraph.workbench.text import format_ns, format_share, label, plural
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.text import format_ns, format_share, plural
 
 _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
-_NAME_CELLS = 60
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
 
@@ -179,7 +179,7 @@ def top_kernel(findings: Findings) -> Measured | None:
         return None
     totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
     name = str(totals.idxmax())
-    return _measured(findings, int(totals.max()), f"in {label(name, _NAME_CELLS)}")
+    return _measured(findings, int(totals.max()), f"in {readable([name])[name]}")
 
 
 def profiler_overhead(findings: Findings) -> Measured | None:

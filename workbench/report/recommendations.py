@@ -177,11 +177,10 @@ def recommend(findings: Findings) -> list[Recommendation]:
     """Return what the rules found, the largest share first; empty when no threshold is reached."""
     found = []
     for rule in RULES:
+        threshold = findings.thresholds.get(rule.code, rule.threshold)
         measured = rule.measure(findings)
-        if measured is not None and (measured.triggers or measured.share >= rule.threshold):
+        if measured is not None and (measured.triggers or measured.share >= threshold):
             found.append(
-                Recommendation(
-                    rule.code, rule.title, measured.number, measured.share, rule.threshold, rule.advice
-                )
+                Recommendation(rule.code, rule.title, measured.number, measured.share, threshold, rule.advice)
             )
     return sorted(found, key=lambda one: -one.share)

@@ -1,0 +1,83 @@
+"use strict";
+
+// Finds events by name on the lanes, and leads from a name in a table to the lanes and back.
+function findNames(tools, lanes) {
+  const {add, count} = tools;
+  const {drawing} = lanes;
+  const {name, start, length} = drawing.rectangles;
+  const box = document.createElement("div");
+  box.className = "filter";
+  lanes.canvas.parentElement.before(box);
+  const field = add(box, "input");
+  field.type = "search";
+  field.placeholder = "Find a name on the lanes";
+  field.setAttribute("aria-label", "Find events by name on the lanes");
+  const [previous, next] = [["‹", "Previous hit"], ["›", "Next hit"]].map(([text, said]) => {
+    const button = add(box, "button", "", text);
+    button.type = "button";
+    button.setAttribute("aria-label", said);
+    return button;
+  });
+  const told = add(box, "span", "soft");
+  told.setAttribute("aria-live", "polite");
+  let hits = [], at = -1, places = new Set();
+
+  function look(fits) {
+    places = new Set(drawing.names.flatMap((one, place) => fits(one) ? [place] : []));
+    hits = [];
+    name.forEach((place, index) => { if (places.has(place)) hits.push(index); });
+    hits.sort((one, other) => start[one] - start[other]);
+    at = -1;
+    lanes.mark(places, -1);
+    told.textContent = hits.length ? count(hits.length, "hit") : places.size ? "only merged with others, or below a pixel" : "no hit";
+  }
+
+  function go(step) {
+    if (!hits.length) return;
+    at = (at + step + hits.length) % hits.length;
+    const index = hits[at];
+    const room = Math.max(5 * length[index], drawing.length_ns / 200);
+    lanes.mark(places, index);
+    lanes.show(start[index] - room, start[index] + length[index] + room);
+    told.textContent = `${at + 1} of ${count(hits.length, "hit")}`;
+  }
+
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    if (wanted) {
+      look((one) => one.toLowerCase().includes(wanted));
+    } else {
+      lanes.mark(new Set(), -1);
+      told.textContent = "";
+    }
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+  });
+  previous.addEventListener("click", () => go(-1));
+  next.addEventListener("click", () => go(1));
+
+  const cells = [...document.querySelectorAll("[data-name]")].filter((cell) => drawing.names.includes(cell.dataset.name));
+  for (const cell of cells) {
+    cell.classList.add("leads");
+    cell.tabIndex = 0;
+    cell.setAttribute("role", "link");
+    const follow = () => {
+      field.value = cell.dataset.name;
+      look((one) => one === cell.dataset.name);
+      go(1);
+      lanes.canvas.scrollIntoView({block: "center"});
+    };
+    cell.addEventListener("click", follow);
+    cell.addEventListener("keydown", (event) => { if (event.key === "Enter") follow(); });
+  }
+  lanes.picked = (picked) => {
+    const cell = cells.find((one) => one.dataset.name === picked);
+    told.textContent = cell ? "" : `${picked} is in no table`;
+    if (!cell) return;
+    for (const other of cells) other.classList.remove("found");
+    cell.classList.add("found");
+    cell.scrollIntoView({block: "center"});
+    cell.focus({preventScroll: true});
+  };
+}

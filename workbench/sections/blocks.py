@@ -1,0 +1,109 @@
+"""What a section shows, whoever renders it: words, facts, tables, bars and charts, with exact numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pandas as pd
+
+from tracegraph.workbench.report.recommendations import Recommendation
+
+Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number"]
+Tone = Literal["", "lead", "good", "warning", "error", "note"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table for people.
+
+    `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
+    of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number.
+    `roomy`: left out where there is little room.
+    """
+
+    field: str
+    title: str
+    kind: Kind = "text"
+    roomy: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values stand under each other at their ends."""
+        return self.kind in ("duration", "share", "count", "number")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of `frame`; `columns` are those for people.
+
+    CSV and summary.json hold all columns of the frame, but for those that begin with `_`: texts for people.
+    `bold` and `tone` name columns of the frame: which rows stand out, and in which `Tone`. `long`: it may
+    have hundreds of rows, for a page only.
+    """
+
+    frame: pd.DataFrame
+    columns: Sequence[Column]
+    caption: str = ""
+    note: str = ""
+    bold: str = ""
+    tone: str = ""
+    long: bool = False
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A word and what is known about it; `figure`: its number in short, for a page's tiles."""
+
+    word: str
+    text: str
+    tone: Tone = ""
+    figure: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts, a line each."""
+
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Lengths by name, ns, the longest first, as parts of `whole_ns`; `colours` by name, `#rrggbb`."""
+
+    title: str
+    lengths_ns: Mapping[str, int]
+    whole_ns: int
+    colours: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What only a page draws; `draw` names the function of the page's script, which gets `data`."""
+
+    draw: str
+    data: Mapping[str, object] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to try, each with the number and the threshold behind it."""
+
+    found: Sequence[Recommendation]
+
+
+def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns that are not for people only."""
+    return frame[[name for name in frame.columns if not str(name).startswith("_")]]
+
+
+Block = Words | Facts | Table | Bars | Chart | Advice

@@ -1,0 +1,41 @@
+"""A value of a table as text for people, by the kind of its column."""
+
+from collections.abc import Iterable
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.workbench.sections.blocks import Kind
+from tracegraph.workbench.sections.shown_names import ShownNames
+from tracegraph.workbench.text import format_ns, format_share, label
+
+_MOST_CELLS = 400
+
+
+def number(value: object) -> str:
+    """A number as JavaScript reads it, empty for a missing one."""
+    return "" if _is_missing(value) else str(value)
+
+
+def cell_text(kind: Kind, value: Any, names: ShownNames) -> str:
+    """One safe text; `lines` has several, and what is missing is empty."""
+    if kind == "lines":
+        return "\n".join(_lines(value, names))
+    if _is_missing(value):
+        return ""
+    if kind == "duration":
+        return format_ns(value)
+    if kind == "share":
+        return format_share(value)
+    if kind == "count":
+        return f"{value:,}"
+    return names.of(value) if kind == "name" else label(str(value), _MOST_CELLS)
+
+
+def _lines(pairs: Iterable[tuple[str, str]], names: ShownNames) -> Iterable[str]:
+    return (label(words, _MOST_CELLS) + names.of(name) for words, name in pairs)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and isnan(value))

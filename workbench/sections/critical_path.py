@@ -1,0 +1,64 @@
+"""The critical path: its length, how it tiles the window, and how well it is known."""
+
+from collections.abc import Iterator, Sequence
+
+from tracegraph.store.gaps import UNTRACED_CPU
+from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
+from tracegraph.workbench.sections.blocks import Block, Fact, Facts
+from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.text import format_ns, format_share, plural
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    return [Facts(tuple(_facts(findings)))]
+
+
+def _facts(findings: Findings) -> Iterator[Fact]:
+    stretches = plural(len(findings.path), "stretch", "stretches")
+    length = format_ns(findings.length_ns)
+    yield Fact("length", f"{length} in {stretches}", figure=(length, f"critical path, {stretches}"))
+    yield _tiling(findings)
+    explained = format_share(findings.explained_share)
+    yield Fact("explained", f"{explained} by events", figure=(explained, "explained by events"))
+    unclear = format_share(findings.unclear_share)
+    yield Fact("unclear", _unclear(findings), figure=(unclear, "unclear: unknown or untraced"))
+    untraced = findings.untraced_cpu_share
+    named = format_share(max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced))
+    gaps = (
+        f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} {UNTRACED_CPU}, "
+        f"{named} in gaps with a reason"
+    )
+    yield Fact("gaps", gaps, figure=(named, "in gaps with a reason"))
+    inferred = format_share(findings.inferred_share)
+    yield Fact("evidence", _evidence(findings), figure=(inferred, "starts by inferred dependencies"))
+    if findings.gpu_busy_share is not None:
+        busy = format_share(findings.gpu_busy_share)
+        yield Fact("GPU", f"busy for {busy} of the window", figure=(busy, "GPU busy in the window"))
+
+
+def _tiling(findings: Findings) -> Fact:
+    if findings.untiled_ns:
+        wrong = f"does NOT tile the window: {format_ns(findings.untiled_ns)} left out or twice"
+        return Fact("tiling", wrong, "error")
+    return Fact("tiling", "tiles the window: every ns is in exactly one stretch", "good")
+
+
+def _unclear(findings: Findings) -> str:
+    return (
+        f"{format_share(findings.unclear_share)} unknown or untraced: {format_share(findings.unknown_share)} "
+        f"unknown gaps, {format_share(findings.untraced_cpu_share)} {UNTRACED_CPU} and "
+        f"{format_share(findings.untraced_share)} untraced Python (self time of annotations, counted as "
+        "explained)"
+    )
+
+
+def _evidence(findings: Findings) -> str:
+    ties = plural(findings.near_ties, "near-tie")
+    return (
+        f"{format_share(findings.inferred_share)} starts by inferred dependencies; "
+        f"{format_share(findings.near_tie_share)} hangs on {ties} (a second cause at most "
+        f"{format_ns(NEAR_TIE_NS)} before)"
+    )
+
+
+SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between})

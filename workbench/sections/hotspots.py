@@ -1,0 +1,38 @@
+"""The events that take most of the path."""
+
+from collections.abc import Mapping, Sequence
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+
+MOST = 1_000_000
+"""Rows of which none is left out."""
+LISTED = (
+    Column("name", "name", "name"),
+    Column("category", "category"),
+    Column("duration_ns", "duration", "duration"),
+    Column("proportion", "proportion", "share"),
+    Column("prop_in_total", "prop_in_total", "share"),
+    Column("count", "count", "count"),
+)
+NOTE = "proportion: share of the rows listed; prop_in_total: share of the path."
+
+
+def _title(findings: Findings) -> str:
+    count = len(findings.hotspots)
+    return f"Hotspots on the critical path (the {'largest' if count == 1 else f'{count} largest'})"
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    if findings.hotspots.empty:
+        return [Words("none")]
+    return [Table(findings.hotspots, LISTED, note=NOTE)]
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    # All of them: what the path is made of are their sums.
+    return {"hotspots": {**scope.walked, "limit": MOST}}
+
+
+SECTION = Section(60, _title, _content, _asks, lambda findings: findings.hotspots)

@@ -1,0 +1,55 @@
+"""The lanes with the path on them, drawn by a script of our own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from tracegraph.workbench.output.lanes import Drawing, draw_lanes
+from tracegraph.workbench.pictures.palette import (
+    DEPENDENCY_COLOURS,
+    OTHER_COLOUR,
+    ROOT_COLOUR,
+    category_colours,
+)
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Chart
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.text import plural
+
+_PIXELS = 4_000
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    if findings.timeline.empty:
+        return []
+    drawing = draw_lanes(findings)
+    note = (
+        "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow "
+        "keys to pan. A click on a name in a table leads here, one on a stretch to its row. What is narrower "
+        "than a pixel is merged."
+    )
+    if drawing.hidden_lanes:
+        verb = "is" if drawing.hidden_lanes == 1 else "are"
+        lanes = plural(drawing.hidden_lanes, "lane")
+        note += f" {lanes} without work in the window or with the least of it {verb} not drawn."
+    data = {**asdict(drawing), "length_ns": findings.length_ns, "ranks": findings.details.ranks}
+    data["steps"] = [
+        {"number": int(number), "start": int(start_ns) - findings.start_ns}
+        for number, start_ns in zip(findings.steps["number"], findings.steps["start_ns"], strict=True)
+    ]
+    return [Chart("lanes", {**data, "colours": _colours(drawing)}, note)]
+
+
+def _colours(drawing: Drawing) -> Mapping[str, Mapping[str, str]]:
+    """Colours by name; the empty name stands for all others."""
+    categories = {"": OTHER_COLOUR, **category_colours(drawing.categories)}
+    return {"categories": categories, "dependencies": {"": ROOT_COLOUR, **DEPENDENCY_COLOURS}}
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    asked = {"lanes": scope.whole}
+    if scope.drawn:
+        asked["lane_timeline"] = {**scope.between, "pixel_ns": max(1, scope.length_ns // _PIXELS)}
+    return asked
+
+
+SECTION = Section(40, "Lanes, with the critical path on them", _content, _asks, page_only=True)

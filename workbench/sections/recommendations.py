@@ -1,0 +1,22 @@
+"""What to try next: the rules that reached their thresholds."""
+
+from collections.abc import Mapping, Sequence
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import recommend
+from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.workbench.sections.blocks import Advice, Block, Words
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    found = recommend(findings)
+    return [Advice(found)] if found else [Words("none: no rule reached its threshold")]
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    beginnings = [beginning for of_topic in TOPICS.values() for beginning in of_topic]
+    return {"events_about": {**scope.between, "beginnings": "\n".join(beginnings)}}
+
+
+SECTION = Section(130, "Recommendations", _content, _asks)

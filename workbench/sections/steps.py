@@ -1,0 +1,75 @@
+"""The steps of a run compared, and what recurs on their paths."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+import pandas as pd
+
+from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.records import records
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.step_summary import StepSummary
+from tracegraph.workbench.sections.blocks import Block, Chart, Column, Fact, Facts, Table
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.text import format_ns
+
+_MOST_OUTLIERS = 8
+_MOST_DRAWN = 2_000
+_RECURRING = (
+    Column("name", "name", "name"),
+    Column("category", "category", roomy=True),
+    Column("mean_ns", "mean a step", "duration"),
+    Column("std_ns", "deviation", "duration"),
+    Column("min_ns", "least", "duration", roomy=True),
+    Column("max_ns", "most", "duration", roomy=True),
+    Column("mean_share", "share", "share"),
+    Column("_of_steps", "steps", "number"),
+)
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    summary = findings.step_summary
+    return [] if summary is None else list(_blocks(findings, summary))
+
+
+def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
+    lengths = findings.step_paths.set_index("number")["length_ns"]
+    length = (
+        f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}, "
+        f"median {format_ns(summary.median_ns)}, spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
+    )
+    typical = f"step {summary.typical}, nearest to the median: {format_ns(lengths[summary.typical])}"
+    yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
+    drawn = findings.step_paths.head(_MOST_DRAWN)
+    left = len(findings.step_paths) - len(drawn)
+    note = f"The first {len(drawn):,} are drawn; steps.csv has all." if left else ""
+    yield Chart("steps", {"steps": records(drawn), "summary": asdict(summary)}, note)
+    rows = findings.recurring
+    counts = [f"{steps:,} of {summary.count:,}" for steps in rows["steps"]]
+    caption = "What recurs on the paths of the steps, the largest mean first:"
+    yield Table(rows.assign(_of_steps=counts), _RECURRING, caption)
+
+
+def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
+    if not summary.outliers:
+        return Fact("outliers", "none: no step is more than 3 spreads from the median")
+    shown = [f"step {number} ({format_ns(lengths[number])})" for number in summary.outliers[:_MOST_OUTLIERS]]
+    left = len(summary.outliers) - len(shown)
+    more = f" and {left} more" if left else ""
+    return Fact("outliers", f"{', '.join(shown)}{more}: more than 3 spreads from the median", "warning")
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    asked = {"steps": scope.whole}
+    if scope.step is None:
+        asked |= {"step_paths": scope.whole, "recurring_hotspots": scope.whole}
+    return asked
+
+
+def _rows(findings: Findings) -> pd.DataFrame:
+    if findings.step is not None:
+        raise InputError(f"this report is on step {findings.step} only", "leave out --step")
+    return findings.step_paths
+
+
+SECTION = Section(120, "Steps", _content, _asks, _rows)

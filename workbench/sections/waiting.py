@@ -1,0 +1,31 @@
+"""What the threads wait for, on the critical path or not."""
+
+from collections.abc import Mapping, Sequence
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+
+_ROWS, _LEAST_PART = 20, 100
+_COLUMNS = (
+    Column("lane_name", "thread"),
+    Column("name", "name"),
+    Column("duration_ns", "duration", "duration"),
+    Column("share", "share", "share"),
+    Column("count", "count", "count"),
+)
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    if findings.waits.empty:
+        return [Words("no thread is known to wait for 1 % of the window or more for the same reason")]
+    caption = "Of each thread, on the critical path or not, from 1 % of the window:"
+    return [Table(findings.waits, _COLUMNS, caption)]
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    least_ns = scope.length_ns // _LEAST_PART
+    return {"lane_waits": {**scope.between, "least_ns": least_ns, "limit": _ROWS}}
+
+
+SECTION = Section(100, "Waiting", _content, _asks)

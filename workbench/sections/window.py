@@ -1,0 +1,19 @@
+"""The window that the path tiles."""
+
+from collections.abc import Sequence
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Words
+from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.text import format_ns
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    what = "the whole run" if findings.step is None else f"step {findings.step}"
+    length = format_ns(findings.length_ns)
+    return [
+        Words(f"{what}: {length}, from {findings.start_ns} to {findings.end_ns} ns on the clock of the file")
+    ]
+
+
+SECTION = Section(20, "Window", _content)
