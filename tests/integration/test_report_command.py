@@ -242,7 +242,8 @@ def test_overlay_is_left_out_when_the_trace_changed(tmp_path: Path, tracegraph: 
     code, out, _ = tracegraph("report", "--run", "changed", "-o", tmp_path / "out")
     assert code == 0
     assert "overlay.json.gz is left out: " in out
-    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES - {"overlay.json.gz"}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written & FILES == FILES - {"overlay.json.gz"}
     trace.unlink()
     _, out, _ = tracegraph("report", "--run", "changed", "-o", tmp_path / "out")
     assert "left out: the source file is gone since it was ingested: " in " ".join(out.split())
