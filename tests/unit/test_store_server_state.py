@@ -46,10 +46,11 @@ def test_a_server_without_the_browser_has_no_http_port() -> None:
 
 def test_a_brief_server_differs_in_how_java_compiles_only() -> None:
     brief, long = (set(java.server_command(Path("home"), brief=brief)) for brief in (True, False))
-    assert {flag.partition("=")[0] for flag in brief ^ long} == {
+    assert {flag.partition("=")[0] for flag in brief - long} == {
         "-XX:TieredStopAtLevel",
         "-XX:ReservedCodeCacheSize",
     }
+    assert all(flag.startswith("-XX:Tier4") for flag in long - brief)
 
 
 def test_a_password_is_as_the_admin_tool_writes_it(
