@@ -146,7 +146,7 @@ def with_steps_merged(sums: pd.DataFrame) -> pd.DataFrame:
     groups = sums.assign(name=sums["name"].mask(numbered, STEP_PREFIX)).groupby(keys, as_index=False)
     merged = groups[["duration_ns", "proportion", "prop_in_total", "count"]].sum()
     rows = merged.sort_values(["duration_ns", *keys], ascending=[False, True, True], ignore_index=True)
-    return rows[list(sums.columns)]
+    return rows[list(sums.columns)].astype(dict.fromkeys(keys, object))
 
 
 def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:

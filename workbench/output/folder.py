@@ -44,10 +44,10 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
     makers: dict[str, Callable[[BinaryIO], object]] = {
         "summary.json": lambda out: out.write(summary_text(findings).encode()),
         "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
+        **_tables(findings),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings).encode()),
         OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
-        **_tables(findings),
     }
     left_out: dict[str, str] = {}
     with _temporary_names(folder, makers) as names:
