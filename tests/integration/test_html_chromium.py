@@ -126,12 +126,75 @@ def test_zoom_and_tooltip_answer(tmp_path: Path, opened: Open) -> None:
         page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         assert "gemm<float>" in page.evaluate("document.querySelector('.tip').innerText")
         before = page.evaluate(CANVAS)
-        page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-200)
+        wheel = {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -200}
+        page.call("Input.dispatchMouseEvent", **wheel)
+        page.evaluate(SOON)
+        assert page.evaluate(CANVAS) == before  # the page scrolls
+        page.evaluate("document.querySelector('canvas').focus({preventScroll: true})")
+        page.call("Input.dispatchMouseEvent", **wheel)
         page.evaluate(SOON)
         assert page.evaluate(CANVAS) != before
         page.evaluate("document.querySelector('button').click()")
         page.evaluate(SOON)
         assert page.evaluate(CANVAS) == before
+
+
+def test_a_name_is_found_on_the_lanes_and_its_row_from_there(tmp_path: Path, opened: Open) -> None:
+    told = "document.querySelector('.filter .soft').textContent"
+    with opened(written(tmp_path, make_findings())) as page:
+        before = page.evaluate(CANVAS)
+        page.evaluate(
+            "(() => { const field = document.querySelector('input[type=search]'); field.value = 'GEMM'; "
+            "field.dispatchEvent(new Event('input')); })()"
+        )
+        assert page.evaluate(told) == "2 hits"
+        page.evaluate(
+            "document.querySelector('input[type=search]')"
+            ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
+        )
+        page.evaluate(SOON)
+        assert page.evaluate(told) == "1 of 2 hits"
+        assert page.evaluate(CANVAS) != before
+        page.evaluate("document.querySelector('#hotspots [data-name=\"aten::linear\"]').click()")
+        page.evaluate(SOON)
+        assert page.evaluate(told) == "1 of 1 hit"
+        page.evaluate("document.querySelector('button').click()")
+        page.evaluate(SOON)
+        x, y = page.evaluate(KERNEL)
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        assert page.evaluate("document.querySelector('.found').dataset.name") == "gemm<float>"
+
+
+def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
+    first = "document.querySelector('#hotspots tbody tr').cells[0].textContent.trim()"
+    heading = "document.querySelectorAll('#hotspots th')[2]"
+    with opened(written(tmp_path, make_findings())) as page:
+        assert page.evaluate(first) == "gemm<float>"
+        page.evaluate(f"{heading}.querySelector('button').click()")
+        page.evaluate(f"{heading}.querySelector('button').click()")
+        assert page.evaluate(first) == "cudaLaunchKernel"
+        assert page.evaluate(f"{heading}.getAttribute('aria-sort')") == "ascending"
+        shown = page.evaluate(
+            "(() => { const box = document.querySelector('#stretches .filter');"
+            "const field = box.querySelector('input'); field.value = 'stream wait';"
+            "field.dispatchEvent(new Event('input'));"
+            "const rows = [...document.querySelectorAll('#stretches tbody tr')];"
+            "return [box.textContent.trim(), rows.filter((row) => !row.hidden).length]; })()"
+        )
+    assert shown == ["2 rows", 2]
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_page_is_as_wide_as_its_window(width: int, tmp_path: Path, opened: Open) -> None:
+    name = "void kernel<" + "float, " * 40 + ">(" + "x" * 200 + ")"
+    rows = [(0, 1, name, "kernel", 0, 1000, "root", "", "")]
+    with opened(written(tmp_path, make_findings(rows))) as page:
+        page.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=True
+        )
+        page.evaluate(SOON)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_steps_are_drawn_and_tell_about_themselves(tmp_path: Path, opened: Open) -> None:
