@@ -29,6 +29,10 @@ class UnopenableError(StoreError):
     """The server runs, but what it stored before is damaged."""
 
 
+class EndedError(StoreError):
+    """The server's process ended before it answered."""
+
+
 @dataclass(frozen=True)
 class ServerState:
     """What server.json says of a running server."""
@@ -71,7 +75,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     if state is not None and state.database != serving:
         stop(workspace)  # a rebuild was killed before its database was complete
         keep, state = keep or state.keep, None
-    if state is None:
+    if state is None or not _answers(workspace, state, progress):
         install.install(progress)
         end_strays(workspace.neo4j_home)
         try:
@@ -80,11 +84,19 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
             return _start_on_free_ports(workspace, serving, progress, keep=keep)
         except OSError as error:
             raise _unstartable(workspace, error) from error
-    _wait_until_ready(workspace, state, progress)
     if keep and not state.keep:
         state = replace(state, keep=True)
         _write_state(workspace, state)
     return state
+
+
+def _answers(workspace: Workspace, state: ServerState, progress: Progress) -> bool:
+    """Wait for a server that somebody started; whether it answers and did not just end."""
+    try:
+        _wait_until_ready(workspace, state, progress)
+    except EndedError:
+        return False
+    return True
 
 
 def restart_on(workspace: Workspace, database: str, progress: Progress) -> ServerState:
@@ -206,7 +218,7 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
                 f"or remove {workspace.neo4j_home} and ingest again",
             )
         if running(workspace) is None:
-            raise StoreError(
+            raise EndedError(
                 f"Neo4j ended while starting: {java.cause_in(_log(workspace.neo4j_home))}",
                 f"see {workspace.neo4j_home / 'logs'}, or run `tracegraph doctor`",
             )

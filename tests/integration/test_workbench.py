@@ -326,3 +326,15 @@ def test_a_server_by_its_address(workspace: Workspace, database: object, tmp_pat
         Workbench.open("bolt://127.0.0.1:1", workspace=tmp_path)
     with pytest.raises(InputError, match="not the address"):
         Workbench.open("nowhere", workspace=tmp_path)
+
+
+def test_a_server_that_just_died_is_replaced(tmp_path: Path) -> None:
+    with Workbench.open(workspace=tmp_path, progress=False) as bench:
+        assert bench.runs().empty
+        ending = find_server(bench.workspace)
+        assert ending is not None
+        psutil.Process(ending.pid).kill()
+        assert bench.runs().empty
+        replaced = find_server(bench.workspace)
+        assert replaced is not None
+        assert replaced.pid != ending.pid
