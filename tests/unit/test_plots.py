@@ -46,9 +46,7 @@ def test_marks_are_exact_and_grouped_by_colour() -> None:
     option = data["option"]
     assert isinstance(option, dict)
     assert option["xAxis"] == {"type": "category", "data": ["1", "2"]}
-    assert [one["data"] for one in option["series"]] == [[(1, 7, 1)], [(0, 5, 0), (1, 9, 2)]] or [
-        [list(mark) for mark in one["data"]] for one in option["series"]
-    ] == [[[1, 7, 1]], [[0, 5, 0], [1, 9, 2]]]
+    assert [one["data"] for one in option["series"]] == [[[1, 7, 1]], [[0, 5, 0], [1, 9, 2]]]
     assert data["said"] == "t. 3 bars, long from 5 ns to 9 ns. Arrow keys read them."
 
 
@@ -65,7 +63,7 @@ def test_what_is_not_drawn_is_said() -> None:
     frame = pd.DataFrame({"at": range(most + 1), "long_ns": 1})
     plot = Plot("t", frame, "bars", *AXES)
     assert plot_note(plot) == f"The first {most:,} of {most + 1:,} are drawn."
-    assert len(plot_data(plot, ShownNames([]))["groups"]) == most  # type: ignore[arg-type]
+    assert plot_data(plot, ShownNames([]))["groups"] == [0] * most
 
 
 @pytest.mark.parametrize("name", ["waiting", "lane_waits"])
