@@ -182,6 +182,11 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         step=None,
     )
     with opened(written(tmp_path, findings)) as page:
+        page.evaluate(
+            "document.querySelector('.plot').dispatchEvent(new KeyboardEvent('keydown', {key: 'Home'}))"
+        )
+        page.evaluate(SOON)
+        assert HOSTILE[1] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None
         assert page.evaluate("document.querySelectorAll('script').length") == 8
         assert page.evaluate("document.querySelectorAll('img, iframe, a, [onload], [onerror]').length") == 0
