@@ -16,13 +16,24 @@ if TYPE_CHECKING:
     from tracegraph.workbench.picture import Picture
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
+    from tracegraph.workbench.section_plot import SectionPlot
 
-__all__ = ["InputError", "Picture", "Report", "Run", "StoreError", "TracegraphError", "Workbench"]
+__all__ = [
+    "InputError",
+    "Picture",
+    "Report",
+    "Run",
+    "SectionPlot",
+    "StoreError",
+    "TracegraphError",
+    "Workbench",
+]
 _PLACES = {
     "InputError": "tracegraph.store.errors",
     "Picture": "tracegraph.workbench.picture",
     "Report": "tracegraph.workbench.run_report",
     "Run": "tracegraph.workbench.run",
+    "SectionPlot": "tracegraph.workbench.section_plot",
     "StoreError": "tracegraph.store.errors",
     "TracegraphError": "tracegraph.store.errors",
     "Workbench": "tracegraph.workbench.bench",

@@ -12,6 +12,7 @@ from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.thresholds import checked
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
+from tracegraph.workbench.section_plot import SectionPlot, section_plot
 
 if TYPE_CHECKING:
     from tracegraph.workbench.bench import Workbench
@@ -54,6 +55,17 @@ class Run(RunQueries):
         """
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
+
+    def plot(self, section: str, /, *, step: int | None = None) -> SectionPlot:
+        """The plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
+
+        `section` is also the name of a query that a section with a plot asks: `plot("lane_waits")`.
+
+        Raises:
+            InputError: there is no such plot, or the run has no such step.
+            StoreError: the server failed, or the run is damaged.
+        """
+        return section_plot(self.report(step=step, drawn=False).findings, section)
 
     def report(
         self,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Table, Words
+from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Plot, Table, Words
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
@@ -50,7 +50,7 @@ def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
 
 
 @_render.register
-def _(block: Chart, names: ShownNames) -> Sequence[RenderableType]:
+def _(block: Chart | Plot, names: ShownNames) -> Sequence[RenderableType]:
     return ()  # what it draws stands in the tables beside it
 
 

@@ -11,8 +11,9 @@ import pytest
 from markupsafe import escape
 from report_data import LANES, make_findings
 
+from tracegraph.workbench.output.embedded import read_part, safe_json
 from tracegraph.workbench.output.lanes import draw_lanes
-from tracegraph.workbench.output.page import _safe_json, report_page
+from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.report.findings import Findings
 
 MIB = 1 << 20
@@ -35,8 +36,8 @@ def charts_of(page: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_inside_their_script(name: str) -> None:
     page = report_page(make_findings([(0, 1, name, name, 0, 1000, "root", "", "")]))
-    assert page.count("<script") == 5
-    assert page.count("</script>") == 5
+    assert page.count("<script") == 8
+    assert page.count("</script>") == 8
     assert "<!--" not in page
     shown = name.replace("\u2028\u2029", "\\u2028\\u2029")
     assert charts_of(page)[0]["data"]["names"] == [shown]
@@ -48,19 +49,21 @@ def test_policy_allows_this_script_and_style_only() -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     parts = re.findall(r"<(script|style)>(.*?)</\1>", page, re.DOTALL)
-    assert [kind for kind, _ in parts] == ["style", *["script"] * 4]
+    assert [kind for kind, _ in parts] == ["style", *["script"] * 7]
     for _, text in parts:
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy[1]
     assert policy[1].startswith("default-src 'none';")
-    assert not re.search(r"https?://|url\(", page)
+    library = read_part("vendor/echarts.min.js")
+    assert page.count(library) == 1
+    assert not re.search(r"https?://|url\(", page.replace(library, ""))
 
 
 def test_whole_numbers_beyond_a_double_are_text() -> None:
     start = 1_695_835_542_514_261_123
     page = report_page(make_findings([(0, 1, "a", "cpu_op", start, start + 5, "root", "", "")]))
     assert f"from {start} to {start + 5} ns" in page
-    assert _safe_json([{"at": start, "len": 5}]) == f'[{{"at":"{start}","len":5}}]'
+    assert safe_json([{"at": start, "len": 5}]) == f'[{{"at":"{start}","len":5}}]'
 
 
 def test_a_row_sorts_by_its_number() -> None:

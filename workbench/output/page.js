@@ -1,46 +1,8 @@
 "use strict";
 
-// What the page does besides showing itself: charts, and tables that sort and filter.
+// Tables that sort and filter.
 (() => {
-  // ---- text of the trace only ever goes through textContent ----
-
-  function add(parent, tag, className, text) {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    parent.append(element);
-    return element;
-  }
-
-  function duration(ns) {
-    const size = Math.abs(ns);
-    for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
-      if (size >= scale) return `${(ns / scale).toLocaleString("en", {minimumFractionDigits: 3, maximumFractionDigits: 3})} ${unit}`;
-    }
-    return `${Math.round(ns)} ns`;
-  }
-
-  function share(value) {
-    if (value > 0 && value < 0.001) return "< 0.1 %";
-    return value > 0.999 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
-  }
-
-  function count(value, noun, nouns) {
-    return `${Number(value).toLocaleString("en")} ${Number(value) === 1 ? noun : nouns || noun + "s"}`;
-  }
-
-  // ---- charts ----
-
-  const tools = {add, duration, share, count};
-  const drawn = {lanes: drawLanes, steps: drawSteps};
-  const charts = JSON.parse(document.getElementById("data").textContent);
-  for (const figure of document.querySelectorAll("figure[data-chart]")) {
-    const chart = charts[Number(figure.dataset.chart)];
-    const made = drawn[chart.draw](tools, figure, chart.data);
-    if (chart.draw === "lanes") findNames(tools, made);
-  }
-
-  // ---- tables ----
+  const {add, count} = TOOLS;
 
   function value(row, column) {
     const cell = row.cells[column];

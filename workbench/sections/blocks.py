@@ -1,4 +1,4 @@
-"""What a section shows, whoever renders it: words, facts, tables, bars and charts, with exact numbers."""
+"""What a section shows, whoever renders it: words, tables, plots and more, with exact numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ import pandas as pd
 from tracegraph.workbench.report.recommendations import Recommendation
 
 Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number"]
+PlotKind = Literal["bars", "lines"]
 Tone = Literal["", "lead", "good", "warning", "error", "note"]
 
 
@@ -95,6 +96,34 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """Rows drawn as `kind`, `y` over `x`: bars of the same `x` stand on each other, lines need numbers in it.
+
+    `title` says what it shows, also to those who cannot see it. `colour`: the field whose values are drawn
+    in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's order.
+    `marks`: lines across it, each a text and its value in `y`. `told`: what else is told about a row.
+    `across`: bars lie, so that there is room for names.
+    """
+
+    title: str
+    frame: pd.DataFrame
+    kind: PlotKind
+    x: Column
+    y: Column
+    colour: str = ""
+    colours: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, int | float] = field(default_factory=dict)
+    told: Sequence[Column] = ()
+    across: bool = False
+    note: str = ""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """All that it shows of its rows."""
+        return (self.x, self.y, *self.told)
+
+
+@dataclass(frozen=True)
 class Advice:
     """What to try, each with the number and the threshold behind it."""
 
@@ -106,4 +135,4 @@ def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not str(name).startswith("_")]]
 
 
-Block = Words | Facts | Table | Bars | Chart | Advice
+Block = Words | Facts | Table | Bars | Plot | Chart | Advice

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from tracegraph.workbench.names import readable
-from tracegraph.workbench.sections.blocks import Block, Table
+from tracegraph.workbench.sections.blocks import Block, Plot, Table
 from tracegraph.workbench.text import ELLIPSIS, visible
 
 LABEL = "label"
@@ -15,7 +15,7 @@ _MOST_CHARS = 500
 
 
 class ShownNames:
-    """The names in the tables of a report; `full`: as in the file."""
+    """The names in the tables and plots of a report; `full`: as in the file."""
 
     def __init__(self, blocks: Iterable[Block], *, full: bool = False) -> None:
         self._full = full
@@ -37,7 +37,7 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names_in(blocks: Iterable[Block]) -> Iterator[str]:
-    tables = (block for block in blocks if isinstance(block, Table))
+    tables = (block for block in blocks if isinstance(block, Table | Plot))
     for block in tables:
         for column in block.columns:
             values = block.frame[column.field]

@@ -1,20 +1,18 @@
 """The steps of a run compared, and what recurs on their paths."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.store.errors import InputError
-from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.step_summary import StepSummary
-from tracegraph.workbench.sections.blocks import Block, Chart, Column, Fact, Facts, Table
+from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text import format_ns
 
 _MOST_OUTLIERS = 8
-_MOST_DRAWN = 2_000
 _RECURRING = (
     Column("name", "name", "name"),
     Column("category", "category", roomy=True),
@@ -24,6 +22,15 @@ _RECURRING = (
     Column("max_ns", "most", "duration", roomy=True),
     Column("mean_share", "share", "share"),
     Column("_of_steps", "steps", "number"),
+)
+_TOLD = (
+    Column("gpu_share", "GPU", "share"),
+    Column("cpu_share", "CPU", "share"),
+    Column("gap_share", "gaps", "share"),
+    Column("unclear_share", "unknown or untraced", "share"),
+    Column("inferred_share", "inferred", "share"),
+    Column("hotspot", "mostly", "name"),
+    Column("hotspot_share", "its share", "share"),
 )
 
 
@@ -40,14 +47,26 @@ def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
     )
     typical = f"step {summary.typical}, nearest to the median: {format_ns(lengths[summary.typical])}"
     yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
-    drawn = findings.step_paths.head(_MOST_DRAWN)
-    left = len(findings.step_paths) - len(drawn)
-    note = f"The first {len(drawn):,} are drawn; steps.csv has all." if left else ""
-    yield Chart("steps", {"steps": records(drawn), "summary": asdict(summary)}, note)
+    yield _plot(findings.step_paths, summary)
     rows = findings.recurring
     counts = [f"{steps:,} of {summary.count:,}" for steps in rows["steps"]]
     caption = "What recurs on the paths of the steps, the largest mean first:"
     yield Table(rows.assign(_of_steps=counts), _RECURRING, caption)
+
+
+def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
+    kinds = np.select([steps["outlier"], steps["typical"]], ["outlier", "typical step"], "step")
+    return Plot(
+        "Length of each step",
+        steps.assign(_kind=kinds),
+        "bars",
+        Column("number", "step", "number"),
+        Column("length_ns", "length", "duration"),
+        colour="_kind",
+        colours={"step": "", "typical step": "good", "outlier": "warning"},
+        marks={f"median, {format_ns(summary.median_ns)}": summary.median_ns},
+        told=_TOLD,
+    )
 
 
 def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 20, 100
@@ -14,13 +14,18 @@ _COLUMNS = (
     Column("share", "share", "share"),
     Column("count", "count", "count"),
 )
+_AXES = (Column("lane_name", "thread"), Column("duration_ns", "waiting", "duration"))
+_TOLD = (Column("share", "share", "share"), Column("count", "count", "count"))
 
 
 def _content(findings: Findings) -> Sequence[Block]:
     if findings.waits.empty:
         return [Words("no thread is known to wait for 1 % of the window or more for the same reason")]
     caption = "Of each thread, on the critical path or not, from 1 % of the window:"
-    return [Table(findings.waits, _COLUMNS, caption)]
+    plot = Plot(
+        "Waiting of each thread", findings.waits, "bars", *_AXES, colour="name", told=_TOLD, across=True
+    )
+    return [plot, Table(findings.waits, _COLUMNS, caption)]
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:

@@ -1,0 +1,85 @@
+"""Plots: what the library gets, the library itself, and the plots of a section on their own."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_data import compared, make_findings
+
+from tracegraph.store.errors import InputError
+from tracegraph.workbench import output
+from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.output.plots import MOST_ROWS, plot_data, plot_note
+from tracegraph.workbench.section_plot import section_plot
+from tracegraph.workbench.sections.blocks import Column, Plot
+from tracegraph.workbench.sections.shown_names import ShownNames
+
+VENDOR = next(iter(output.__path__)) + "/vendor"
+AXES = (Column("at", "at", "number"), Column("long_ns", "long", "duration"))
+
+
+def test_the_library_is_the_published_file() -> None:
+    folder = Path(VENDOR)
+    sums = dict(reversed(line.split()) for line in (folder / "vendor.sha256").read_text().splitlines())
+    files = {path.name: path for path in folder.iterdir() if path.name != "vendor.sha256"}
+    assert {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()} == sums
+
+
+def test_the_library_asks_for_nothing_and_cannot_end_its_script() -> None:
+    library = (Path(VENDOR) / "echarts.min.js").read_text(encoding="utf-8")
+    hosts = set(re.findall(r"https?://([^/\"' ]*)", library))
+    assert hosts == {"www.w3.org", "www.apache.org", "github.com"}  # namespaces and licences
+    assert "</script" not in library.lower()
+
+
+def test_a_page_without_a_plot_has_no_library() -> None:
+    findings = make_findings()
+    assert "echarts" in report_page(findings)
+    assert "echarts" not in report_page(make_findings(waits=findings.waits.head(0))).replace("vendor", "")
+
+
+def test_marks_are_exact_and_grouped_by_colour() -> None:
+    frame = pd.DataFrame({"at": [1, 2, 2], "long_ns": [5, 7, 9], "who": ["b", "a", "b"]})
+    data = plot_data(Plot("t", frame, "bars", *AXES, colour="who", colours={"a": "good"}), ShownNames([]))
+    option = data["option"]
+    assert isinstance(option, dict)
+    assert option["xAxis"] == {"type": "category", "data": ["1", "2"]}
+    assert [one["data"] for one in option["series"]] == [[[1, 7, 1]], [[0, 5, 0], [1, 9, 2]]]
+    assert data["said"] == "t. 3 bars, long from 5 ns to 9 ns. Arrow keys read them."
+
+
+def test_lines_have_numbers_along() -> None:
+    frame = pd.DataFrame({"at": [10, 30], "long_ns": [5, 7]})
+    option = plot_data(Plot("t", frame, "lines", *AXES), ShownNames([]))["option"]
+    assert isinstance(option, dict)
+    assert option["xAxis"]["type"] == "value"
+    assert option["series"][0]["data"] == [[10, 5, 0], [30, 7, 1]]
+
+
+def test_what_is_not_drawn_is_said() -> None:
+    most = MOST_ROWS["bars"]
+    frame = pd.DataFrame({"at": range(most + 1), "long_ns": 1})
+    plot = Plot("t", frame, "bars", *AXES)
+    assert plot_note(plot) == f"The first {most:,} of {most + 1:,} are drawn."
+    assert plot_data(plot, ShownNames([]))["groups"] == [0] * most
+
+
+@pytest.mark.parametrize("name", ["waiting", "lane_waits"])
+def test_a_section_or_its_query_names_a_plot(name: str, tmp_path: Path) -> None:
+    plot = section_plot(make_findings(), name)
+    shown = plot._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts"')
+    assert "<script" not in shown
+    plot.save(tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "Waiting of each thread" in page
+    assert page.count("<script") == 5
+
+
+@pytest.mark.parametrize("name", ["hotspots", "nothing"])
+def test_sections_with_plots_are_listed(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        section_plot(make_findings(**compared(1000, 900)), name)
+    assert caught.value.hint == "there are: waiting, steps"

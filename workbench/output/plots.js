@@ -1,0 +1,173 @@
+"use strict";
+
+// Draws a plot with the library; what it tells of a mark is text, in a tip and below for who does not see it.
+function drawPlot(tools, figure, plot) {
+  const {add, duration, share} = tools;
+  const OTHERS = ["#4878a8", "#e8871e", "#2f9e8f", "#b0578d", "#8a6d3b", "#7a6fd0", "#c94f4f", "#7d8590"];
+  const TONES = {"": "--accent", good: "--good", warning: "--warn", error: "--bad", note: "--soft"};
+  const WHOLE = {duration, share};
+  const count = plot.groups.length;
+  const box = add(figure, "div", "plot");
+  box.style.height = `${plot.height}px`;
+  box.tabIndex = 0;
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", plot.said);
+  const said = add(figure, "p", "unseen");
+  said.setAttribute("aria-live", "polite");
+  const chart = echarts.init(box);
+  const rows = new Map();  // of a place along the axis
+  const placeAt = plot.across ? 1 : 0;
+  for (const series of plot.option.series) {
+    for (const mark of series.data) {
+      if (!rows.has(mark[placeAt])) rows.set(mark[placeAt], []);
+      rows.get(mark[placeAt]).push(mark[2]);
+    }
+  }
+  const places = [...rows.keys()].sort((one, other) => one - other);
+  let current = -1, width = 0;
+
+  // ---- what is told about a place ----
+
+  function value(kind, number) {
+    if (number === null) return "";
+    return kind in WHOLE ? WHOLE[kind](Number(number)) : Number(number).toLocaleString("en");
+  }
+
+  function head(row) {
+    const text = plot.x.values[row];
+    return ["count", "number", "duration"].includes(plot.x.kind) ? `${plot.x.title} ${text}` : text;
+  }
+
+  function facts(row) {
+    const group = plot.option.series[plot.groups[row]].name;
+    const name = plot.option.series.length > 1 ? group : plot.y.title;
+    const told = plot.told.map(({title, texts, codes}) => [title, texts[codes[row]]]).filter((fact) => fact[1]);
+    return [[name, value(plot.y.kind, plot.y.values[row])], ...told];
+  }
+
+  function inWords(place) {
+    const found = rows.get(place);
+    return `${head(found[0])}: ${found.map((row) => facts(row).map((fact) => fact.join(" ")).join(", ")).join("; ")}`;
+  }
+
+  function tip(place) {
+    const inside = document.createElement("div");
+    const found = rows.get(place);
+    add(inside, "b", "", head(found[0]));
+    for (const row of found) {
+      const [first, ...others] = facts(row);
+      const line = add(inside, "div");
+      add(line, "span", "swatch").style.background = colour(plot.groups[row]);
+      line.append(first.join(" "));
+      const told = others.map((fact) => fact.join(" "));
+      for (const text of found.length > 1 ? [told.join(", ")] : told) add(inside, "div", "soft", text);
+    }
+    return inside;
+  }
+
+  // ---- how it looks ----
+
+  function shade(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
+  function colour(group) {
+    const wanted = plot.colours[group];
+    if (wanted.startsWith("#")) return wanted;
+    return wanted === "" && plot.colours.length > 1 ? OTHERS[group % OTHERS.length] : shade(TONES[wanted]);
+  }
+
+  function ticks(kind, most) {
+    if (kind === "share") return (number) => `${Number((100 * number).toFixed(3))} %`;
+    if (kind !== "duration") return (number) => number.toLocaleString("en");
+    const [scale, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([size]) => most >= size) || [1, "ns"];
+    return (ns) => ns === 0 ? "0" : `${(ns / scale).toLocaleString("en", {maximumFractionDigits: 6})} ${unit}`;
+  }
+
+  function axis(given, {kind, title}, most, wide) {
+    const looks = {
+      axisLine: {show: given.type === "category", lineStyle: {color: shade("--line")}},
+      axisTick: {show: false},
+      splitLine: {show: given.type === "value", lineStyle: {color: shade("--line")}},
+      axisLabel: {color: shade("--soft"), hideOverlap: true, width: wide, overflow: "truncate"},
+    };
+    if (given.type === "value") looks.axisLabel.formatter = ticks(kind, most);
+    return {...given, ...looks};
+  }
+
+  function draw() {
+    const {xAxis, yAxis, series, ...others} = plot.option;
+    const narrow = box.clientWidth < 600;
+    const most = Math.max(0, ...sums());
+    const along = plot.x.values.length && plot.x.kind === "duration" ? Number(series[0].data.at(-1)[placeAt]) : 0;
+    const [xOf, yOf] = plot.across ? [[plot.y, most], [plot.x, along]] : [[plot.x, along], [plot.y, most]];
+    const soft = shade("--soft");
+    chart.setOption({
+      ...others,
+      animation: false,
+      textStyle: {fontFamily: getComputedStyle(document.body).fontFamily},
+      grid: {left: 4, right: 18, top: series.length > 1 ? 34 : 14, bottom: others.dataZoom ? 32 : 4,
+             outerBoundsMode: "same", outerBoundsContain: "axisLabel"},
+      legend: {show: series.length > 1, type: "scroll", left: 0, top: 0, textStyle: {color: shade("--ink")},
+               pageTextStyle: {color: soft}, inactiveColor: soft, itemWidth: 12, itemHeight: 12},
+      tooltip: {trigger: "axis", confine: true, className: "told", axisPointer: {type: "shadow"}, transitionDuration: 0,
+                backgroundColor: shade("--card"), borderColor: shade("--line"), textStyle: {color: shade("--ink"), fontSize: 12},
+                extraCssText: "white-space: normal; max-width: 420px; overflow-wrap: anywhere;", formatter: (marks) => tip(marks[0].value[placeAt])},
+      xAxis: axis(xAxis, ...xOf, narrow ? 60 : 160),
+      yAxis: axis(yAxis, ...yOf, plot.across ? (narrow ? 130 : 220) : 90),
+      series: series.map((one, group) => ({
+        ...one,
+        itemStyle: {color: colour(group)},
+        lineStyle: {color: colour(group), width: 1.5},
+        markLine: one.markLine && {
+          ...one.markLine,
+          lineStyle: {color: shade("--ink"), type: "dashed"},
+          label: {formatter: (mark) => mark.name, position: "insideEndTop", color: shade("--ink"),
+                  backgroundColor: shade("--card"), padding: [2, 4], borderRadius: 3},
+        },
+      })),
+    }, true);
+  }
+
+  function sums() {
+    const found = new Map();
+    for (let row = 0; row < count; row += 1) {
+      const place = plot.x.values[row];
+      found.set(place, (found.get(place) || 0) + Number(plot.y.values[row]));
+    }
+    return found.values();
+  }
+
+  // ---- keys, and changes around it ----
+
+  function go(to) {
+    current = Math.max(0, Math.min(places.length - 1, to));
+    const place = places[current];
+    const [row] = rows.get(place);
+    const seriesIndex = plot.groups[row];
+    const dataIndex = plot.option.series[seriesIndex].data.findIndex((mark) => mark[2] === row);
+    chart.dispatchAction({type: "showTip", seriesIndex, dataIndex});
+    said.textContent = inWords(place);
+  }
+
+  box.addEventListener("keydown", (event) => {
+    const moves = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in moves) go(current + moves[event.key]);
+    else if (event.key === "Home") go(0);
+    else if (event.key === "End") go(places.length - 1);
+    else if (event.key === "Escape") chart.dispatchAction({type: "hideTip"});
+    else return;
+    event.preventDefault();
+  });
+  box.addEventListener("blur", () => chart.dispatchAction({type: "hideTip"}));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  // Also calls back once at the start: the first drawing.
+  new ResizeObserver(() => {
+    if (box.clientWidth === width) return;
+    width = box.clientWidth;
+    chart.resize();
+    draw();
+  }).observe(box);
+  return chart;
+}

@@ -1,0 +1,128 @@
+"""Plots as the plotting library draws them: with plots.js the only place that knows which one it is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.workbench.sections.blocks import Column, Plot
+from tracegraph.workbench.sections.cells import cell_text
+from tracegraph.workbench.sections.shown_names import ShownNames
+from tracegraph.workbench.text import label
+
+PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
+MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000}
+"""So many are drawn: a page stays small whatever the trace."""
+_CELLS = 100
+_ROOM, _BAR, _UPRIGHT = 96, 30, 280
+_ZOOMED = 60
+
+
+def plot_height(plot: Plot) -> int:
+    """Its height on a page, px."""
+    return _ROOM + _BAR * plot.frame[plot.x.field].nunique() if plot.across else _UPRIGHT
+
+
+def plot_note(plot: Plot) -> str:
+    """What to say below it: its own note, and what of it is not drawn."""
+    most = MOST_ROWS[plot.kind]
+    left = f"The first {most:,} of {len(plot.frame):,} are drawn." if len(plot.frame) > most else ""
+    return " ".join(part for part in (left, plot.note) if part)
+
+
+def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
+    """What plots.js needs: `option` for the library, and the rows that it tells about."""
+    rows = plot.frame.head(MOST_ROWS[plot.kind])
+    along = _categories(rows, plot, names) if plot.kind == "bars" else {"type": "value", "scale": True}
+    values = {"type": "value"}
+    upright = {"xAxis": along, "yAxis": values}
+    turned = {"xAxis": values, "yAxis": {**along, "inverse": True}}
+    option = {**(turned if plot.across else upright), "series": _series(rows, plot, names)}
+    if rows[plot.x.field].nunique() > _ZOOMED:
+        option["dataZoom"] = _zoom()
+    return {
+        "option": option,
+        "title": plot.title,
+        "said": f"{plot.title}. {_in_words(rows, plot, names)}",
+        "across": plot.across,
+        "height": plot_height(plot),
+        "x": {"title": plot.x.title, "kind": plot.x.kind, "values": _texts(rows, plot.x, names)},
+        "y": {"title": plot.y.title, "kind": plot.y.kind, "values": _numbers(rows[plot.y.field])},
+        "groups": _groups(rows, plot)[0].tolist(),
+        "colours": [plot.colours.get(str(value), "") for value in _groups(rows, plot)[1]],
+        "told": [_told(rows, column, names) for column in plot.told],
+    }
+
+
+def _categories(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> dict[str, object]:
+    shown = rows.drop_duplicates(plot.x.field)
+    return {"type": "category", "data": _texts(shown, plot.x, names)}
+
+
+def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str, object]]:
+    """One for each colour; a mark is its place along the axis, its value and its row."""
+    codes, groups = _groups(rows, plot)
+    if plot.kind == "bars":
+        places: Sequence[Any] = pd.factorize(rows[plot.x.field], use_na_sentinel=False)[0].tolist()
+    else:
+        places = _numbers(rows[plot.x.field])
+    marks = list(zip(places, _numbers(rows[plot.y.field]), range(len(rows)), strict=True))
+    found: list[dict[str, object]] = []
+    for group, value in enumerate(groups):
+        data = [_turned(marks[row], plot.across) for row in np.flatnonzero(codes == group)]
+        one: dict[str, object] = {"name": str(value), "data": data, "encode": {"x": 0, "y": 1}}
+        if plot.kind == "bars":
+            one |= {"type": "bar", "stack": "all", "barCategoryGap": "20%", "barMaxWidth": 60}
+        else:
+            one |= {"type": "line", "showSymbol": False, "sampling": "lttb"}
+        found.append(one)
+    if plot.marks and found:
+        along = "xAxis" if plot.across else "yAxis"
+        lines = [{along: value, "name": text} for text, value in plot.marks.items()]
+        found[0]["markLine"] = {"symbol": "none", "silent": True, "data": lines}
+    return found
+
+
+def _turned(mark: tuple[Any, Any, int], across: bool) -> list[Any]:
+    place, value, row = mark
+    return [value, place, row] if across else [place, value, row]
+
+
+def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Sequence[str]]:
+    """The group of each row, and the groups: first those that the plot has colours for, in that order."""
+    if not plot.colour:
+        return np.zeros(len(rows), dtype=int), [plot.y.title]
+    values = rows[plot.colour]
+    present = set(values)
+    groups = [value for value in plot.colours if value in present]
+    groups += [value for value in values.unique() if value not in plot.colours]
+    return pd.Categorical(values, categories=groups).codes, groups
+
+
+def _zoom() -> list[dict[str, object]]:
+    """A wheel scrolls the page, as it does over the lanes."""
+    return [{"type": "inside", "zoomOnMouseWheel": "ctrl"}, {"type": "slider", "height": 18, "bottom": 4}]
+
+
+def _in_words(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> str:
+    """For those who cannot see it."""
+    values = rows[plot.y.field]
+    if values.empty:
+        return "There is nothing to draw."
+    least, most = (cell_text(plot.y.kind, value, names) for value in (values.min(), values.max()))
+    return f"{len(rows):,} {plot.kind}, {plot.y.title} from {least} to {most}. Arrow keys read them."
+
+
+def _texts(rows: pd.DataFrame, column: Column, names: ShownNames) -> list[str]:
+    return [label(cell_text(column.kind, value, names), _CELLS) for value in rows[column.field]]
+
+
+def _numbers(values: "pd.Series[Any]") -> list[float | int | None]:
+    return [None if pd.isna(value) else value for value in values.tolist()]
+
+
+def _told(rows: pd.DataFrame, column: Column, names: ShownNames) -> dict[str, object]:
+    """The texts of a column, each once: many rows share few."""
+    codes, texts = pd.factorize(np.array(_texts(rows, column, names), dtype=object))
+    return {"title": column.title, "texts": list(texts), "codes": codes.tolist()}

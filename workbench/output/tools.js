@@ -1,0 +1,31 @@
+"use strict";
+
+// What every script of the page uses: elements whose text is only ever text, and numbers as people read them.
+const TOOLS = (() => {
+  function add(parent, tag, className, text) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    parent.append(element);
+    return element;
+  }
+
+  function duration(ns) {
+    const size = Math.abs(ns);
+    for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+      if (size >= scale) return `${(ns / scale).toLocaleString("en", {minimumFractionDigits: 3, maximumFractionDigits: 3})} ${unit}`;
+    }
+    return `${Math.round(ns)} ns`;
+  }
+
+  function share(value) {
+    if (value > 0 && value < 0.001) return "< 0.1 %";
+    return value > 0.999 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
+  }
+
+  function count(value, noun, nouns) {
+    return `${Number(value).toLocaleString("en")} ${Number(value) === 1 ? noun : nouns || noun + "s"}`;
+  }
+
+  return {add, duration, share, count};
+})();
