@@ -115,7 +115,7 @@ function drawLanes(tools, figure, drawing) {
       pen.lineTo(at, height);
       pen.stroke();
       const text = `step ${step.number}`;
-      if (at > free) {
+      if (at >= free) {
         pen.fillText(text, at + 3, height - 5);
         free = at + pen.measureText(text).width + 12;
       }
