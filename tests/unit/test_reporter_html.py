@@ -115,3 +115,7 @@ def test_drawing_of_a_small_run_is_exact() -> None:
     first = {key: values[0] for key, values in drawing.rectangles.items()}
     assert (first["start"], first["length"], drawing.names[first["name"]]) == (0, 200, "ProfilerStep#5")
     assert len(drawing.path["start"]) == 9
+    reasons = [drawing.reasons[place] for place in drawing.path["reason"]]
+    assert reasons[0] == ""
+    assert reasons[4] == "correlation, recorded, 100.0 % sure"
+    assert reasons[7] == "stream wait, inferred, 100.0 % sure"

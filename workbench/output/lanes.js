@@ -265,7 +265,10 @@ function drawLanes(tools, figure, drawing) {
     add(tip, "b", "", several ? count(columns.count[index], low ? "stretch" : "segment", low ? "stretches" : "segments") : name || "(name left out)");
     if (several && name) add(tip, "div", "", low ? `longest: ${name}` : name);
     add(tip, "div", "soft", `${drawing.categories[columns.category[index]]} · ${duration(columns.length[index])} · at ${duration(columns.start[index])}`);
-    if (low) add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}`);
+    if (low) {
+      const reason = drawing.reasons[trail.reason[index]];
+      add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}${reason ? `: ${reason}` : ""}`);
+    }
     tip.hidden = false;
     tip.style.left = `${Math.max(0, Math.min(left + 14, width - tip.offsetWidth - 4))}px`;
     const below = event.clientY + 16 + tip.offsetHeight < window.innerHeight;

@@ -1,13 +1,14 @@
 """The lanes and the path as few enough rectangles for a page: what is below one pixel is merged."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.text import label
+from tracegraph.workbench.text import format_share, label
 
 _MOST_LANES = 60
 _MOST_RECTANGLES = 100_000
@@ -15,6 +16,7 @@ _MOST_NAMES = 8_000
 NAME_CELLS = 160
 """How long a name is that the lanes know."""
 _PATH_PIXELS = 8_000
+_REASON_CELLS = 80
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Drawing:
 
     `rectangles` and `path` are columns of equal length: lane (place in `lanes`), start, length, name (place
     in `names`, -1 where several were merged), category (place in `categories`), count; `path` has the place
-    in `dependencies`, too.
+    in `dependencies` and in `reasons`: rule, evidence and confidence of the stretch's start, as a text.
     """
 
     lanes: list[dict[str, object]]
@@ -31,6 +33,7 @@ class Drawing:
     names: list[str]
     categories: list[str]
     dependencies: list[str]
+    reasons: list[str]
     rectangles: dict[str, list[int]]
     path: dict[str, list[int]]
 
@@ -46,7 +49,7 @@ def draw_lanes(findings: Findings) -> Drawing:
     path = path[path["lane"].isin(shown["lane"])]
     names = _names([rectangles, path])
     categories = sorted(set(rectangles["category"]) | set(path["category"]))
-    dependencies = sorted(set(path["dependency"]))
+    dependencies, reasons = sorted(set(path["dependency"])), sorted(set(path["reason"]))
     places = {int(lane): place for place, lane in enumerate(shown["lane"])}
     return Drawing(
         lanes=[
@@ -57,9 +60,13 @@ def draw_lanes(findings: Findings) -> Drawing:
         names=[label(name, NAME_CELLS) for name in names],
         categories=[label(category, 40) for category in categories],
         dependencies=dependencies,
+        reasons=[label(reason, _REASON_CELLS) for reason in reasons],
         rectangles=_columns(rectangles, start_ns, places, names, categories),
         path=_columns(path, start_ns, places, names, categories)
-        | {"dependency": [dependencies.index(name) for name in path["dependency"]]},
+        | {
+            "dependency": [dependencies.index(name) for name in path["dependency"]],
+            "reason": [reasons.index(reason) for reason in path["reason"]],
+        },
     )
 
 
@@ -109,9 +116,20 @@ def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFra
     first = np.flatnonzero(begins)
     longest = np.lexsort((-length, begins.cumsum()))[first]
     count = np.diff(np.append(first, len(path)))
-    return path.iloc[longest][["lane", "name", "category", "dependency"]].assign(
-        start_ns=starts[first], end_ns=path["end_ns"].to_numpy()[first + count - 1], count=count
+    drawn = path.iloc[longest]
+    return drawn[["lane", "name", "category", "dependency"]].assign(
+        reason=[_reason(row) for row in drawn[["mechanism", "evidence", "confidence"]].to_dict("records")],
+        start_ns=starts[first],
+        end_ns=path["end_ns"].to_numpy()[first + count - 1],
+        count=count,
     )
+
+
+def _reason(row: Mapping[Hashable, Any]) -> str:
+    """Which rule says why a stretch starts, and how that is known; empty where none does."""
+    if not row["mechanism"]:
+        return ""
+    return f"{row['mechanism']}, {row['evidence']}, {format_share(row['confidence'])} sure"
 
 
 def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
