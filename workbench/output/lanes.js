@@ -8,8 +8,8 @@ function drawLanes(tools, figure, drawing) {
   const categoryColour = (name) => known(drawing.colours.categories, name);
   const dependencyColour = (name) => known(drawing.colours.dependencies, name);
   const {canvas, tip, box, buttons} = prepare();
-  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5;
-  const height = TOP + ROW * drawing.lanes.length + 8;
+  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5, STEP_APART = 16;
+  const height = TOP + ROW * drawing.lanes.length + 18;
   const total = Math.max(1, drawing.length_ns);
   const least = Math.min(total, Math.max(20, total / 1e7));
   const rows = split(drawing.rectangles, drawing.lanes.length);
@@ -106,10 +106,11 @@ function drawLanes(tools, figure, drawing) {
     pen.fillStyle = soft;
     pen.strokeStyle = soft;
     pen.setLineDash([2, 3]);
-    let free = LABEL;
+    let free = LABEL, last = -Infinity;
     for (const step of drawing.steps) {
       const at = x(step.start);
-      if (at < LABEL || at > width) continue;
+      if (at < LABEL || at > width || at - last < STEP_APART) continue;
+      last = at;
       pen.beginPath();
       pen.moveTo(at, TOP - 8);
       pen.lineTo(at, height);
