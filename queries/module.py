@@ -14,8 +14,8 @@ from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.suggest import did_you_mean
 
-_PYTHON: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
-_DTYPE: dict[tuple[str, bool], Any] = {
+PYTHON_TYPES: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
+DTYPES: dict[tuple[str, bool], Any] = {
     ("INTEGER", False): "int64",
     ("INTEGER", True): "Int64",
     ("FLOAT", False): "float64",
@@ -57,7 +57,7 @@ class Parameter:
         try:
             if self.type == "BOOLEAN":
                 return _BOOLEANS[text.lower()]
-            return _PYTHON[self.type](text)
+            return PYTHON_TYPES[self.type](text)
         except (KeyError, ValueError):
             raise InputError(
                 f"parameter {self.name}={text!r} is no {self.type}", f"it means: {self.meaning}"
@@ -65,7 +65,7 @@ class Parameter:
 
     def check(self, value: object) -> None:
         """InputError unless `value` has the parameter's type and lies in its bounds, both ends included."""
-        allowed = (int, float) if self.type == "FLOAT" else _PYTHON[self.type]
+        allowed = (int, float) if self.type == "FLOAT" else PYTHON_TYPES[self.type]
         fits = isinstance(value, allowed) and (self.type == "BOOLEAN") == isinstance(value, bool)
         if fits and isinstance(value, (int, float)) and self.bounds is not None:
             fits = self.bounds[0] <= value <= self.bounds[1]
@@ -112,7 +112,7 @@ def complete_values(
     for name in values:
         if name not in known:
             raise InputError(f"query {query} has no parameter {name}", did_you_mean(name, known, valid))
-    complete = {name: plain(values.get(name, parameter.default)) for name, parameter in known.items()}
+    complete = {name: python_value(values.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in complete.items():
         if value is None:
             raise InputError(f"query {query} needs parameter {name}", valid)
@@ -120,7 +120,7 @@ def complete_values(
     return complete
 
 
-def plain(value: object) -> object:
+def python_value(value: object) -> object:
     """A value as Python's own: those of a frame's columns are numpy's."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -138,7 +138,7 @@ def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
     if column.type == "STRING":
         texts = values.astype(object)
         return texts.where(texts.notna(), None)
-    return values.astype(_DTYPE[column.type, column.nullable])
+    return values.astype(DTYPES[column.type, column.nullable])
 
 
 def parse(name: str, text: str) -> CypherModule:

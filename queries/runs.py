@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.queries.catalog import Query
-from tracegraph.queries.module import Parameter, plain
+from tracegraph.queries.module import Parameter, python_value
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.suggest import did_you_mean
@@ -133,7 +133,7 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     Raises:
         InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
     """
-    values = {name: plain(value) for name, value in given.items()}
+    values = {name: python_value(value) for name, value in given.items()}
     if not query.takes("run"):
         return values
     run = values.get("run")

@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.catalog import Query, queries
-from tracegraph.queries.module import Column, Parameter
+from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
 from tracegraph.queries.runs import RANK, WINDOW, parameters
 
 RUN = "run"
-_TYPES: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -77,7 +76,7 @@ def _lines(query: Query) -> Iterator[str]:
 
 
 def _dtype(column: Column) -> str:
-    name = {"INTEGER": "int64", "FLOAT": "float64", "STRING": "str", "BOOLEAN": "bool"}[column.type]
+    name = DTYPES.get((column.type, False), "str")
     return f"{name}, may be missing" if column.nullable else name
 
 
@@ -88,11 +87,11 @@ def _is_needed(parameter: Parameter) -> bool:
 
 def _needed(parameter: Parameter) -> inspect.Parameter:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(parameter.name, kind, annotation=_TYPES[parameter.type])
+    return inspect.Parameter(parameter.name, kind, annotation=PYTHON_TYPES[parameter.type])
 
 
 def _optional(parameter: Parameter) -> inspect.Parameter:
-    type_ = _TYPES[parameter.type]
+    type_ = PYTHON_TYPES[parameter.type]
     # Which rank is the first depends on the run.
     default = None if parameter.name == RANK.name else parameter.default
     return inspect.Parameter(

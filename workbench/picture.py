@@ -14,10 +14,10 @@ from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.pictures.drawing import FORMATS, draw
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
+from tracegraph.workbench.sections.hotspots import MOST
 from tracegraph.workbench.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
-_ALL = 1_000_000
 
 
 class Picture(graphviz.Source):  # type: ignore[misc]
@@ -68,7 +68,7 @@ def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: i
     """
     window = find_window(answers.of, run, step)
     asked = {"run": run, **vars(window)}
-    names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": _ALL})["name"]))
+    names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": MOST})["name"]))
     labels = readable(names)
     labelled = set(match_names(list(labels.values()), name))
     matches = match_names(names, name) or [one for one in names if labels[one] in labelled] or [name]

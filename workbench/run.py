@@ -8,7 +8,6 @@ import pandas as pd
 
 from tracegraph.workbench.picture import Picture, draw_picture
 from tracegraph.workbench.report.collect import collect_findings
-from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.thresholds import checked
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
@@ -97,7 +96,7 @@ class Run(RunQueries):
                 timings_s=timings_s or {},
                 thresholds=checked(thresholds or {}),
             )
-        return Report(findings, recommend(findings), bench.progress)
+        return Report(findings, bench.progress)
 
     def delete(self) -> None:
         """Delete the run from the database and the workspace."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tracegraph.store.progress import Progress, silent
 from tracegraph.workbench.output.folder import Written, write_folder
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.report.recommendations import Recommendation, recommend
 from tracegraph.workbench.text import format_ns
 
 
@@ -18,13 +19,15 @@ class Report:
     """The findings about a window of a run, and what to try next."""
 
     findings: Findings
-    recommendations: Sequence[Recommendation]
     progress: Progress = silent
 
+    @cached_property
+    def recommendations(self) -> Sequence[Recommendation]:
+        """What to try next, the largest share first."""
+        return recommend(self.findings)
+
     def __repr__(self) -> str:
-        found = self.findings
-        step = "" if found.step is None else f", step {found.step}"
-        return f"<Report on {found.details.name}{step}: {format_ns(found.length_ns)}>"
+        return f"<Report on {self.findings.title}: {format_ns(self.findings.length_ns)}>"
 
     def summary(self) -> dict[str, object]:
         """The numbers of the report, as in summary.json; times in ns, shares 0..1."""

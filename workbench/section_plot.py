@@ -66,5 +66,4 @@ def section_plot(findings: Findings, name: str) -> SectionPlot:
     if not found:
         there = ", ".join(place for place, drawn in plots.items() if drawn)
         raise InputError(f"there is no plot of {name!r}", f"there are: {there}" if there else "")
-    step = "" if findings.step is None else f", step {findings.step}"
-    return SectionPlot(f"{findings.details.name}{step}", found)
+    return SectionPlot(findings.title, found)

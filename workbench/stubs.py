@@ -1,6 +1,6 @@
-"""What is generated from the headers of the queries: the types of their methods, and docs/queries.md.
+"""What is generated: the methods' types and docs/queries.md from the queries' headers, the page of the rules.
 
-`python -m tracegraph.workbench.stubs PROJECT` writes the three files into a checkout.
+`python -m tracegraph.workbench.stubs PROJECT` writes the files into a checkout.
 """
 
 import inspect

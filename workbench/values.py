@@ -4,9 +4,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 from neo4j.graph import Node, Path, Relationship
+
+from tracegraph.queries.module import python_value
 
 
 def plain(value: object) -> object:
@@ -15,7 +16,7 @@ def plain(value: object) -> object:
     A node is {labels, properties}, a relationship {type, properties}, a path {nodes, relationships}; a date,
     a time or a point is its text.
     """
-    simple = value.item() if isinstance(value, np.generic) else value
+    simple = python_value(value)
     if simple is None or simple is pd.NA:
         return None
     if isinstance(simple, float):

@@ -17,7 +17,7 @@ from tracegraph.workbench.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
 _KEY_CELLS = 30
-_STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "lead": "", "": ""}
+_STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
 
 
 def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
@@ -56,7 +56,7 @@ def _(block: Chart | Plot, names: ShownNames) -> Sequence[RenderableType]:
 
 @_render.register
 def _(block: Words, names: ShownNames) -> Sequence[RenderableType]:
-    return (Text(visible(block.text), style=_STYLES[block.tone] if block.tone != "note" else ""),)
+    return (Text(visible(block.text), style=_STYLES[block.tone]),)
 
 
 @_render.register

@@ -71,14 +71,18 @@ def _tables(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
     makers: dict[str, Callable[[BinaryIO], object]] = {}
     for name, section in all_sections().items():
         if section.rows is not None:
-            makers[f"{name}.csv"] = partial(_write_rows, partial(section.rows, findings))
+            makers[f"{name}.csv"] = partial(_write_own, section.rows, findings)
         elif tables := section.tables(findings):
-            makers[f"{name}.csv"] = partial(_write_rows, partial(next, iter(tables)))
+            makers[f"{name}.csv"] = partial(_write_rows, tables[0])
     return makers
 
 
-def _write_rows(rows: Callable[[], pd.DataFrame], out: BinaryIO) -> None:
-    out.write(rows_csv(rows()).encode())
+def _write_own(rows: Callable[[Findings], pd.DataFrame], findings: Findings, out: BinaryIO) -> None:
+    _write_rows(rows(findings), out)
+
+
+def _write_rows(rows: pd.DataFrame, out: BinaryIO) -> None:
+    out.write(rows_csv(rows).encode())
 
 
 def _picture(findings: Findings) -> str:

@@ -49,7 +49,8 @@ def draw_lanes(findings: Findings) -> Drawing:
     path = path[path["lane"].isin(shown["lane"])]
     names = _names([rectangles, path])
     categories = sorted(set(rectangles["category"]) | set(path["category"]))
-    dependencies, reasons = sorted(set(path["dependency"])), sorted(set(path["reason"]))
+    why, dependencies = pd.factorize(path["dependency"].astype(str), sort=True)
+    how, reasons = pd.factorize(path["reason"], sort=True)
     places = {int(lane): place for place, lane in enumerate(shown["lane"])}
     return Drawing(
         lanes=[
@@ -59,14 +60,11 @@ def draw_lanes(findings: Findings) -> Drawing:
         hidden_lanes=len(findings.lanes) - len(shown),
         names=[label(name, NAME_CELLS) for name in names],
         categories=[label(category, 40) for category in categories],
-        dependencies=dependencies,
+        dependencies=list(dependencies),
         reasons=[label(reason, _REASON_CELLS) for reason in reasons],
         rectangles=_columns(rectangles, start_ns, places, names, categories),
         path=_columns(path, start_ns, places, names, categories)
-        | {
-            "dependency": [dependencies.index(name) for name in path["dependency"]],
-            "reason": [reasons.index(reason) for reason in path["reason"]],
-        },
+        | {"dependency": why.tolist(), "reason": how.tolist()},
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -20,22 +21,26 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label
 
 
+class _Shown(NamedTuple):
+    """A section as the template gets it."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
 def report_page(findings: Findings) -> str:
     """Return the page; text of the trace is only text or data in it, escaped and shown as text."""
     sections = [
-        {
-            "name": name,
-            "title": section.heading(findings),
-            "blocks": [(type(block).__name__, block) for block in section.content(findings)],
-        }
+        _Shown(name, section.heading(findings), section.content(findings))
         for name, section in all_sections().items()
     ]
-    shown = [section for section in sections if section["blocks"]]
-    names = ShownNames(block for section in shown for _, block in _blocks(section))
-    charts = [block for section in shown for _, block in _blocks(section) if isinstance(block, Chart | Plot)]
+    shown = [section for section in sections if section.blocks]
+    names = ShownNames(block for section in shown for block in section.blocks)
+    charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]
     return _template("page.html.j2").render(
         name=findings.details.name,
-        scope="the whole run" if findings.step is None else f"step {findings.step}",
+        scope=findings.scope,
         sections=shown,
         place=lambda block: next(at for at, chart in enumerate(charts) if chart is block),
         cell=lambda value, kind: cell_text(kind, value, names),
@@ -71,16 +76,11 @@ def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:
     return {"draw": chart.draw, "data": chart.data}
 
 
-def _blocks(section: Mapping[str, object]) -> Sequence[tuple[str, Block]]:
-    blocks = section["blocks"]
-    assert isinstance(blocks, list)
-    return blocks
-
-
 @cache
 def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {
+        "kind": lambda block: type(block).__name__,
         "plain": number,
         "duration": format_ns,
         "share": format_share,

@@ -117,6 +117,16 @@ class Findings:
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def scope(self) -> str:
+        """What of the run it is about."""
+        return "the whole run" if self.step is None else f"step {self.step}"
+
+    @property
+    def title(self) -> str:
+        """The run's name, and the step where it is about one."""
+        return self.details.name if self.step is None else f"{self.details.name}, {self.scope}"
+
+    @property
     def near_slack_ns(self) -> int:
         """Up to which slack something is nearly critical."""
         return near_slack_ns(self.length_ns)

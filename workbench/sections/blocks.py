@@ -10,7 +10,7 @@ from tracegraph.workbench.report.recommendations import Recommendation
 
 Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number"]
 PlotKind = Literal["bars", "lines"]
-Tone = Literal["", "lead", "good", "warning", "error", "note"]
+Tone = Literal["", "good", "warning", "error", "note"]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,8 @@ from tracegraph.workbench.text import format_ns
 
 
 def _content(findings: Findings) -> Sequence[Block]:
-    what = "the whole run" if findings.step is None else f"step {findings.step}"
-    length = format_ns(findings.length_ns)
-    return [
-        Words(f"{what}: {length}, from {findings.start_ns} to {findings.end_ns} ns on the clock of the file")
-    ]
+    length, clock = format_ns(findings.length_ns), f"{findings.start_ns} to {findings.end_ns} ns"
+    return [Words(f"{findings.scope}: {length}, from {clock} on the clock of the file")]
 
 
 SECTION = Section(20, "Window", _content)
