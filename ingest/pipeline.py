@@ -1,7 +1,9 @@
 """From trace files to the tables of a run: the one way in."""
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +30,7 @@ from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")
-_STAGES = ("reading the trace", "building the causal graph", "writing tables", "asking what if")
+_STAGES = ("reading the trace", "building the causal graph", "writing tables")
 
 
 class _Stages:
@@ -60,6 +62,13 @@ def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EV
     return model
 
 
+def _what_if(model: Model) -> Mapping[str, str]:
+    return {
+        "alternatives": json.dumps(find_alternatives(model)),
+        "what_next": json.dumps(find_what_next(model)),
+    }
+
+
 def ingest_run(
     paths: Sequence[Path],
     name: str | None,
@@ -70,7 +79,8 @@ def ingest_run(
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
 
-    The tables go into `folder` where one is given, else they stay in memory.
+    The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
+    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
     integrity, timings_s, clock_offset_ns, clock_drift_ppb, tool_version, schema_version. Raises `InputError`
     for a trace that cannot be used, and for more than one trace.
@@ -86,16 +96,13 @@ def ingest_run(
     stages = _Stages(_STAGES, progress)
     trace = stages.run("reading the trace", lambda: read_trace(path, integrity, limits))
     model = stages.run("building the causal graph", lambda: build_checked(trace, integrity, cross_thread))
-    alternatives = beside(lambda: find_alternatives(model))
+    late = beside(lambda: _what_if(model))
     run = name or run_name(path, trace.sha256, cross_thread)
     graph = stages.run("writing tables", lambda: build_graph(trace, model, run, folder))
-    what_next, assumed = stages.run("asking what if", lambda: (find_what_next(model), alternatives.result()))
     facts = RunFacts(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=integrity.rows(),
-        alternatives=assumed,
-        what_next=what_next,
     )
     add_run(graph, model, facts)
     manifest: dict[str, object] = {
@@ -109,4 +116,4 @@ def ingest_run(
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
     }
-    return graph, manifest
+    return replace(graph, late=late), manifest

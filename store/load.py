@@ -18,8 +18,9 @@ _DELETE_ROWS = 10_000
 
 def load_run(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
     """Load a run over Bolt, replacing a run of the same name, and make it visible."""
+    tables = tables.completed()
     load_hidden(database, tables, progress)
-    make_ready(database, tables.run)
+    make_ready(database, tables)
 
 
 def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
@@ -49,9 +50,11 @@ def has_runs(database: Database) -> bool:
     return not database.read("MATCH (r:Run) RETURN r.name AS name LIMIT 1").empty
 
 
-def make_ready(database: Database, name: str) -> None:
-    """Make a completely loaded run visible."""
-    database.write("MATCH (r:Run {name: $name}) SET r.state = 'ready'", {"name": name})
+def make_ready(database: Database, tables: GraphTables) -> None:
+    """Make a completely loaded run visible, with all that its node says."""
+    (row,) = tables.nodes["Run"].drop_columns(["id", "labels"]).to_pylist()
+    values = {"name": tables.run, "properties": {**row, "state": "ready"}}
+    database.write("MATCH (r:Run {name: $name}) SET r = $properties", values)
 
 
 def contents(database: Database, name: str) -> list[str]:

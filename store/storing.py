@@ -63,11 +63,11 @@ def store_and_open(
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
-                _append(workspace, database, tables, manifest, progress)
+                _append(workspace, database, tables.completed(), manifest, progress)
             elif _is_imported(workspace, tables, load) and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
-                database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
+                database = stack.enter_context(_add(workspace, tables.completed(), manifest, progress, load))
         yield database
 
 
@@ -118,8 +118,10 @@ def _open_import(
     with open_at_once(workspace, _MANAGED, progress) as database:
         with generation.own_writes(workspace.neo4j_home, database):
             begin_schema(database, progress)
-            workspace.save_run(tables, manifest)
-            make_ready(database, tables.run)
+            # What the run says of itself may have been found out while Neo4j imported the rest.
+            whole = tables.completed()
+            workspace.save_run(whole, manifest)
+            make_ready(database, whole)
         yield database
         finish_schema(database, progress)
 
@@ -137,7 +139,7 @@ def _add(
             with generation.own_writes(workspace.neo4j_home, database):
                 load_first(database, tables, progress)
                 workspace.save_run(tables, manifest)
-                make_ready(database, tables.run)
+                make_ready(database, tables)
             yield database
             finish_schema(database, progress)
             return
@@ -163,7 +165,7 @@ def _append(
     _refuse_other_content(tables.run, contents(database, tables.run), manifest)
     load_hidden(database, tables, progress)
     workspace.save_run(tables, manifest)
-    make_ready(database, tables.run)
+    make_ready(database, tables)
 
 
 def _others_use(workspace: Workspace) -> bool:

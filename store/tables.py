@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, MutableMapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class GraphTables:
     `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
     `rows[query]`: the rows of a query about the whole run, of which there are too many to ask for; kept with
     the tables, but no part of the graph.
+    `late`: properties of the Run node that are still being found out, for `completed`.
     Any column of texts may be a dictionary. The tables are in memory, or in a folder and read when asked for.
     """
 
@@ -34,6 +36,17 @@ class GraphTables:
     nodes: MutableMapping[str, pa.Table]
     relationships: MutableMapping[str, pa.Table]
     rows: MutableMapping[str, pa.Table] = field(default_factory=dict)
+    late: "Future[Mapping[str, str]] | None" = None
+
+    def completed(self) -> "GraphTables":
+        """The same graph with all that its Run node says: waits for what is late and puts it in."""
+        if self.late is None:
+            return self
+        run = self.nodes["Run"]
+        for name, value in self.late.result().items():
+            run = run.append_column(name, pa.array([value], pa.string()))
+        self.nodes["Run"] = run
+        return replace(self, late=None)
 
     def count_nodes(self) -> int:
         """Number of nodes in all tables."""
@@ -73,16 +86,16 @@ class GraphTables:
 
 def new_graph(run: str, folder: Path) -> GraphTables:
     """An empty graph whose tables go into an existing folder as soon as they are put in."""
-    return GraphTables(run, *(TableFolder(folder, kind) for kind in _KINDS))
+    nodes, relationships, rows = (TableFolder(folder, kind) for kind in _KINDS)
+    return GraphTables(run, nodes, relationships, rows)
 
 
 def load_graph(folder: Path) -> GraphTables:
     """The graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
     index = json.loads((folder / "graph.json").read_text())
     # A run that an earlier version kept has no rows.
-    return GraphTables(
-        index["run"], *(TableFolder(folder, kind, tuple(index.get(kind, ()))) for kind in _KINDS)
-    )
+    nodes, relationships, rows = (TableFolder(folder, kind, tuple(index.get(kind, ()))) for kind in _KINDS)
+    return GraphTables(index["run"], nodes, relationships, rows)
 
 
 def arrow_type(kind: schema.PropertyType) -> pa.DataType:

@@ -84,7 +84,7 @@ def _model(trace: TraceFile) -> Model:
 
 def _graph(trace: TraceFile, model: Model, folder: Path) -> GraphTables:
     graph = build_graph(trace, model, "speed", folder)
-    add_run(graph, model, RunFacts("2000-01-01T00:00:00", "0", [], [], []))
+    add_run(graph, model, RunFacts("2000-01-01T00:00:00", "0", []))
     return graph
 
 

@@ -28,8 +28,6 @@ class RunFacts:
     created: str
     tool_version: str
     integrity: list[dict[str, object]]
-    alternatives: list[dict[str, object]]
-    what_next: list[dict[str, object]]
 
 
 class _Ids:
@@ -106,8 +104,6 @@ def add_run(graph: GraphTables, model: Model, facts: RunFacts) -> None:
         "window_start_ns": model.window.start,
         "window_end_ns": model.window.end,
         "cross_thread": model.cross_thread,
-        "alternatives": json.dumps(facts.alternatives),
-        "what_next": json.dumps(facts.what_next),
         "tool_version": facts.tool_version,
         "schema_version": schema.SCHEMA_VERSION,
         "events": len(model.events),

@@ -39,7 +39,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
     model = build_checked(trace, Integrity(path.name))
     with workspace.spool() as folder:
         graph = build_graph(trace, model, run, folder)
-        add_run(graph, model, RunFacts("2026-01-01", "0", [], [], []))
+        add_run(graph, model, RunFacts("2026-01-01", "0", []))
         workspace.save_run(graph, {"run": run, "created": "2026-01-01"})
     window = column_answers.window_of(model)
     walked = {"run": run, **vars(window)}

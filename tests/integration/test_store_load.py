@@ -106,7 +106,7 @@ def test_a_run_is_hidden_until_it_is_whole(database: Database) -> None:
     tables = hostile_graph("hidden", list("abcdef"))
     load_hidden(database, tables)
     assert states(database, "hidden") == ["loading"]
-    make_ready(database, "hidden")
+    make_ready(database, tables)
     assert from_database(database, "hidden") == from_tables(tables)
     delete_run(database, "hidden")
 

@@ -25,7 +25,7 @@ def stored(database: Database, workspace: Workspace, trace: TraceFile) -> Iterat
     model = build_checked(trace, integrity)
     run = f"answers-{Path(trace.path).name}"
     graph = build_graph(trace, model, run)
-    add_run(graph, model, RunFacts(CREATED, "0", integrity.rows(), [], []))
+    add_run(graph, model, RunFacts(CREATED, "0", integrity.rows()))
     load_run(database, graph)
     workspace.save_run(graph, {"run": run, "created": CREATED})
     take_for_own(database, workspace)
