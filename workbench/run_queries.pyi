@@ -39,6 +39,44 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def chain_causes(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 20000,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What each chain in a window starts after: the way back from anything on it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            limit: chains listed, the longest, 1..1000000, default 20000
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            chain (int64): chain id, unique within the run
+            lane (int64): lane id
+            start_ns (int64): start of the chain, ns
+            end_ns (int64): end of the chain, ns
+            cause_chain (int64, may be missing): chain of the binding cause of its first segment, null where that has none
+            cause_lane (int64, may be missing): lane of that cause
+            at_ns (int64, may be missing): when the cause was complete: there the way leaves its chain, ns
+            dependency (str, may be missing): relationship type
+            mechanism (str, may be missing): the rule that made it
+            evidence (str, may be missing): `recorded` or `inferred`
+            confidence (float64, may be missing): how sure the rule is, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def critical_path(
         self,
         *,
@@ -418,6 +456,7 @@ class RunQueries(Asking):
             name (str, may be missing): name of the event, null where several names were merged
             category (str): Kineto category
             count (int64): number of segments in the row
+            slack_ns (int64, may be missing): least slack of them: by how much one may end later without lengthening the run, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -794,6 +833,40 @@ class RunQueries(Asking):
             mechanism (str, may be missing): the rule that made its dependency
             second (str, may be missing): name of the second-best cause there: it leads in once the cause is that much earlier
             second_mechanism (str, may be missing): the rule that made its dependency
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def stack_timeline(
+        self,
+        pixel_ns: int,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 20000,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The call stacks of the threads in a window, for drawing: what other events run inside, unless below a pixel.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            pixel_ns: width of a pixel, ns, 1..1000000000000
+            limit: events listed, the longest, 1..1000000, default 20000
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            lane (int64): lane id
+            start_ns (int64): start, clipped to the window, ns
+            end_ns (int64): end, clipped to the window, ns
+            name (str): name of the event
+            category (str): Kineto category
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -153,17 +153,56 @@ def test_a_name_is_found_on_the_lanes_and_its_row_from_there(tmp_path: Path, ope
             ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
         )
         page.evaluate(SOON)
-        assert page.evaluate(told) == "1 of 2 hits"
+        assert page.evaluate(told).startswith("1 of 2 hits · slack 0 ns · after thread 11 (main), ")
         assert page.evaluate(CANVAS) != before
         page.evaluate("document.querySelector('#hotspots [data-name=\"aten::linear\"]').click()")
         page.evaluate(SOON)
-        assert page.evaluate(told) == "1 of 1 hit"
+        assert page.evaluate(told).startswith("1 of 1 hit · ")
         page.evaluate("document.querySelector('button').click()")
         page.evaluate(SOON)
         x, y = page.evaluate(KERNEL)
         for kind in ("mousePressed", "mouseReleased"):
             page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
         assert page.evaluate("document.querySelector('.found').dataset.name") == "gemm<float>"
+
+
+def test_what_is_pointed_at_tells_its_cause_and_shows_the_way_to_it(tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, make_findings())) as page:
+        before = page.evaluate(CANVAS)
+        x, y = page.evaluate(KERNEL)
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        tip = page.evaluate("document.querySelector('.tip').innerText")
+        assert "slack 0 ns · after thread 11 (main), 100 ns before: INVOCATION (correlation, recorded" in tip
+        page.evaluate(SOON)
+        assert page.evaluate(CANVAS) != before
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=5)
+        page.evaluate(SOON)
+        assert page.evaluate(CANVAS) == before
+
+
+def test_call_stacks_stand_above_their_thread_on_demand(tmp_path: Path, opened: Open) -> None:
+    height = "document.querySelector('canvas').clientHeight"
+    button = (
+        "[...document.querySelectorAll('.toolbar button')].find((one) => one.textContent === 'Call stacks')"
+    )
+    with opened(written(tmp_path, make_findings())) as page:
+        closed = page.evaluate(height)
+        page.evaluate(f"{button}.click()")
+        page.evaluate(SOON)
+        assert page.evaluate(height) > closed
+        assert page.evaluate(f"{button}.getAttribute('aria-pressed')") == "true"
+        left, top = page.evaluate(
+            "(() => { const box = document.querySelector('canvas').getBoundingClientRect();"
+            "return [box.left, box.top]; })()"
+        )
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + 400, y=top + 30)
+        assert page.evaluate("document.querySelector('.tip').innerText").startswith("train\npython_function")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call(
+                "Input.dispatchMouseEvent", type=kind, x=left + 20, y=top + 45, button="left", clickCount=1
+            )
+        page.evaluate(SOON)
+        assert page.evaluate(height) == closed
 
 
 def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
@@ -252,7 +291,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         page.evaluate(SOON)
         assert HOSTILE[1] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 8
+        assert page.evaluate("document.querySelectorAll('script').length") == 10
         assert page.evaluate("document.querySelectorAll('img, iframe, a, [onload], [onerror]').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

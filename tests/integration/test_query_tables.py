@@ -124,13 +124,26 @@ CASES = {
         rank device busy_ns busy_share count
         0 0 34 0.5666666666666667 2""",
     "lane_timeline pixel_ns=30": """
-        lane start_ns end_ns name category count
-        0 0 40 A cpu_op 1
-        0 40 55 - cuda_runtime 2
-        0 105 110 sync cuda_runtime 1
-        0 110 130 B cpu_op 1
-        1 60 100 gemm kernel 1
-        1 100 104 copy gpu_memcpy 1""",
+        lane start_ns end_ns name category count slack_ns
+        0 0 40 A cpu_op 1 -
+        0 40 55 - cuda_runtime 2 -
+        0 105 110 sync cuda_runtime 1 -
+        0 110 130 B cpu_op 1 -
+        1 60 100 gemm kernel 1 -
+        1 100 104 copy gpu_memcpy 1 6""",
+    "stack_timeline pixel_ns=60": """
+        lane start_ns end_ns name category
+        0 0 130 step user_annotation
+        0 50 110 sync cuda_runtime""",
+    "stack_timeline pixel_ns=1 start_ns=60 limit=1": """
+        lane start_ns end_ns name category
+        0 60 130 step user_annotation""",
+    "chain_causes start_ns=100 end_ns=120": """
+        chain lane start_ns end_ns cause_chain cause_lane at_ns dependency mechanism
+        0 0 0 105 - - - - -
+        2 0 105 130 1 1 100 SYNCHRONIZATION -
+        1 1 60 104 0 0 50 INVOCATION launch
+        3 2 0 130 - - - - -""",
     "lane_dependencies": """
         cause_lane effect_lane dependency mechanism evidence count binding gap_ns
         0 1 INVOCATION launch recorded 1 1 10

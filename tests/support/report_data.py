@@ -102,6 +102,22 @@ def listed(path: pd.DataFrame, gaps: bool, window_ns: int) -> pd.DataFrame:
     return groups.sort_values("duration_ns", ascending=False, kind="stable")[list(HOTSPOT_COLUMNS)]
 
 
+def drawn_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What the lanes show beside the work: the chains of the path, and a frame around all on one lane."""
+    path = path[path["category"].ne("gap")]
+    moved = path["lane"].ne(path["lane"].shift())
+    ends = path.groupby(moved.cumsum())["end_ns"].max().to_numpy()
+    chains = path[moved].reset_index(drop=True).assign(end_ns=ends)
+    chains["chain"] = chains.index
+    chains["cause_chain"] = (chains.index.to_series() - 1).where(chains.index > 0).astype("Int64")
+    chains["cause_lane"] = chains["lane"].shift().astype("Int64")
+    chains["at_ns"] = chains["end_ns"].shift().astype("Int64")
+    chains = chains.sort_values(["lane", "start_ns"])
+    outer = {"lane": [path["lane"].iloc[0]], "start_ns": [path["start_ns"].iloc[0]], "name": ["train"]}
+    outer |= {"end_ns": [path["end_ns"].iloc[-1]], "category": ["python_function"]}
+    return {"chain_causes": chains, "stack_timeline": pd.DataFrame(outer)}
+
+
 def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
     """Findings of a path given as rows; by default the nine rows above."""
     path = path_frame(rows)
@@ -121,7 +137,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         what_next=WHAT_NEXT,
         sources=(Source("tiny.json", "00", 0, 0),),
     )
-    events = path[path["category"].ne("gap")].assign(count=1)
+    events = path[path["category"].ne("gap")].assign(count=1, slack_ns=0)
     steps = {"rank": [0], "number": [5], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}
     findings = Findings(
         details=details,
@@ -133,7 +149,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         hotspots=listed(path, False, end - start),
         gaps=listed(path, True, end - start),
         lanes=LANES,
-        timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count"]],
+        timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count", "slack_ns"]],
         waits=WAITS,
         gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
         steps=pd.DataFrame(steps),
@@ -141,6 +157,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         recurring=pd.DataFrame(),
         near_critical=NEAR,
         second_causes=SECOND,
+        answers=drawn_beside(path),
         topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
     )
     return replace(findings, **changes)  # type: ignore[arg-type]

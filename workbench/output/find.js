@@ -39,7 +39,7 @@ function findNames(tools, lanes) {
     const room = Math.max(5 * length[index], drawing.length_ns / 200);
     lanes.mark(places, index);
     lanes.show(start[index] - room, start[index] + length[index] + room);
-    told.textContent = `${at + 1} of ${count(hits.length, "hit")}`;
+    told.textContent = `${at + 1} of ${count(hits.length, "hit")} · ${drawing.rectangles.count[index] > 1 ? "several, merged" : lanes.told(index)}`;
   }
 
   field.addEventListener("input", () => {

@@ -1,22 +1,28 @@
 "use strict";
 
-// Draws lanes on a canvas, the critical path below each, with zoom, pan and a tooltip. Returns what a search
-// needs: `mark` names by their places, `show` a stretch, and `picked`, which is called with a clicked name.
+// Draws lanes on a canvas, the critical path below each, with zoom, pan and a tooltip; call stacks above a thread
+// on demand, and the way to the stretch that is pointed at. Returns what a search needs: `mark` names by their
+// places, `show` a stretch, `told` of one, and `picked`, which is called with a clicked name.
 function drawLanes(tools, figure, drawing) {
   const {add, duration, count} = tools;
   const known = (colours, name) => Object.hasOwn(colours, name) ? colours[name] : colours[""];
   const categoryColour = (name) => known(drawing.colours.categories, name);
   const dependencyColour = (name) => known(drawing.colours.dependencies, name);
+  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5, FRAME = 13, DEEPEST = 64;
+  const {stacks} = drawing;
+  const depths = drawing.lanes.map(() => 0);
+  stacks.lane.forEach((lane, index) => { depths[lane] = Math.min(DEEPEST, Math.max(depths[lane], stacks.depth[index] + 1)); });
+  const opened = new Set();
   const {canvas, tip, box, buttons} = prepare();
-  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5, STEP_APART = 16;
-  const height = TOP + ROW * drawing.lanes.length + 18;
+  const {wayTo, reasonAt} = followCauses(tools, drawing);
+  const {grid, stepMarks, fit, arrowHead} = drawScales(tools);
   const total = Math.max(1, drawing.length_ns);
   const least = Math.min(total, Math.max(20, total / 1e7));
-  const rows = split(drawing.rectangles, drawing.lanes.length);
+  const rows = split(drawing.rectangles, drawing.lanes.length), frames = split(stacks, drawing.lanes.length);
   const trail = drawing.path;
-  const handle = {drawing, mark, show, canvas, picked: () => {}};
+  const handle = {drawing, mark, show, told, canvas, picked: () => {}};
   let view = [0, total], width = 0, LABEL = 190, queued = false;
-  let marked = new Set(), current = -1;
+  let marked = new Set(), current = -1, pointed = null, tops = [], height = 0;
 
   function key(parent, colour, name) {
     const item = add(parent, "span");
@@ -33,6 +39,12 @@ function drawLanes(tools, figure, drawing) {
     });
     buttons[1].setAttribute("aria-label", "Zoom in");
     buttons[2].setAttribute("aria-label", "Zoom out");
+    if (depths.some(Boolean)) {
+      const button = add(toolbar, "button", "", "Call stacks");
+      button.type = "button";
+      button.addEventListener("click", () => open(depths.flatMap((depth, lane) => depth ? [lane] : []), opened.size === 0));
+      buttons.push(button);
+    }
     for (const name of drawing.categories) if (name !== "gap") key(toolbar, categoryColour(name), name);
     key(toolbar, "var(--path)", "critical path");
     const box = add(figure, "div", "lanes");
@@ -52,7 +64,24 @@ function drawLanes(tools, figure, drawing) {
   }
 
   const x = (ns) => LABEL + (ns - view[0]) / (view[1] - view[0]) * (width - LABEL);
-  const y = (lane) => TOP + ROW * lane;
+  const y = (lane) => tops[lane];
+
+  function layOut() {
+    let top = TOP;
+    tops = drawing.lanes.map((_, lane) => {
+      const here = top + (opened.has(lane) ? FRAME * depths[lane] : 0);
+      top = here + ROW;
+      return here;
+    });
+    height = top + 18;
+  }
+
+  function open(lanes, wanted) {
+    for (const lane of lanes) if (wanted) opened.add(lane); else opened.delete(lane);
+    if (buttons[3]) buttons[3].setAttribute("aria-pressed", String(opened.size > 0));
+    layOut();
+    redraw();
+  }
 
   function draw() {
     queued = false;
@@ -70,58 +99,24 @@ function drawLanes(tools, figure, drawing) {
     pen.clearRect(0, 0, width, height);
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "middle";
-    grid(pen, soft, line);
-    stepMarks(pen, soft);
+    const frame = {x, view, left: LABEL, top: TOP, width, height};
+    grid(pen, frame, soft, line);
+    stepMarks(pen, frame, drawing.steps, soft);
     pen.save();
     pen.beginPath();
     pen.rect(LABEL, 0, width - LABEL, height);
     pen.clip();
     drawing.lanes.forEach((_, lane) => work(pen, lane));
+    for (const lane of opened) callStacks(pen, lane);
     route(pen, accent);
+    way(pen, ink);
     pen.restore();
     drawing.lanes.forEach((lane, place) => {
       pen.fillStyle = ink;
-      pen.fillText(fit(pen, drawing.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
+      const sign = !depths[place] ? "" : opened.has(place) ? "▾ " : "▸ ";
+      const name = drawing.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name;
+      pen.fillText(fit(pen, sign + name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
     });
-  }
-
-  function grid(pen, soft, line) {
-    const span = view[1] - view[0];
-    const rough = span / Math.max(2, (width - LABEL) / 130);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
-    pen.fillStyle = soft;
-    pen.strokeStyle = line;
-    pen.lineWidth = 1;
-    for (let at = Math.ceil(view[0] / step) * step; at <= view[1]; at += step) {
-      pen.beginPath();
-      pen.moveTo(x(at), TOP - 6);
-      pen.lineTo(x(at), height);
-      pen.stroke();
-      if (x(at) < width - 60) pen.fillText(tick(at), x(at) + 3, 10);
-    }
-  }
-
-  function stepMarks(pen, soft) {
-    pen.fillStyle = soft;
-    pen.strokeStyle = soft;
-    pen.setLineDash([2, 3]);
-    let free = LABEL, last = -Infinity;
-    for (const step of drawing.steps) {
-      const at = x(step.start);
-      if (at < LABEL || at > width || at - last < STEP_APART) continue;
-      last = at;
-      pen.beginPath();
-      pen.moveTo(at, TOP - 8);
-      pen.lineTo(at, height);
-      pen.stroke();
-      const text = `step ${step.number}`;
-      if (at >= free) {
-        pen.fillText(text, at + 3, height - 5);
-        free = at + pen.measureText(text).width + 12;
-      }
-    }
-    pen.setLineDash([]);
   }
 
   function outline(pen, index, left, wide, lane) {
@@ -134,10 +129,6 @@ function drawLanes(tools, figure, drawing) {
     marked = places;
     current = index;
     redraw();
-  }
-
-  function tick(ns) {
-    return duration(ns).replace(/\.0+ /, " ").replace(/(\.\d*[1-9])0+ /, "$1 ");
   }
 
   function work(pen, lane) {
@@ -155,11 +146,50 @@ function drawLanes(tools, figure, drawing) {
       pen.fillStyle = categoryColour(drawing.categories[category[index]]);
       pen.fillRect(left, y(lane) + 3, wide > 3 ? wide - 0.5 : wide, WORK);
       if (isHit) outline(pen, index, left, wide, lane);
-      if (wide > 60 && name[index] >= 0) {
-        pen.fillStyle = "#ffffff";
-        const from = Math.max(left, LABEL);
-        pen.fillText(fit(pen, drawing.names[name[index]], left + wide - from - 8), from + 4, y(lane) + 3 + WORK / 2);
+      if (wide > 60) caption(pen, name[index], left, wide, y(lane) + 3 + WORK / 2);
+    }
+  }
+
+  function callStacks(pen, lane) {
+    const {start, length, category, name, depth} = stacks;
+    for (const index of frames[lane]) {
+      if (start[index] > view[1]) break;
+      if (start[index] + length[index] < view[0] || depth[index] >= DEEPEST) continue;
+      const left = x(start[index]), wide = Math.max(1, x(start[index] + length[index]) - left);
+      const top = y(lane) - FRAME * (depths[lane] - depth[index]) + 2;
+      pen.globalAlpha = 0.75;
+      pen.fillStyle = categoryColour(drawing.categories[category[index]]);
+      pen.fillRect(left, top, wide > 3 ? wide - 0.5 : wide, FRAME - 1);
+      pen.globalAlpha = 1;
+      if (wide > 60) caption(pen, name[index], left, wide, top + (FRAME - 1) / 2);
+    }
+  }
+
+  function caption(pen, name, left, wide, level) {
+    if (name < 0) return;
+    pen.fillStyle = "#ffffff";
+    const from = Math.max(left, LABEL);
+    pen.fillText(fit(pen, drawing.names[name], left + wide - from - 8), from + 4, level);
+  }
+
+  // The way to the stretch that is pointed at, else to the hit of a search: its time on each lane, its changes.
+  function way(pen, ink) {
+    const index = pointed !== null ? pointed : current;
+    if (index < 0) return;
+    const {lane, start} = drawing.rectangles;
+    pen.strokeStyle = ink;
+    for (const hop of wayTo(lane[index], start[index])) {
+      const level = y(hop.lane) + 3 + WORK / 2;
+      pen.lineWidth = 2;
+      pen.beginPath();
+      pen.moveTo(x(hop.from), level);
+      pen.lineTo(x(hop.until), level);
+      if (hop.cause) {
+        pen.moveTo(x(hop.cause.at), y(hop.cause.lane) + 3 + WORK / 2);
+        pen.lineTo(x(hop.from), level);
       }
+      pen.stroke();
+      if (hop.cause) arrowHead(pen, dependencyColour(hop.cause.dependency), x(hop.from), level, y(hop.cause.lane) < y(hop.lane));
     }
   }
 
@@ -185,15 +215,6 @@ function drawLanes(tools, figure, drawing) {
       }
       before = index;
     }
-  }
-
-  function fit(pen, text, room) {
-    if (room < 12) return "";
-    if (pen.measureText(text).width <= room) return text;
-    let keep = Math.max(1, Math.floor(text.length * room / pen.measureText(text).width) - 1);
-    let short = `${text.slice(0, keep)}…`;
-    while (keep > 1 && pen.measureText(short).width > room) short = `${text.slice(0, keep -= 1)}…`;
-    return short;
   }
 
   function redraw() {
@@ -245,27 +266,48 @@ function drawLanes(tools, figure, drawing) {
 
   function under(event) {
     const {left, top} = place(event);
-    const lane = Math.floor((top - TOP) / ROW);
-    if (left < LABEL || lane < 0 || lane >= drawing.lanes.length) return null;
+    const lane = top < TOP ? -1 : tops.findIndex((one) => top < one + ROW);
+    if (lane < 0) return null;
+    if (left < LABEL) return {lane, columns: null};
     const perPixel = (view[1] - view[0]) / (width - LABEL);
     const at = view[0] + (left - LABEL) * perPixel;
-    const low = (top - TOP) % ROW > 3 + WORK;
-    const columns = low ? trail : drawing.rectangles;
-    const index = low ? findOnPath(lane, at, perPixel) : find(lane, at, perPixel);
-    return index < 0 ? null : {low, columns, index, left, top};
+    const low = top - y(lane) > 3 + WORK, columns = top < y(lane) ? stacks : low ? trail : drawing.rectangles;
+    const index = columns === stacks ? findFrame(lane, depths[lane] - Math.ceil((y(lane) - top) / FRAME), at)
+      : low ? findOnPath(lane, at, perPixel) : find(lane, at, perPixel);
+    return index < 0 ? null : {lane, columns, index, left, top};
+  }
+
+  function findFrame(lane, depth, at) {
+    const {start, length} = stacks;
+    const found = frames[lane].find((index) => stacks.depth[index] === depth && start[index] <= at && at <= start[index] + length[index]);
+    return found === undefined ? -1 : found;
+  }
+
+  // What is said of a stretch that stands alone: how late it may be, and why it starts.
+  function told(index) {
+    const {lane, start, slack} = drawing.rectangles;
+    const late = slack[index] === null ? "" : `slack ${duration(slack[index])}`;
+    return [late, reasonAt(lane[index], start[index])].filter(Boolean).join(" · ");
   }
 
   function hover(event) {
     tip.hidden = true;
     const found = under(event);
-    if (found === null) return;
-    const {low, columns, index, left, top} = found;
-    const several = columns.count[index] > 1;
+    const onWork = found !== null && found.columns === drawing.rectangles ? found.index : null;
+    if (onWork !== pointed) {
+      pointed = onWork;
+      redraw();
+    }
+    canvas.style.cursor = found !== null && found.columns === null && depths[found.lane] ? "pointer" : "";
+    if (found === null || found.columns === null) return;
+    const {columns, index, left, top} = found;
+    const low = columns === trail, several = columns !== stacks && columns.count[index] > 1;
     const name = columns.name[index] >= 0 ? drawing.names[columns.name[index]] : "";
     tip.replaceChildren();
     add(tip, "b", "", several ? count(columns.count[index], low ? "stretch" : "segment", low ? "stretches" : "segments") : name || "(name left out)");
     if (several && name) add(tip, "div", "", low ? `longest: ${name}` : name);
     add(tip, "div", "soft", `${drawing.categories[columns.category[index]]} · ${duration(columns.length[index])} · at ${duration(columns.start[index])}`);
+    if (onWork !== null) add(tip, "div", "soft", several ? `least slack ${duration(columns.slack[index])}` : told(index));
     if (low) {
       const reason = drawing.reasons[trail.reason[index]];
       add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}${reason ? `: ${reason}` : ""}`);
@@ -296,7 +338,9 @@ function drawLanes(tools, figure, drawing) {
   canvas.addEventListener("pointerup", (event) => {
     const found = dragged !== null && Math.abs(event.clientX - dragged.x) < 4 ? under(event) : null;
     dragged = null;
-    if (found !== null && found.columns.name[found.index] >= 0) handle.picked(drawing.names[found.columns.name[found.index]]);
+    if (found === null) return;
+    if (found.columns === null) open(depths[found.lane] ? [found.lane] : [], !opened.has(found.lane));
+    else if (found.columns.name[found.index] >= 0) handle.picked(drawing.names[found.columns.name[found.index]]);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (dragged === null) {
@@ -306,7 +350,11 @@ function drawLanes(tools, figure, drawing) {
     const move = (dragged.left - place(event).left) / (width - LABEL) * (dragged.view[1] - dragged.view[0]);
     show(dragged.view[0] + move, dragged.view[1] + move);
   });
-  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  canvas.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+    pointed = null;
+    redraw();
+  });
   canvas.addEventListener("keydown", (event) => {
     const span = view[1] - view[0];
     const keys = {
@@ -323,6 +371,7 @@ function drawLanes(tools, figure, drawing) {
   [() => show(0, total), () => zoom(0.5, 0.5), () => zoom(2, 0.5)].forEach((act, place) => buttons[place].addEventListener("click", act));
   window.addEventListener("resize", redraw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  layOut();
   draw();
   return handle;
 }

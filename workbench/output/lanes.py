@@ -1,6 +1,6 @@
 """The lanes and the path as few enough rectangles for a page: what is below one pixel is merged."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,15 @@ _REASON_CELLS = 80
 class Drawing:
     """What a page draws, all times in ns after the window's start.
 
-    `rectangles` and `path` are columns of equal length: lane (place in `lanes`), start, length, name (place
-    in `names`, -1 where several were merged), category (place in `categories`), count; `path` has the place
-    in `dependencies` and in `reasons`: rule, evidence and confidence of the stretch's start, as a text.
+    `rectangles`, `path` and `stacks` are columns of equal length: lane (place in `lanes`), start, length,
+    name (place in `names`, -1 where several were merged), category (place in `categories`). The first two
+    have count, too; the rectangles slack (None where it is not known); the path the places in `dependencies`
+    and in `reasons` (rule, evidence and confidence of the stretch's start); the stacks depth, the outermost
+    event's 0.
+
+    `chains` are the stretches of a lane of which each follows the one before: lane, start, length, and of
+    the cause of the first: cause (its lane, -1 where none is drawn), before (its place among the chains, -1
+    where it is not listed), at, dependency, reason. They are ordered by lane and start.
     """
 
     lanes: list[dict[str, object]]
@@ -34,24 +40,53 @@ class Drawing:
     categories: list[str]
     dependencies: list[str]
     reasons: list[str]
-    rectangles: dict[str, list[int]]
-    path: dict[str, list[int]]
+    rectangles: Mapping[str, Sequence[int | None]]
+    path: Mapping[str, Sequence[int]]
+    stacks: Mapping[str, Sequence[int]]
+    chains: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where each value stands among the listed ones, and when the window starts."""
+
+    start_ns: int
+    lanes: Mapping[int, int]
+    names: Mapping[str, int]
+    categories: Mapping[str, int]
+    dependencies: Mapping[str, int]
+    reasons: Mapping[str, int]
 
 
 def draw_lanes(findings: Findings) -> Drawing:
     """Return the rectangles of the busiest lanes, those of the path first, and of the path."""
     start_ns, length_ns = findings.start_ns, max(1, findings.length_ns)
     shown = _shown_lanes(findings)
-    rectangles = _merged(
-        findings.timeline[findings.timeline["lane"].isin(shown["lane"])], start_ns, length_ns
+    timeline, stacks, chains = (
+        rows[rows["lane"].isin(shown["lane"])]
+        for rows in (findings.timeline, findings.answers["stack_timeline"], findings.answers["chain_causes"])
     )
+    rectangles = _merged(timeline, start_ns, length_ns)
     path = _merged_path(findings.path, start_ns, -(-length_ns // _PATH_PIXELS))
     path = path[path["lane"].isin(shown["lane"])]
-    names = _names([rectangles, path])
-    categories = sorted(set(rectangles["category"]) | set(path["category"]))
-    why, dependencies = pd.factorize(path["dependency"].astype(str), sort=True)
-    how, reasons = pd.factorize(path["reason"], sort=True)
-    places = {int(lane): place for place, lane in enumerate(shown["lane"])}
+    chains = chains.assign(reason=_reasons(chains), dependency=chains["dependency"].fillna(""))
+    drawn = [rectangles, path, stacks]
+    listed = [
+        _names(drawn),
+        *(
+            sorted({value for rows in frames for value in rows[column]})
+            for column, frames in (
+                ("category", drawn),
+                ("dependency", [path, chains]),
+                ("reason", [path, chains]),
+            )
+        ),
+    ]
+    lanes = {int(lane): place for place, lane in enumerate(shown["lane"])}
+    places = _Places(
+        start_ns, lanes, *({value: place for place, value in enumerate(values)} for values in listed)
+    )
+    names, categories, dependencies, reasons = listed
     return Drawing(
         lanes=[
             {"name": label(str(row["name"]), 80), "kind": row["kind"], "rank": int(row["rank"])}
@@ -60,11 +95,20 @@ def draw_lanes(findings: Findings) -> Drawing:
         hidden_lanes=len(findings.lanes) - len(shown),
         names=[label(name, NAME_CELLS) for name in names],
         categories=[label(category, 40) for category in categories],
-        dependencies=list(dependencies),
+        dependencies=dependencies,
         reasons=[label(reason, _REASON_CELLS) for reason in reasons],
-        rectangles=_columns(rectangles, start_ns, places, names, categories),
-        path=_columns(path, start_ns, places, names, categories)
-        | {"dependency": why.tolist(), "reason": how.tolist()},
+        rectangles=_columns(rectangles, places, "count") | {"slack": _whole(rectangles["slack_ns"])},
+        path=_columns(path, places, "count") | _why(path, places),
+        stacks=_columns(stacks, places) | {"depth": _depths(stacks)},
+        chains=_spans(chains, places)
+        | _why(chains, places)
+        | {
+            "cause": _found(chains["cause_lane"], places.lanes),
+            "before": _found(
+                chains["cause_chain"], {chain: row for row, chain in enumerate(chains["chain"])}
+            ),
+            "at": (chains["at_ns"].fillna(start_ns) - start_ns).tolist(),
+        },
     )
 
 
@@ -100,6 +144,7 @@ def _merged(timeline: pd.DataFrame, start_ns: int, length_ns: int) -> pd.DataFra
             names=("name", "nunique"),
             category=("category", "first"),
             count=("count", "sum"),
+            slack_ns=("slack_ns", "min"),
         ).reset_index(drop=True)
         rows["name"] = rows["name"].where(rows["names"] == 1, None)
     return rows.sort_values(["lane", "start_ns", "end_ns"], kind="stable")
@@ -115,19 +160,38 @@ def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFra
     longest = np.lexsort((-length, begins.cumsum()))[first]
     count = np.diff(np.append(first, len(path)))
     drawn = path.iloc[longest]
-    return drawn[["lane", "name", "category", "dependency"]].assign(
-        reason=[_reason(row) for row in drawn[["mechanism", "evidence", "confidence"]].to_dict("records")],
+    return drawn[["lane", "name", "category"]].assign(
+        dependency=drawn["dependency"].astype(str),
+        reason=_reasons(drawn),
         start_ns=starts[first],
         end_ns=path["end_ns"].to_numpy()[first + count - 1],
         count=count,
     )
 
 
-def _reason(row: Mapping[Hashable, Any]) -> str:
-    """Which rule says why a stretch starts, and how that is known; empty where none does."""
-    if not row["mechanism"]:
-        return ""
-    return f"{row['mechanism']}, {row['evidence']}, {format_share(row['confidence'])} sure"
+def _reasons(rows: pd.DataFrame) -> list[str]:
+    """Which rule says why each row starts, and how that is known; empty where none does."""
+    columns = (rows[name].tolist() for name in ("mechanism", "evidence", "confidence"))
+    return [
+        f"{mechanism}, {evidence}, {format_share(confidence)} sure"
+        if isinstance(mechanism, str) and mechanism
+        else ""
+        for mechanism, evidence, confidence in zip(*columns, strict=True)
+    ]
+
+
+def _depths(stacks: pd.DataFrame) -> list[int]:
+    """How many of the rows, which stand in the order of lane, start and falling end, each runs inside."""
+    depths: list[int] = []
+    lane, ends = None, list[int]()
+    for here, start, end in zip(stacks["lane"], stacks["start_ns"], stacks["end_ns"], strict=True):
+        if here != lane:
+            lane, ends = here, []
+        while ends and ends[-1] <= start:
+            ends.pop()
+        depths.append(len(ends))
+        ends.append(end)
+    return depths
 
 
 def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
@@ -137,16 +201,33 @@ def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
     return [str(name) for name in lengths.nlargest(_MOST_NAMES).index]
 
 
-def _columns(
-    rows: pd.DataFrame, start_ns: int, places: dict[int, int], names: list[str], categories: list[str]
-) -> dict[str, list[int]]:
-    name_places = {name: place for place, name in enumerate(names)}
-    category_places = {name: place for place, name in enumerate(categories)}
+def _columns(rows: pd.DataFrame, places: _Places, *numbers: str) -> dict[str, list[int]]:
     return {
-        "lane": [places[lane] for lane in rows["lane"]],
-        "start": (rows["start_ns"] - start_ns).tolist(),
-        "length": (rows["end_ns"] - rows["start_ns"]).tolist(),
-        "name": [name_places.get(name, -1) for name in rows["name"]],
-        "category": [category_places[category] for category in rows["category"]],
-        "count": rows["count"].astype("int64").tolist(),
+        **_spans(rows, places),
+        "name": [places.names.get(name, -1) for name in rows["name"]],
+        "category": [places.categories[category] for category in rows["category"]],
+        **{name: rows[name].astype("int64").tolist() for name in numbers},
     }
+
+
+def _spans(rows: pd.DataFrame, places: _Places) -> dict[str, list[int]]:
+    return {
+        "lane": [places.lanes[lane] for lane in rows["lane"]],
+        "start": (rows["start_ns"] - places.start_ns).tolist(),
+        "length": (rows["end_ns"] - rows["start_ns"]).tolist(),
+    }
+
+
+def _why(rows: pd.DataFrame, places: _Places) -> dict[str, list[int]]:
+    return {
+        "dependency": [places.dependencies[dependency] for dependency in rows["dependency"]],
+        "reason": [places.reasons[reason] for reason in rows["reason"]],
+    }
+
+
+def _found(values: "pd.Series[Any]", places: Mapping[int, int]) -> list[int]:
+    return [places.get(value, -1) for value in values.fillna(-1)]
+
+
+def _whole(numbers: "pd.Series[Any]") -> list[int | None]:
+    return [None if pd.isna(number) else int(number) for number in numbers]

@@ -65,7 +65,11 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     """The scripts that a page with these charts needs, in their order."""
-    lanes = ("lanes.js", "find.js") if any(isinstance(chart, Chart) for chart in charts) else ()
+    lanes = (
+        ("scales.js", "ways.js", "lanes.js", "find.js")
+        if any(isinstance(chart, Chart) for chart in charts)
+        else ()
+    )
     plots = PLOT_SCRIPTS if any(isinstance(chart, Plot) for chart in charts) else ()
     return ("tools.js", *lanes, *plots, *last)
 

@@ -16,6 +16,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text import plural
 
 _PIXELS = 4_000
+_MOST_FRAMES, _MOST_CHAINS = 20_000, 20_000
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -48,7 +49,10 @@ def _colours(drawing: Drawing) -> Mapping[str, Mapping[str, str]]:
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     asked = {"lanes": scope.whole}
     if scope.drawn:
-        asked["lane_timeline"] = {**scope.between, "pixel_ns": max(1, scope.length_ns // _PIXELS)}
+        pixel_ns = max(1, scope.length_ns // _PIXELS)
+        asked["lane_timeline"] = {**scope.between, "pixel_ns": pixel_ns}
+        asked["stack_timeline"] = {**scope.between, "pixel_ns": pixel_ns, "limit": _MOST_FRAMES}
+        asked["chain_causes"] = {**scope.between, "limit": _MOST_CHAINS}
     return asked
 
 

@@ -6,6 +6,7 @@ Written on its own in numpy and pandas: nothing of it knows the database.
 import pandas as pd
 import pyarrow as pa
 
+from column_answers.drawing import chain_causes, stack_timeline
 from column_answers.lanes import events_about, gpu_busy, lane_timeline, lane_waits, near_critical
 from column_answers.path_sums import composition, largest_events, largest_gaps
 from column_answers.second_causes import second_causes
@@ -17,7 +18,15 @@ from tracegraph.queries.runs import RunWindow
 
 _TABLES = {
     answer.__name__: answer
-    for answer in (second_causes, lane_timeline, lane_waits, near_critical, events_about)
+    for answer in (
+        second_causes,
+        lane_timeline,
+        stack_timeline,
+        chain_causes,
+        lane_waits,
+        near_critical,
+        events_about,
+    )
 }
 _WHOLE = {"gpu_busy": gpu_busy, "critical_path": path_table, "step_hotspots": step_hotspots}
 

@@ -24,7 +24,8 @@ _GPU_BUSY = pa.schema(
 
 
 def lane_timeline(model: Model, asked: Values) -> pa.Table:
-    """Work on every lane: lane, start_ns, end_ns, name (null for several), category, count.
+    """Work on every lane: lane, start_ns, end_ns, name (null for several), category, count, least
+    slack_ns.
 
     What is shorter than a pixel shares a row with all such of its lane, pixel and category.
     """
@@ -43,9 +44,11 @@ def lane_timeline(model: Model, asked: Values) -> pa.Table:
             "end": end,
             "first": name,
             "last": name,
+            "slack": model.slack[at],
         }
     )
     each = [("start", "min"), ("end", "max"), ("first", "min"), ("last", "max"), ("key", "count")]
+    each.append(("slack", "min"))
     groups = rows.group_by(["lane", "code", "wide", "key"]).aggregate(each)
     several = pc.not_equal(groups["first_min"], groups["last_max"])
     found = pa.table(
@@ -58,6 +61,7 @@ def lane_timeline(model: Model, asked: Values) -> pa.Table:
                 pa.string()
             ),
             "count": groups["key_count"],
+            "slack_ns": groups["slack_min"],
         }
     )
     return found.sort_by([(key, "ascending") for key in ("lane", "start_ns", "end_ns", "category")])
