@@ -113,9 +113,10 @@ def drawn_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
     chains["cause_lane"] = chains["lane"].shift().astype("Int64")
     chains["at_ns"] = chains["end_ns"].shift().astype("Int64")
     chains = chains.sort_values(["lane", "start_ns"])
-    outer = {"lane": [path["lane"].iloc[0]], "start_ns": [path["start_ns"].iloc[0]], "name": ["train"]}
-    outer |= {"end_ns": [path["end_ns"].iloc[-1]], "category": ["python_function"]}
-    return {"chain_causes": chains, "stack_timeline": pd.DataFrame(outer)}
+    frame = path.head(1)[["lane", "start_ns"]].assign(
+        end_ns=path["end_ns"].max(), name="train", category="python_function"
+    )
+    return {"chain_causes": chains, "stack_timeline": frame}
 
 
 def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:

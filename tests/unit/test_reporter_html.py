@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -109,6 +110,25 @@ def test_drawing_merges_below_a_pixel_and_keeps_the_time() -> None:
     assert sum(drawing.path["count"]) == 300_000
     assert sum(drawing.path["length"]) == 300_000
     assert len(drawing.path["start"]) <= 8_001
+
+
+def test_a_frame_is_drawn_below_what_it_runs_inside_and_beside_what_it_overlaps() -> None:
+    rows = [
+        ("module", 0, 90),
+        ("step 1", 0, 30),
+        ("next", 25, 40),
+        ("step 2", 30, 60),
+        ("a", 32, 38),
+        ("b", 45, 50),
+    ]
+    frames = pd.DataFrame(rows, columns=["name", "start_ns", "end_ns"]).assign(
+        lane=0, category="python_function"
+    )
+    findings = make_findings()
+    drawing = draw_lanes(replace(findings, answers={**findings.answers, "stack_timeline": frames}))
+    names = [drawing.names[place] for place in drawing.stacks["name"]]
+    depths = dict(zip(names, drawing.stacks["depth"], strict=True))
+    assert depths == {"module": 0, "step 1": 1, "next": 2, "step 2": 1, "a": 3, "b": 2}
 
 
 def test_drawing_caps_the_lanes_and_says_so() -> None:

@@ -157,10 +157,8 @@ function drawLanes(tools, figure, drawing) {
       if (start[index] + length[index] < view[0] || depth[index] >= DEEPEST) continue;
       const left = x(start[index]), wide = Math.max(1, x(start[index] + length[index]) - left);
       const top = y(lane) - FRAME * (depths[lane] - depth[index]) + 2;
-      pen.globalAlpha = 0.75;
       pen.fillStyle = categoryColour(drawing.categories[category[index]]);
       pen.fillRect(left, top, wide > 3 ? wide - 0.5 : wide, FRAME - 1);
-      pen.globalAlpha = 1;
       if (wide > 60) caption(pen, name[index], left, wide, top + (FRAME - 1) / 2);
     }
   }
@@ -179,13 +177,13 @@ function drawLanes(tools, figure, drawing) {
     const {lane, start} = drawing.rectangles;
     pen.strokeStyle = ink;
     for (const hop of wayTo(lane[index], start[index])) {
-      const level = y(hop.lane) + 3 + WORK / 2;
+      const level = y(hop.lane) + 3;
       pen.lineWidth = 2;
       pen.beginPath();
       pen.moveTo(x(hop.from), level);
       pen.lineTo(x(hop.until), level);
       if (hop.cause) {
-        pen.moveTo(x(hop.cause.at), y(hop.cause.lane) + 3 + WORK / 2);
+        pen.moveTo(x(hop.cause.at), y(hop.cause.lane) + 3);
         pen.lineTo(x(hop.from), level);
       }
       pen.stroke();

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -181,16 +182,20 @@ def _reasons(rows: pd.DataFrame) -> list[str]:
 
 
 def _depths(stacks: pd.DataFrame) -> list[int]:
-    """How many of the rows, which stand in the order of lane, start and falling end, each runs inside."""
+    """At which level each row is drawn: below all that it runs inside, beside what only overlaps it.
+
+    The rows stand in the order of lane, start and falling end. A call that ends a step ends in the next one.
+    """
     depths: list[int] = []
-    lane, ends = None, list[int]()
+    lane, open_rows = None, list[tuple[int, int]]()
     for here, start, end in zip(stacks["lane"], stacks["start_ns"], stacks["end_ns"], strict=True):
-        if here != lane:
-            lane, ends = here, []
-        while ends and ends[-1] <= start:
-            ends.pop()
-        depths.append(len(ends))
-        ends.append(end)
+        open_rows = [(depth, until) for depth, until in open_rows if here == lane and until > start]
+        depth = 1 + max((depth for depth, until in open_rows if until >= end), default=-1)
+        taken = {depth for depth, _ in open_rows}
+        depth = next(level for level in count(depth) if level not in taken)
+        open_rows.append((depth, end))
+        depths.append(depth)
+        lane = here
     return depths
 
 

@@ -25,8 +25,9 @@ def _content(findings: Findings) -> Sequence[Block]:
     drawing = draw_lanes(findings)
     note = (
         "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow "
-        "keys to pan. A click on a name in a table leads here, one on a stretch to its row. What is narrower "
-        "than a pixel is merged."
+        "keys to pan. Point at a stretch for its cause, its slack and the way to it; a click leads to its "
+        "row, and one on a name in a table leads here. A click on a thread's name shows its call stacks. "
+        "What is narrower than a pixel is merged."
     )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"
