@@ -13,7 +13,7 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.workbench.text import format_ns, format_share
 
-_POSITIONS = ("start", "end", "enter", "exit", "completion", "arrival")
+_POSITIONS = ("start", "end", "enter", "exit", "at", "completion", "arrival")
 _POSITION = re.compile(rf"(.*_)?({'|'.join(_POSITIONS)})_ns")
 _SHARE = re.compile(r"\bshare\b.*, 0\.\.1$")
 _COUNT = re.compile("(number of|how many) ")
