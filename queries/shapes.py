@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.queries.inside import INSIDE_COLUMNS, path_inside
 from tracegraph.queries.module import Column
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.categories import GAP
@@ -253,6 +254,13 @@ def _deviation(spent: "pd.Series[int]", count: int) -> float:
 
 
 DERIVED = (
+    Derived(
+        "path_inside",
+        "How much of a window's critical path runs inside each name, or was launched from inside it.",
+        ("path_frames",),
+        INSIDE_COLUMNS,
+        path_inside,
+    ),
     Derived(
         "critical_path",
         "The rows of a window's critical path in time order: events and named gaps that tile it.",

@@ -191,6 +191,7 @@ SEGMENT = NodeLabel(
         _time("slack_ns", "by how much it may end later without lengthening the window"),
         _time("margin_ns", "how much later its binding cause comes than the second-best one"),
         _number("chain", "id of its chain, unique within the run"),
+        _number("frame", "innermost frame of its call stack; of GPU work, below the call that launched it"),
         Property("on_critical_path", "BOOLEAN", "whether it is on the path of the whole window"),
     ),
 )
@@ -199,8 +200,25 @@ CHAIN = NodeLabel(
     "A maximal run of segments of one lane, each bound by the one before.",
     (RUN_KEY, _number("chain", "chain id, unique within the run"), LANE, RANK, _START, _END),
 )
+FRAME = NodeLabel(
+    "Frame",
+    "A place in the tree of all call stacks: a name that was called from another frame. The root is a lane. "
+    "A wait or gap is a frame of its own.",
+    (
+        RUN_KEY,
+        _number("frame", "frame id, unique within the run"),
+        _number("parent", "id of the frame that called it"),
+        _number("depth", "calls between the root and it, 0 for the root"),
+        _text(
+            "name", "name of the events, of the lane or of the gap; all profiler steps are `ProfilerStep#`"
+        ),
+        _text("category", f"their category, `thread` or `stream` for a lane, `{GAP}` for a wait or gap"),
+        LANE,
+        RANK,
+    ),
+)
 
-NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN)
+NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN, FRAME)
 
 RECORDED_ONLY = "recorded only"
 """Among the alternatives of a run: its own policy without what a timing rule made."""
@@ -241,6 +259,7 @@ RELATIONSHIPS = (
             *_EDGE,
         ),
     ),
+    RelationshipType("CALLED_FROM", "Frame", "Frame", "The frame that called this one."),
     RelationshipType("OF_RUN", "Trace", "Run", "The run that the file belongs to."),
     RelationshipType("OF_TRACE", "Lane", "Trace", "The file that the lane belongs to."),
 )
@@ -251,6 +270,7 @@ INDEXES = (
     Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
     Index("Segment", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
+    Index("Frame", ("run", "frame")),
     Index("Trace", ("run",)),
     Index("Lane", ("run",)),
     Index("Step", ("run",)),

@@ -664,6 +664,40 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def path_frames(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Where in the call stacks a window's critical path runs: the tree of frames, with the time in each.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            frame (int64): frame id
+            parent (int64, may be missing): id of the frame that called it, null for the root of a lane
+            depth (int64): number of calls between the root and it
+            name (str): name of the events, of the lane or of the gap
+            category (str): Kineto category, `thread` or `stream` for a lane, `gap` for a wait or gap
+            duration_ns (int64): time on the path in it itself, not in what it called, ns
+            lag (str, may be missing): name of the gap before work of this frame, null for time in the frame
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def path_gaps(
         self,
         *,
@@ -731,6 +765,39 @@ class RunQueries(Asking):
             confidence (float64, may be missing): how sure the rule is, 0..1
             lag_ns (int64, may be missing): what a replay adds to the cause's completion, ns
             gap_ns (int64, may be missing): observed between the cause's completion and the chain's start, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def path_inside(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of a window's critical path runs inside each name, or was launched from inside it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of an annotation, a module, a function, an operator, a call or a kernel
+            category (str): Kineto category
+            duration_ns (int64): time on the path inside it or launched from inside it, ns
+            share (float64): share of the path, 0..1
+            own_ns (int64): how much of it is its own work, ns
+            gap_ns (int64): how much of it is waits and other gaps, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.frames import find_frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
@@ -75,16 +76,22 @@ def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None =
     segments = SegmentNodes(merged, segment_node)
     chain_first = np.flatnonzero(np.append(True, model.binding.chain[1:] != model.binding.chain[:-1]))
     chain_ids = ids.take(len(chain_first))
+    frames = find_frames(model)
+    frame_ids = ids.take(len(frames))
     common = {"run": name}
     graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
-    graph.nodes["Event"] = graph_nodes.event_nodes(trace, model, event_ids, segments, common)
-    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, common)
+    graph.nodes["Event"] = graph_nodes.event_nodes(trace, model, event_ids, segments, frames, common)
+    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, frames, common)
     graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
+    graph.nodes["Frame"] = graph_nodes.frame_nodes(model, frames, frame_ids, common)
     graph.relationships.update(graph_relationships.dependency_tables(model, segments))
     graph.relationships.update(graph_relationships.event_relationships(model, event_ids, segments))
     graph.relationships["LEADS_TO"] = graph_relationships.leads_to(model, chain_first, chain_ids)
+    called = np.flatnonzero(frames.parent >= 0)
+    called_from = {"start": frame_ids[called], "end": frame_ids[frames.parent[called]]}
+    graph.relationships["CALLED_FROM"] = pa.table(called_from)
     graph.relationships["OF_RUN"] = pa.table({"start": trace_id, "end": run_id})
     of_trace = {"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}
     graph.relationships["OF_TRACE"] = pa.table(of_trace)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.tables.columns import (
@@ -68,7 +69,7 @@ def step_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, schema.STEP.properties, len(ids))
 
 
-def _segment_columns(model: Model) -> dict[str, pa.Array]:
+def _segment_columns(model: Model, frames: Frames) -> dict[str, pa.Array]:
     """Properties that only segments have, one entry a segment."""
     segments = model.segments
     return {
@@ -77,12 +78,13 @@ def _segment_columns(model: Model) -> dict[str, pa.Array]:
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
+        "frame": pa.array(frames.of_segment),
         "on_critical_path": pa.array(model.on_path),
     }
 
 
 def event_nodes(
-    trace: TraceFile, model: Model, ids: Ints, segments: SegmentNodes, common: Columns
+    trace: TraceFile, model: Model, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
     """One row an event, in the order of the file; an uncut leaf carries its segment."""
     events, table = model.events, trace.events
@@ -114,13 +116,13 @@ def event_nodes(
         "sequence_number": nullable(events.sequence_number),
         **{name: table[name].combine_chunks() for name in ("shapes", "bytes", "collective", "group")},
         **{name: table[name].combine_chunks() for name in ("elements", "dtype")},
-        **{name: column.take(position) for name, column in _segment_columns(model).items()},
+        **{name: column.take(position) for name, column in _segment_columns(model, frames).items()},
     }
     properties = {p.name: p for p in (*schema.EVENT.properties, *schema.SEGMENT.properties)}
     return make_table(columns, properties.values(), len(events))
 
 
-def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Table:
+def segment_nodes(model: Model, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
     """The segments that are no event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
@@ -135,7 +137,7 @@ def segment_nodes(model: Model, nodes: SegmentNodes, common: Columns) -> pa.Tabl
         "lane": lane,
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
-        **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model).items()},
+        **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model, frames).items()},
         "name": text_column(
             np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
         ),
@@ -162,3 +164,20 @@ def chain_nodes(model: Model, first: Ints, ids: Ints, common: Columns) -> pa.Tab
         "end_ns": segments.end[last],
     }
     return make_table(columns, schema.CHAIN.properties, len(first))
+
+
+def frame_nodes(model: Model, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
+    """One row a frame, in the order of frame ids: a frame stands after its parent."""
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Frame", len(frames)),
+        "frame": np.arange(len(frames)),
+        "parent": pa.array(frames.parent, mask=frames.parent < 0),
+        "depth": frames.depth,
+        "name": frames.name.arrow(),
+        "category": frames.category.arrow(),
+        "lane": frames.lane,
+        "rank": model.lanes.rank[frames.lane],
+    }
+    return make_table(columns, schema.FRAME.properties, len(frames))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import random_traces
 import tiny
+from column_answers.frames import stacks_of, time_by_stack
 from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 
@@ -48,6 +49,9 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
                 columns = in_types(columns, find(name).columns)
                 pd.testing.assert_frame_equal(columns, fresh, obj=f"{name}, columns", check_like=True)
         assert set(column_answers.ANSWERED) <= set(asked)
+        frames = ask(database, "path_frames", **walked)
+        assert stacks_of(frames) == time_by_stack(model)
+        assert frames["duration_ns"].sum() == window.end_ns - window.start_ns
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,25 @@ CASES = {
         name category duration_ns proportion prop_in_total count
         launch_latency gap 10 0.6666666666666666 0.07692307692307693 1
         waiting_for_GPU gap 5 0.3333333333333333 0.038461538461538464 1""",
+    "path_frames": """
+        frame parent depth name category duration_ns lag
+        0 - 0 main thread 0 -
+        3 0 1 step user_annotation 0 -
+        4 3 2 A cpu_op 40 -
+        5 3 2 launch cuda_runtime 10 -
+        6 3 2 sync cuda_runtime 5 waiting_for_GPU
+        6 3 2 sync cuda_runtime 5 -
+        7 3 2 B cpu_op 20 -
+        8 5 3 gemm kernel 10 launch_latency
+        8 5 3 gemm kernel 40 -""",
+    "path_inside": """
+        name category duration_ns share own_ns gap_ns
+        step user_annotation 130 1.0 0 15
+        launch cuda_runtime 60 0.46153846153846156 10 10
+        A cpu_op 40 0.3076923076923077 40 0
+        gemm kernel 40 0.3076923076923077 40 0
+        B cpu_op 20 0.15384615384615385 20 0
+        sync cuda_runtime 10 0.07692307692307693 5 5""",
     "path_composition": """
         category duration_ns count
         cpu_op 60 2

@@ -31,29 +31,45 @@ CREATE
 
   (step:Event:Annotation {name: 'step', category: 'user_annotation', source_index: 0,
     start_ns: 0, end_ns: 130}),
-  (a:Event:CpuOp:Segment {name: 'A', category: 'cpu_op', source_index: 1, start_ns: 0, end_ns: 40, chain: 0}),
+  (a:Event:CpuOp:Segment {name: 'A', category: 'cpu_op', source_index: 1, start_ns: 0, end_ns: 40, chain: 0,
+    frame: 4}),
   (call:Event:Runtime:Segment {name: 'launch', category: 'cuda_runtime', source_index: 2, start_ns: 40,
-    end_ns: 50, chain: 0}),
+    end_ns: 50, chain: 0, frame: 5}),
   (sync:Event:Runtime {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50, end_ns: 110}),
   (before:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 50,
-    end_ns: 55, chain: 0}),
+    end_ns: 55, chain: 0, frame: 6}),
   (wait:Segment {kind: 'wait', name: 'waiting for GPU', category: 'gap', start_ns: 55, end_ns: 105,
-    chain: 0}),
+    chain: 0, frame: 10}),
   (gemm:Event:Kernel:Segment {name: 'gemm', category: 'kernel', source_index: 4, lane: 1, start_ns: 60,
-    end_ns: 100, chain: 1}),
+    end_ns: 100, chain: 1, frame: 8}),
   (copy:Event:Memcpy:Segment {name: 'copy', category: 'gpu_memcpy', source_index: 6, lane: 1, start_ns: 100,
-    end_ns: 104, chain: 1, slack_ns: 6}),
+    end_ns: 104, chain: 1, slack_ns: 6, frame: 9}),
   (after:Segment {name: 'sync', category: 'cuda_runtime', source_index: 3, start_ns: 105,
-    end_ns: 110, chain: 2, margin_ns: 3}),
+    end_ns: 110, chain: 2, margin_ns: 3, frame: 6}),
   (b:Event:CpuOp:Segment {name: 'B', category: 'cpu_op', source_index: 5, start_ns: 110, end_ns: 130,
-    chain: 2}),
+    chain: 2, frame: 7}),
   (idle:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', lane: 2, start_ns: 0, end_ns: 130,
-    chain: 3}),
+    chain: 3, frame: 11}),
 
   (c0:Chain {chain: 0, start_ns: 0, end_ns: 105}),
   (c1:Chain {chain: 1, lane: 1, start_ns: 60, end_ns: 104}),
   (c2:Chain {chain: 2, start_ns: 105, end_ns: 130}),
   (c3:Chain {chain: 3, lane: 2, start_ns: 0, end_ns: 130}),
+  (f0:Frame {frame: 0, depth: 0, name: 'main', category: 'thread'}),
+  (f1:Frame {frame: 1, depth: 0, name: 'stream', category: 'stream', lane: 1}),
+  (f2:Frame {frame: 2, depth: 0, name: 'idle', category: 'thread', lane: 2}),
+  (f3:Frame {frame: 3, parent: 0, depth: 1, name: 'step', category: 'user_annotation'})-[:CALLED_FROM]->(f0),
+  (f4:Frame {frame: 4, parent: 3, depth: 2, name: 'A', category: 'cpu_op'})-[:CALLED_FROM]->(f3),
+  (f5:Frame {frame: 5, parent: 3, depth: 2, name: 'launch', category: 'cuda_runtime'})-[:CALLED_FROM]->(f3),
+  (f6:Frame {frame: 6, parent: 3, depth: 2, name: 'sync', category: 'cuda_runtime'})-[:CALLED_FROM]->(f3),
+  (f7:Frame {frame: 7, parent: 3, depth: 2, name: 'B', category: 'cpu_op'})-[:CALLED_FROM]->(f3),
+  (f8:Frame {frame: 8, parent: 5, depth: 3, name: 'gemm', category: 'kernel'})-[:CALLED_FROM]->(f5),
+  (f9:Frame {frame: 9, parent: 1, depth: 1, name: 'copy', category: 'gpu_memcpy', lane: 1})
+    -[:CALLED_FROM]->(f1),
+  (f10:Frame {frame: 10, parent: 6, depth: 3, name: 'waiting for GPU', category: 'gap'})-[:CALLED_FROM]->(f6),
+  (f11:Frame {frame: 11, parent: 2, depth: 1, name: 'untraced CPU time', category: 'gap', lane: 2})
+    -[:CALLED_FROM]->(f2),
+
   (c0)-[:LEADS_TO {at_ns: 50, dependency: 'INVOCATION', mechanism: 'launch', lag_ns: 10, gap_ns: 10}]->(c1),
   (c1)-[:LEADS_TO {at_ns: 100, dependency: 'SYNCHRONIZATION', lag_ns: 5, gap_ns: 5}]->(c2),
 
@@ -66,7 +82,7 @@ CREATE
 """The CPU launches a kernel and waits for it; another thread idles. The path: A, launch, gemm, sync, B."""
 
 _DEFAULTS = """
-MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain) OR (n:Lane AND n.run = $run)
+MATCH (n) WHERE n.run IS NULL AND (n:Event OR n:Segment OR n:Chain OR n:Frame) OR (n:Lane AND n.run = $run)
 SET n.run = $run, n.rank = coalesce(n.rank, 0), n.lane = coalesce(n.lane, 0),
   n.duration_ns = n.end_ns - n.start_ns,
   n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') WHEN n:Lane THEN coalesce(n.kind, 'thread') END

@@ -57,6 +57,7 @@ def hostile_graph(run: str, names: list[str] = NAMES) -> GraphTables:
         "Lane": [{"labels": "Lane", "run": run, "lane": 0, "name": names[-2], "matters": False}],
         "Event": events,
         "Chain": [{"labels": "Chain", "run": run, "chain": i, "lane": 0} for i in range(3)],
+        "Frame": [{"labels": "Frame", "run": run, "frame": i, "name": names[i], "lane": 0} for i in range(2)],
     }
     nodes, first = {}, {}
     count = 0

@@ -1,0 +1,57 @@
+// Where in the call stacks a window's critical path runs: the tree of frames, with the time in each.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @column frame INTEGER frame id
+// @column parent INTEGER? id of the frame that called it, null for the root of a lane
+// @column depth INTEGER number of calls between the root and it
+// @column name STRING name of the events, of the lane or of the gap
+// @column category STRING Kineto category, `thread` or `stream` for a lane, `gap` for a wait or gap
+// @column duration_ns INTEGER time on the path in it itself, not in what it called, ns
+// @column lag STRING? name of the gap before work of this frame, null for time in the frame
+// Order: frame, a parent before what it called; then the lag, none last.
+// Empty when: the run has no such chain, or an earlier version stored it, without frames.
+// Cost: reads the segments on the path once.
+
+// @include walk
+MATCH (c:Chain {run: $run, chain: exit.chain})
+MATCH (l:Lane {run: $run, lane: c.lane})
+WITH c, exit.exit_ns AS exit_ns, l.kind = 'stream' AS on_gpu
+// Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
+CALL (c, on_gpu, exit_ns) {
+  MATCH (s:Segment {run: $run, chain: c.chain})
+  WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0
+  RETURN s.frame AS frame, null AS lag, sum(
+    // @include clipped_length
+  ) AS duration_ns
+UNION ALL
+  MATCH (s:Segment {run: $run, chain: c.chain})
+  WHERE s.start_ns <= CASE WHEN on_gpu THEN exit_ns ELSE c.start_ns END AND s.end_ns > $start_ns
+    AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
+  OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
+  WITH s, coalesce(d.gap_name, 'unknown') AS lag, CASE
+      WHEN d IS NULL THEN $start_ns
+      WHEN before.chain = s.chain THEN before.end_ns
+      ELSE s.start_ns - d.gap_ns
+    END AS lag_ns
+  WITH s.frame AS frame, lag, CASE WHEN s.start_ns > $end_ns THEN $end_ns ELSE s.start_ns END
+    - CASE WHEN lag_ns < $start_ns THEN $start_ns ELSE lag_ns END AS length_ns
+  WHERE length_ns > 0
+  RETURN frame, lag, sum(length_ns) AS duration_ns
+}
+WITH frame, lag, sum(duration_ns) AS duration_ns WHERE duration_ns > 0
+WITH collect({frame: frame, lag: lag, duration_ns: duration_ns}) AS spent
+CALL (spent) {
+  UNWIND spent AS one
+  RETURN one.frame AS frame, one.lag AS lag, one.duration_ns AS duration_ns
+UNION ALL
+  UNWIND spent AS one
+  WITH DISTINCT one.frame AS inner
+  MATCH (:Frame {run: $run, frame: inner})-[:CALLED_FROM*]->(f:Frame)
+  RETURN f.frame AS frame, null AS lag, 0 AS duration_ns
+}
+WITH frame, lag, sum(duration_ns) AS duration_ns
+MATCH (f:Frame {run: $run, frame: frame})
+RETURN frame, f.parent AS parent, f.depth AS depth, f.name AS name, f.category AS category, duration_ns, lag
+ORDER BY frame, lag
