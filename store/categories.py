@@ -141,6 +141,11 @@ def names_of(*roles: Role) -> tuple[str, ...]:
     return tuple(category.name for category in CATEGORIES if category.role in roles)
 
 
+def labels_of(*roles: Role) -> frozenset[str]:
+    """The second labels of the events of all declared categories of `roles`."""
+    return frozenset(category.label for category in CATEGORIES if category.role in roles)
+
+
 def spellings_of(*roles: Role) -> frozenset[str]:
     """The names of all declared categories of `roles`, in today's and in the old spelling."""
     return frozenset(names_with(_BY_NAME, *roles))
