@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints, Texts
 from tracegraph.store.categories import Role, has_role
 
+Codes = npt.NDArray[np.int32] | Ints
 _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
 
 
@@ -91,6 +93,14 @@ def read_texts(column: pa.ChunkedArray) -> TextColumn:
     if empty == len(texts):
         texts.append("")
     return TextColumn(codes.astype(np.int32, copy=False), np.array(texts, dtype=object))
+
+
+def distinct_pairs(first: Codes, second: Codes) -> tuple[list[tuple[int, int]], Ints]:
+    """The distinct pairs of two columns, and which of them each row holds."""
+    (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
+    place, both = pd.factorize(left.astype(np.int64) << 32 | right)
+    pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]
+    return pairs, place.astype(np.int64)
 
 
 def with_role(category: TextColumn, *roles: Role) -> Flags:

@@ -25,6 +25,7 @@ class Role(Enum):
     OVERHEAD = "overhead"
     SPAN = "span of the profiler"
     GAP = "gap"
+    DEVICE_ROW = "row of another device"
     OTHER = "other"
 
 
@@ -90,11 +91,13 @@ CATEGORIES = (
     Category("external_correlation", Role.OTHER, "link between ids"),
     Category("collective_comm", Role.OTHER, "collective of a library"),
     Category("xpu_sync", Role.OTHER, "synchronisation of an XPU, read as work of its thread"),
-    Category("hpu_op", Role.OTHER, "operator of an HPU, read as work of its thread"),
-    Category("mtia_ccp_events", Role.OTHER, "event of an MTIA control processor, read as work of its thread"),
-    Category("mtia_workloadd", Role.OTHER, "event of MTIA's daemon, read as work of its thread"),
-    Category("mtia_insight", Role.OTHER, "event of MTIA's insight, read as work of its thread"),
-    Category("mtia_counters", Role.OTHER, "counters of an MTIA"),
+    Category("hpu_op", Role.DEVICE_ROW, "operator of an HPU, read as work of its thread"),
+    Category(
+        "mtia_ccp_events", Role.DEVICE_ROW, "event of an MTIA control processor, read as work of its thread"
+    ),
+    Category("mtia_workloadd", Role.DEVICE_ROW, "event of MTIA's daemon, read as work of its thread"),
+    Category("mtia_insight", Role.DEVICE_ROW, "event of MTIA's insight, read as work of its thread"),
+    Category("mtia_counters", Role.DEVICE_ROW, "counters of an MTIA"),
     Category(SPAN, Role.SPAN, "span of the whole recording: not read"),
     Category(GAP, Role.GAP, "stands for no event: a named gap", colour="#b4bcc6"),
 )
@@ -139,6 +142,11 @@ def names_with(names: Iterable[str], *roles: Role) -> list[str]:
 def names_of(*roles: Role) -> tuple[str, ...]:
     """The names of all declared categories of `roles`."""
     return tuple(category.name for category in CATEGORIES if category.role in roles)
+
+
+def labels_of(*roles: Role) -> frozenset[str]:
+    """The second labels of the events of all declared categories of `roles`."""
+    return frozenset(category.label for category in CATEGORIES if category.role in roles)
 
 
 def spellings_of(*roles: Role) -> frozenset[str]:

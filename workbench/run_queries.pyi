@@ -804,6 +804,44 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def path_silences(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        least_ns: int = 1000000,
+        limit: int = 200,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The long silences of a window's critical path: no event was open on the thread; and what else ran meanwhile.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            least_ns: shortest silence listed, ns, 1..1000000000000000, default 1000000
+            limit: rows listed, 1..10000, default 200
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            lane (int64): lane id
+            lane_name (str): readable name of the thread
+            start_ns (int64): start, clipped to the window, ns
+            end_ns (int64): end, clipped to the window, ns
+            duration_ns (int64): length, ns
+            gpu_busy_ns (int64): time in which at least one activity ran on a GPU of the thread's rank, ns
+            threads_busy_ns (int64): time in which at least one other thread of the rank did recorded work, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def recurring_hotspots(
         self,
     ) -> pd.DataFrame:

@@ -1,28 +1,20 @@
 """Findings about single entries of a trace: twice there, of unknown kind, without a name, cut off."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.integrity.device_rows import on_named_lanes
 from tracegraph.ingest.integrity.findings import Integrity, percent
-from tracegraph.ingest.text_columns import read_texts, with_role
+from tracegraph.ingest.text_columns import distinct_pairs, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role, is_known
-
-_Codes = npt.NDArray[np.int32] | Ints
 
 _ASYNC = ("b", "e", "n", "S", "T", "p", "F")
 _COUNTED = ("i", "I", "C", "N", "O", "D", "v", "V", "P", "R", "c", "M")
 """Instants, counters, objects, dumps, samples, marks, metadata: entries without a duration."""
-_DEVICE_NAME = re.compile(
-    r"\bstream\b|/device:(?!cpu|host)|\b(?:gpu|npu|xpu|hpu|tpu|mtia|ascend hardware|xla ops)\b", re.IGNORECASE
-)
 _HASH = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 3], np.uint64
 )
@@ -84,21 +76,11 @@ def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
     integrity.add("category_unknown", "info", sum(unknown.values()), message)
     message = "events have no category and count as work of their thread"
     integrity.add("category_missing", "info", missing, message)
-    if unknown or missing:
-        _check_device_rows(trace, {"", *unknown}, integrity)
+    _check_device_rows(trace, integrity)
 
 
-def _check_device_rows(trace: TraceFile, categories: set[str], integrity: Integrity) -> None:
-    events = trace.events
-    named = {pair for pair, name in trace.thread_names.items() if _DEVICE_NAME.search(name)}
-    devices = {pid for pid, name in trace.process_names.items() if _DEVICE_NAME.search(name)}
-    if not named and not devices:
-        return
-    pid, tid = (read_texts(events[name]) for name in ("pid", "tid"))
-    pairs, place = _pairs(pid.codes, tid.codes)
-    lanes = [(pid.values[p], tid.values[t]) for p, t in pairs]
-    on_device = np.array([lane in named or lane[0] in devices for lane in lanes])
-    found = on_device[place] & read_texts(events["category"]).among(*categories)
+def _check_device_rows(trace: TraceFile, integrity: Integrity) -> None:
+    events, found = trace.events, on_named_lanes(trace)
     length = (events["end_ns"].to_numpy() - events["start_ns"].to_numpy()).astype(np.float64)
     share = float(length[found].sum() / max(length.sum(), 1.0))
     if found.any():
@@ -114,7 +96,7 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
     """Streams whose work comes from several processes: files that were joined."""
     rows = np.flatnonzero(with_role(read_texts(events["category"]), *GPU_WORK))
     device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
-    with_pid, _ = _pairs(_pairs(device, stream)[1], read_texts(events["pid"]).codes[rows])
+    with_pid, _ = distinct_pairs(distinct_pairs(device, stream)[1], read_texts(events["pid"]).codes[rows])
     lanes, processes = np.unique([lane for lane, _ in with_pid], return_counts=True)
     shared = int((processes > 1).sum()) if len(lanes) else 0
     message = (
@@ -129,7 +111,7 @@ def _check_names(trace: TraceFile, integrity: Integrity) -> None:
     category = read_texts(events["category"])
     rows = np.flatnonzero(~with_role(category, *GPU_WORK, *NOT_IN_LANES, Role.OVERHEAD))
     pid, tid = (read_texts(events[name]) for name in ("pid", "tid"))
-    pairs, _ = _pairs(pid.codes[rows], tid.codes[rows])
+    pairs, _ = distinct_pairs(pid.codes[rows], tid.codes[rows])
     lanes = [(pid.values[p], tid.values[t]) for p, t in pairs]
     unnamed = [lane for lane in lanes if lane not in trace.thread_names]
     if unnamed:
@@ -140,11 +122,3 @@ def _check_names(trace: TraceFile, integrity: Integrity) -> None:
     work = with_role(category, *GPU_WORK).any()
     message = "the file does not describe its GPUs (no deviceProperties)"
     integrity.add("device_unknown", "info", int(work and not trace.devices), message)
-
-
-def _pairs(first: _Codes, second: _Codes) -> tuple[list[tuple[int, int]], Ints]:
-    """The distinct pairs of two columns, and which of them each row holds."""
-    (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
-    place, both = pd.factorize(left.astype(np.int64) << 32 | right)
-    pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]
-    return pairs, place.astype(np.int64)

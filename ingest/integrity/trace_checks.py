@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.integrity.device_rows import of_devices
 from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
@@ -23,7 +24,7 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
     """Record what a reader of the results must know about the input, whatever its format was."""
     on_gpu = _of_role(trace.events, *GPU_WORK)
     _check_rank(trace, on_gpu, integrity)
-    _check_processes(trace.events, on_gpu, integrity)
+    _check_processes(trace.events, on_gpu | of_devices(trace), integrity)
     _check_calls(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
@@ -36,10 +37,10 @@ def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
     integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
 
 
-def _check_processes(events: pa.Table, on_gpu: Flags, integrity: Integrity) -> None:
+def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -> None:
     """Processes with a good part of the CPU events: several are ranks, or a parent and its workers."""
     # the profiler's own overhead has the pid -1
-    on_cpu = ~on_gpu & ~_of_role(events, *NOT_IN_LANES, Role.OVERHEAD)
+    on_cpu = ~on_device & ~_of_role(events, *NOT_IN_LANES, Role.OVERHEAD)
     counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
     if len(counts) < 2:
         return

@@ -39,6 +39,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         asked = questions(Scope(run, window, None, drawn=True))
         asked |= {"critical_path": walked, "path_composition": walked}
         asked["step_hotspots"] = {"run": run}
+        asked["path_silences"] = {**asked["path_silences"], "least_ns": 1}  # small traces have short ones
         first, kept = answers.of_all(asked), answers.of_all(asked)
         for name, values in asked.items():
             fresh = ask(database, name, **values)

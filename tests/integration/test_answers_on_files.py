@@ -46,6 +46,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
     asked = questions(Scope(run, window, None, drawn=True))
     asked |= {"critical_path": walked, "path_composition": walked}
     asked["step_hotspots"] = {"run": run}
+    asked["path_silences"] = {**asked["path_silences"], "least_ns": 1_000}
     return Expected(
         window,
         {

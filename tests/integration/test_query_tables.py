@@ -139,6 +139,16 @@ CASES = {
         0 main waiting_for_GPU 10 1.0 1""",
     "lane_waits start_ns=80 end_ns=90 least_ns=11": """
         lane lane_name name duration_ns share count""",
+    "path_silences least_ns=1": """
+        lane lane_name start_ns end_ns duration_ns gpu_busy_ns threads_busy_ns""",
+    "path_silences chain=3 end_ns=130 least_ns=130": """
+        lane lane_name start_ns end_ns duration_ns gpu_busy_ns threads_busy_ns
+        2 idle 0 130 130 44 80""",
+    "path_silences chain=3 start_ns=45 end_ns=102 least_ns=57": """
+        lane lane_name start_ns end_ns duration_ns gpu_busy_ns threads_busy_ns
+        2 idle 45 102 57 42 10""",
+    "path_silences chain=3 end_ns=130 least_ns=131": """
+        lane lane_name start_ns end_ns duration_ns gpu_busy_ns threads_busy_ns""",
     "gpu_busy start_ns=70": """
         rank device busy_ns busy_share count
         0 0 34 0.5666666666666667 2""",

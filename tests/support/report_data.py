@@ -48,6 +48,12 @@ WAITS = pd.DataFrame(
     [(1, "thread 12 (autograd)", "waiting for GPU", 700, 0.35, 2)],
     columns=["lane", "lane_name", "name", "duration_ns", "share", "count"],
 )
+SILENCES = pd.DataFrame(
+    columns=[
+        *("lane", "lane_name", "start_ns", "end_ns"),
+        *("duration_ns", "gpu_busy_ns", "threads_busy_ns"),
+    ]
+)
 
 
 def alternative(assumption: str, inferred_ns: int, **gaps_ns: int) -> dict[str, object]:
@@ -158,6 +164,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         recurring=pd.DataFrame(),
         near_critical=NEAR,
         second_causes=SECOND,
+        silences=SILENCES,
         answers=drawn_beside(path),
         topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
     )

@@ -33,6 +33,54 @@ JAX = [
 ]
 
 
+def _device(process: str, category: str | None, thread: str = "7") -> list[dict[str, object]]:
+    """A process with an operator, and a row of another one that has this name."""
+    named = [_named("process_name", process, 2), _named("thread_name", thread, 2, 7)]
+    return [*named, CPU, _event("op", 1.5, cat=category, pid=2, tid=7)]
+
+
+@pytest.mark.parametrize(
+    ("process", "category", "thread"),
+    [
+        *(("MTIA 0", category, "7") for category in ("mtia_ccp_events", "mtia_workloadd", "mtia_insight")),
+        ("HPU 0", "hpu_op", "7"),
+        ("rocprof GPU 1", None, "7"),
+        ("GPU0", None, "7"),
+        ("GPU Barriers0", None, "7"),
+        ("COPY", "COPY", "7"),
+        ("HIPBLITKERNELS", "HIPBLITKERNELS", "7"),
+        ("Node: host", None, "COPY to AGENT [1] THREAD [0] (CPU)"),
+        ("Node: host", None, "COMPUTE AGENT [1] QUEUE [0] (GPU)"),
+        ("Node: host", None, "HipStream 1"),
+        ("Node: host", None, "Dev 0 Queue 1"),
+    ],
+)
+def test_rows_of_a_device_are_no_process(
+    read_document: Read, process: str, category: str | None, thread: str
+) -> None:
+    _, findings = read_document(json.dumps({"traceEvents": _device(process, category, thread)}))
+    assert not {"several_processes", "process_stray"} & set(findings)
+    assert (findings["gpu_category_unknown"].count, findings["gpu_category_unknown"].share) == (1, 0.25)
+
+
+def test_a_category_of_a_device_is_no_process(read_document: Read) -> None:
+    _, findings = read_document(json.dumps({"traceEvents": _device("python", "mtia_ccp_events")}))
+    assert not {"several_processes", "process_stray", "gpu_category_unknown"} & set(findings)
+
+
+@pytest.mark.parametrize("process", ["GPU worker", "CPU HIP API", "copy_files", "Markers and Ranges"])
+def test_operators_are_a_process_whatever_its_name(read_document: Read, process: str) -> None:
+    _, findings = read_document(json.dumps({"traceEvents": _device(process, "cpu_op")}))
+    assert findings["several_processes"].count == 2
+    assert "gpu_category_unknown" not in findings
+
+
+@pytest.mark.parametrize("process", ["CPU HIP API", "Markers and Ranges", "copy_files"])
+def test_what_is_not_named_like_a_device_is_none(read_document: Read, process: str) -> None:
+    _, findings = read_document(json.dumps({"traceEvents": _device(process, None)}))
+    assert "gpu_category_unknown" not in findings
+
+
 @pytest.mark.parametrize(
     ("events", "code", "count", "share"),
     [

@@ -112,6 +112,52 @@ def test_rule_triggers_with_its_number(code: str) -> None:
     assert found(no_gpu(*rows)) == {code: number}
 
 
+def silent(*silences: tuple[int, int, int], **labels: int) -> Findings:
+    """A path of 100 ms, half of it silent; silences as length, the GPU's work and the threads', ms."""
+    rows = [work(0, "a", "cpu_op", 0, 50), work(0, "untraced CPU time", "gap", 50, 100)]
+    findings = no_gpu(*rows)
+    columns = ["duration_ns", "gpu_busy_ns", "threads_busy_ns"]
+    details = replace(findings.details, nodes_by_label=labels)
+    frame = pd.DataFrame(silences, columns=columns, dtype="int64") * MS
+    return replace(findings, silences=frame, details=details)
+
+
+@pytest.mark.parametrize(
+    ("silences", "expected"),
+    [
+        ([], {"untraced-python": "50.0 % of the path: 0.0 % inside annotations, 50.0 % with no event open"}),
+        (
+            [(10, 5, 0), (20, 20, 20)],
+            {
+                "silent-beside-gpu": "30.0 % of the path (30.000 ms) in 2 silences of 1.000 ms or more in "
+                "which a GPU worked half of the time or more",
+                "untraced-python": "20.0 % of the path: 0.0 % inside annotations, 20.0 % with no event open "
+                "(without 30.0 % in which the GPU worked or nothing ran)",
+            },
+        ),
+        (
+            [(50, 4, 4)],
+            {
+                "idle": "50.0 % of the path (50.000 ms) in 1 silence of 1.000 ms or more in which GPUs and "
+                "other threads worked less than 10.0 % of the time"
+            },
+        ),
+        (
+            [(10, 1, 0), (10, 0, 1), (20, 9, 9)],  # neither: something else ran, and may hold the GIL
+            {"untraced-python": "50.0 % of the path: 0.0 % inside annotations, 50.0 % with no event open"},
+        ),
+    ],
+)
+def test_silences_are_told_apart(silences: list[tuple[int, int, int]], expected: dict[str, str]) -> None:
+    assert found(silent(*silences)) == expected
+
+
+def test_stacks_are_not_advised_where_they_were_recorded() -> None:
+    (one,) = recommend(silent(PythonFunction=3))
+    assert one.code == "untraced-code"
+    assert "with_stack" not in one.advice
+
+
 @pytest.mark.parametrize(
     "name",
     ["void dpsk::ep::dispatch<8>(Params)", "deep_ep::layout::get", "void deep_ep::intranode::combine<4>()"],
@@ -231,7 +277,7 @@ def test_a_threshold_of_ones_own() -> None:
     [
         ("[]", "are no JSON object; write one JSON object, such as"),
         ("{", "cannot read the thresholds in"),
-        ('{"idle": 0.5}', "there is no rule 'idle'; there are: data-loading, "),
+        ('{"lazy": 0.5}', "there is no rule 'lazy'; there are: data-loading, "),
         ('{"idle-gpu": 30}', "the threshold 30 of idle-gpu is no share; give a number from 0 to 1"),
         ('{"idle-gpu": true}', "the threshold True of idle-gpu is no share"),
     ],

@@ -87,6 +87,7 @@ def collect_findings(
         recurring=found.get("recurring_hotspots", pd.DataFrame()).head(_RECURRING),
         near_critical=found["near_critical"],
         second_causes=found["second_causes"],
+        silences=found["path_silences"],
         topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
         answers=found,
         thresholds=thresholds or {},

@@ -90,6 +90,8 @@ class Findings:
     `near_slack_ns`, least first.
     `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
     of the hotspots.
+    `silences`: lane, lane_name, start_ns, end_ns, duration_ns, gpu_busy_ns, threads_busy_ns: the longest
+    stretches of the path in which no event is open on the thread, and what else ran meanwhile.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
     rule, where a user set them.
@@ -112,6 +114,7 @@ class Findings:
     recurring: pd.DataFrame
     near_critical: pd.DataFrame
     second_causes: pd.DataFrame
+    silences: pd.DataFrame
     topics: Mapping[str, pd.DataFrame]
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def allocation(findings: Findings) -> Measured | None:
     codes, names = pd.factorize(findings.path["name"])
     allocates = np.array([bool(_ALLOCATION.search(str(name))) for name in names], dtype=bool)
     spent = int(findings.durations[allocates[codes]].sum())
-    return _measured(findings, spent, "in calls that allocate or free memory")
+    return measured(findings, spent, "in calls that allocate or free memory")
 
 
 def synchronization(findings: Findings) -> Measured | None:
@@ -98,7 +98,7 @@ def launch_overhead(findings: Findings) -> Measured | None:
     if len(kernels):
         median = format_ns(kernels.median())
         where += f" ({plural(len(kernels), 'kernel')} on it, half of them shorter than {median})"
-    return _measured(findings, spent, where)
+    return measured(findings, spent, where)
 
 
 def thread_hand_over(findings: Findings) -> Measured | None:
@@ -114,7 +114,7 @@ def thread_hand_over(findings: Findings) -> Measured | None:
         confidence = format_share(float((path["confidence"][gil] * held).sum()) / total)
         share = format_share(findings.share(total))
         where += f"; {share} for the GIL, inferred with a confidence of {confidence}"
-    return _measured(findings, int(findings.durations[waits].sum()), where)
+    return measured(findings, int(findings.durations[waits].sum()), where)
 
 
 def rank_waits(findings: Findings) -> Measured | None:
@@ -151,15 +151,7 @@ def cpu_bound(findings: Findings) -> Measured | None:
     on_gpu = _on_gpu(findings)
     if findings.gpu.empty:
         return None
-    return _measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
-
-
-def untraced(findings: Findings) -> Measured | None:
-    """Share of the path in self time of annotations and in CPU time with no event open."""
-    inside, outside = findings.untraced_share, findings.untraced_cpu_share
-    share = inside + outside
-    parts = f"{format_share(inside)} inside annotations, {format_share(outside)} with no event open"
-    return Measured(share, f"{format_share(share)} of the path: {parts}")
+    return measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
 
 
 def copies(findings: Findings) -> Measured | None:
@@ -169,7 +161,7 @@ def copies(findings: Findings) -> Measured | None:
         "HtoD|DtoH|HostTo|ToHost", case=False
     )
     spent = int(findings.durations[host].sum())
-    return _measured(findings, spent, f"in {plural(int(host.sum()), 'copy', 'copies')} between host and GPU")
+    return measured(findings, spent, f"in {plural(int(host.sum()), 'copy', 'copies')} between host and GPU")
 
 
 def top_kernel(findings: Findings) -> Measured | None:
@@ -179,13 +171,13 @@ def top_kernel(findings: Findings) -> Measured | None:
         return None
     totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
     name = str(totals.idxmax())
-    return _measured(findings, int(totals.max()), f"in {readable([name])[name]}")
+    return measured(findings, int(totals.max()), f"in {readable([name])[name]}")
 
 
 def profiler_overhead(findings: Findings) -> Measured | None:
     """Share of the path in rows that the profiler marks as its own overhead."""
     rows = of_role(findings.path["category"], Role.OVERHEAD)
-    return _measured(findings, int(findings.durations[rows].sum()), "in the profiler's own overhead")
+    return measured(findings, int(findings.durations[rows].sum()), "in the profiler's own overhead")
 
 
 def unknown_gaps(findings: Findings) -> Measured | None:
@@ -207,7 +199,7 @@ def inferred(findings: Findings) -> Measured | None:
 def _about(findings: Findings, topic: str, where: str) -> Measured | None:
     """Measure the time on the path while an event of the topic is open on the same lane."""
     rows, events = (_spans(frame) for frame in (findings.path, findings.topics[topic]))
-    return _measured(findings, int(covered(rows, events).sum()), where)
+    return measured(findings, int(covered(rows, events).sum()), where)
 
 
 def _spans(frame: pd.DataFrame) -> Spans:
@@ -228,10 +220,11 @@ def _is_latency(findings: Findings) -> "pd.Series[bool]":
 
 def _in_gaps(findings: Findings, name: str) -> Measured | None:
     """Measure the gaps of a name on the path."""
-    return _measured(findings, findings.by_gap_ns.get(name, 0), f"in gaps named {name}")
+    return measured(findings, findings.by_gap_ns.get(name, 0), f"in gaps named {name}")
 
 
-def _measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:
+def measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:
+    """Measure a time on the path; None where there is none."""
     if spent_ns <= 0:
         return None
     share = findings.share(spent_ns)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tracegraph.workbench.report import metrics
+from tracegraph.workbench.report import metrics, untraced
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.metrics import Measured
 
@@ -122,8 +122,35 @@ RULES = (
         "untraced-python",
         "Much of the path is Python that was not recorded",
         0.10,
-        metrics.untraced,
+        untraced.python,
         "Record with with_stack=True (torch.profiler.profile(with_stack=True)): then this time has names.",
+    ),
+    Rule(
+        "untraced-code",
+        "Much of the path was not recorded, although Python was",
+        0.10,
+        untraced.code,
+        "It may be C++ code without operators, Python of threads that the profiler did not follow, or a "
+        "pause of the profiler itself. Mark it with torch.profiler.record_function, or look at it with a "
+        "sampling profiler that sees native code (py-spy record --native, perf).",
+    ),
+    Rule(
+        "silent-beside-gpu",
+        "A thread is silent on the path while the GPU works",
+        0.10,
+        untraced.beside_gpu,
+        "It probably waited for the GPU in a call that was not recorded: look at where it waits, such as a "
+        "read (.item(), .cpu()) in code without an operator, and record the calls of the CUDA runtime, too.",
+    ),
+    Rule(
+        "idle",
+        "Nothing was recorded on any lane for much of the path",
+        0.10,
+        untraced.idle,
+        "The process may have waited for something outside the trace (requests, input, another process, "
+        "I/O): give it work, or look at what it waits for. Unless Python functions were recorded "
+        "(with_stack=True), it may as well be code without operators, such as NumPy or "
+        "the decoding of images.",
     ),
     Rule(
         "copies",

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.workbench.report.untraced import LEAST_NS, MOST
 from tracegraph.workbench.sections.blocks import Advice, Block, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
@@ -16,7 +17,10 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     beginnings = [beginning for of_topic in TOPICS.values() for beginning in of_topic]
-    return {"events_about": {**scope.between, "beginnings": "\n".join(beginnings)}}
+    return {
+        "events_about": {**scope.between, "beginnings": "\n".join(beginnings)},
+        "path_silences": {**scope.walked, "least_ns": LEAST_NS, "limit": MOST},
+    }
 
 
 SECTION = Section(130, "Recommendations", _content, _asks)

@@ -10,6 +10,7 @@ from column_answers.drawing import chain_causes, stack_timeline
 from column_answers.lanes import events_about, gpu_busy, lane_timeline, lane_waits, near_critical
 from column_answers.path_sums import composition, largest_events, largest_gaps
 from column_answers.second_causes import second_causes
+from column_answers.silences import path_silences
 from column_answers.step_hotspots import step_hotspots
 from column_answers.values import Values
 from tracegraph.ingest.causal.model import Model
@@ -26,6 +27,7 @@ _TABLES = {
         lane_waits,
         near_critical,
         events_about,
+        path_silences,
     )
 }
 _WHOLE = {"gpu_busy": gpu_busy, "critical_path": path_table, "step_hotspots": step_hotspots}
