@@ -29,6 +29,7 @@ FRAMES = {
     "near_critical": "near_critical",
     "recurring": "recurring_hotspots",
     "second_causes": "second_causes",
+    "silences": "path_silences",
     "step_paths": "step_paths",
     "steps": "steps",
     "timeline": "lane_timeline",
