@@ -18,6 +18,11 @@ def indexes() -> list[str]:
     return [_statement(index) for index in INDEXES if not index.unique]
 
 
+def constraint_names() -> list[str]:
+    """Names of the constraints, which their indexes have, too."""
+    return [_name(index) for index in INDEXES if index.unique]
+
+
 def names() -> set[str]:
     """Names of all indexes and constraints of the schema."""
     return {_name(index) for index in INDEXES}

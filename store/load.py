@@ -135,25 +135,32 @@ def begin_schema(database: Database, progress: Progress = silent) -> None:
 
 
 def _ensure_constraints(database: Database) -> None:
+    # A client that was killed while it made a constraint leaves its index, which bars the name for good.
+    for name in _indexes(database, "name IN $unique AND owningConstraint IS NULL")["name"]:
+        database.write(f"DROP INDEX {name}")
     for statement in ddl.constraints():
         database.write(statement)
 
 
 def await_indexes(database: Database, progress: Progress = silent) -> None:
-    """Wait until no index is being built: meanwhile a query looks at all nodes of a label to find one."""
-    while len(unfinished := _indexes_in(database, "POPULATING")):
+    """Wait until no index is being built: meanwhile a query looks at all nodes of a label to find one.
+
+    Not for that of a constraint which nobody may finish.
+    """
+    populating = "state = 'POPULATING' AND (NOT name IN $unique OR owningConstraint IS NOT NULL)"
+    while len(unfinished := _indexes(database, populating)):
         progress("building indexes", int(unfinished["percent"].min()), 100)
         time.sleep(_POLL_S)
 
 
 def _failed(database: Database) -> set[str]:
     """Names of the schema's own indexes that the server could not build."""
-    return set(_indexes_in(database, "FAILED")["name"]) & ddl.names()
+    return set(_indexes(database, "state = 'FAILED'")["name"]) & ddl.names()
 
 
-def _indexes_in(database: Database, state: str) -> pd.DataFrame:
+def _indexes(database: Database, condition: str) -> pd.DataFrame:
     return database.read(
-        "SHOW INDEXES YIELD name, state, populationPercent WHERE state = $state "
+        f"SHOW INDEXES YIELD name, state, populationPercent, owningConstraint WHERE {condition} "
         "RETURN name, populationPercent AS percent",
-        {"state": state},
+        {"unique": ddl.constraint_names()},
     )

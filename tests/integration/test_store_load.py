@@ -10,6 +10,7 @@ from storing_runs import store_run
 
 from tracegraph.store.bolt import relationship_query
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.ddl import constraint_names
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.load import (
     as_loading,
@@ -87,6 +88,17 @@ def test_an_index_that_failed_is_built_anew(database: Database) -> None:
     found = database.read(states)
     assert set(found["state"]) == {"ONLINE"}
     assert name in found["name"].tolist()
+
+
+def test_an_index_that_a_killed_client_left_without_its_constraint_bars_nothing(database: Database) -> None:
+    (name,) = constraint_names()
+    database.write(f"DROP CONSTRAINT {name}")
+    database.write(f"CREATE INDEX {name} FOR (n:Run) ON (n.name)")
+    await_indexes(database)
+    ensure_schema(database)
+    assert database.read("SHOW CONSTRAINTS YIELD name RETURN name")["name"].tolist() == [name]
+    owners = "SHOW INDEXES YIELD name, owningConstraint WHERE name = $name RETURN owningConstraint AS owner"
+    assert database.read(owners, {"name": name})["owner"].tolist() == [name]
 
 
 def test_a_run_is_replaced_whole(loaded: GraphTables, database: Database) -> None:
