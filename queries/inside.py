@@ -38,7 +38,7 @@ def inclusive_frames(frames: pd.DataFrame) -> pd.DataFrame:
     place = listed.index.get_indexer(pd.Index(at))
     spent = frames["duration_ns"].to_numpy(dtype=np.int64)
     total, gap = (np.bincount(place, spent * part, len(listed)).astype(np.int64) for part in (1, is_gap))
-    own = np.bincount(place, spent * ~is_gap, len(listed)).astype(np.int64)
+    own = total - gap
     parent = listed.index.get_indexer(pd.Index(listed["parent"].fillna(-1).astype("int64")))
     # A frame stands after its parent.
     for here in range(len(listed) - 1, -1, -1):

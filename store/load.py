@@ -14,6 +14,8 @@ from tracegraph.store.tables import GraphTables
 
 _POLL_S = 0.1
 _DELETE_ROWS = 10_000
+_ORPHANED = "(name IN $unique AND owningConstraint IS NULL)"
+"""An index that a client left when it was killed while it made the constraint: nobody finishes it."""
 
 
 def load_run(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
@@ -126,17 +128,14 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
 def begin_schema(database: Database, progress: Progress = silent) -> None:
     """As `ensure_schema`, but do not wait while the server builds the indexes."""
     progress("building indexes", 0, 100)
-    # A server never repeats an index that failed, say on a full disk.
-    for name in _failed(database):
-        database.write(f"DROP INDEX {name}")
     _ensure_constraints(database)
     # Indexes of one transaction are built together, in one pass over the nodes.
     database.write_together(ddl.indexes())
 
 
 def _ensure_constraints(database: Database) -> None:
-    # A client that was killed while it made a constraint leaves its index, which bars the name for good.
-    for name in _indexes(database, "name IN $unique AND owningConstraint IS NULL")["name"]:
+    # A server never repeats an index that failed, say on a full disk; an orphan bars its name.
+    for name in _failed(database) | set(_indexes(database, _ORPHANED)["name"]):
         database.write(f"DROP INDEX {name}")
     for statement in ddl.constraints():
         database.write(statement)
@@ -147,8 +146,7 @@ def await_indexes(database: Database, progress: Progress = silent) -> None:
 
     Not for that of a constraint which nobody may finish.
     """
-    populating = "state = 'POPULATING' AND (NOT name IN $unique OR owningConstraint IS NOT NULL)"
-    while len(unfinished := _indexes(database, populating)):
+    while len(unfinished := _indexes(database, f"state = 'POPULATING' AND NOT {_ORPHANED}")):
         progress("building indexes", int(unfinished["percent"].min()), 100)
         time.sleep(_POLL_S)
 

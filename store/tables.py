@@ -43,9 +43,8 @@ class GraphTables:
         if self.late is None:
             return self
         run = self.nodes["Run"]
-        for name, value in self.late.result().items():
-            run = run.append_column(name, pa.array([value], pa.string()))
-        self.nodes["Run"] = run
+        late = {name: pa.array([value], pa.string()) for name, value in self.late.result().items()}
+        self.nodes["Run"] = pa.table({**{name: run[name] for name in run.column_names}, **late})
         return replace(self, late=None)
 
     def count_nodes(self) -> int:

@@ -71,12 +71,9 @@ def find_frames(solution: Solution) -> Frames:
     gap = np.full(len(silent), len(categories) - 1)
     innermost[silent] = tree.add(innermost[silent], first_gap + segments.gap_name[silent], gap)
     parent, code, category = (np.concatenate(parts) for parts in zip(*tree.columns, strict=True))
-    depth, lane = np.zeros(len(parent), dtype=np.int64), np.arange(len(parent))
-    for level in np.split(np.arange(len(parent)), np.cumsum([len(part[0]) for part in tree.columns])[:-1])[
-        1:
-    ]:
-        depth[level] = depth[parent[level]] + 1
-        lane[level] = lane[parent[level]]
+    depth, lane = np.zeros(len(lanes), dtype=np.int64), np.arange(len(lanes))
+    for above, *_ in tree.columns[1:]:
+        depth, lane = np.append(depth, depth[above] + 1), np.append(lane, lane[above])
     return Frames(
         parent=parent,
         depth=depth,

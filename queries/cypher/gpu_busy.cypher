@@ -26,12 +26,8 @@ WITH l.rank AS rank, l.device AS device,
   CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
 ORDER BY start_ns
 WITH rank, device, collect([start_ns, end_ns]) AS activities
-// state: [busy time so far, end of the activities so far]
 WITH rank, device, size(activities) AS count, reduce(state = [0, $start_ns], a IN activities |
-  CASE
-    WHEN a[1] <= state[1] THEN state
-    WHEN a[0] <= state[1] THEN [state[0] + a[1] - state[1], a[1]]
-    ELSE [state[0] + a[1] - a[0], a[1]]
-  END)[0] AS busy_ns
+  // @include covered_so_far
+)[0] AS busy_ns
 RETURN rank, device, busy_ns, toFloat(busy_ns) / ($end_ns - $start_ns) AS busy_share, count
 ORDER BY rank, device

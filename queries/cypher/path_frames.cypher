@@ -15,12 +15,7 @@
 // Cost: reads the segments on the path once.
 
 // @include walk
-WITH collect(exit) AS exits
-MATCH (l:Lane {run: $run})
-WITH exits, collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams
-UNWIND exits AS exit
-MATCH (c:Chain {run: $run, chain: exit.chain})
-WITH c, exit.exit_ns AS exit_ns, c.lane IN streams AS on_gpu
+// @include walked_chains
 // Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
 CALL (c, on_gpu, exit_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})

@@ -15,12 +15,7 @@
 // Cost: reads the segments on the path once.
 
 // @include walk
-WITH collect(exit) AS exits
-MATCH (l:Lane {run: $run})
-WITH exits, collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams
-UNWIND exits AS exit
-MATCH (c:Chain {run: $run, chain: exit.chain})
-WITH c, exit.exit_ns AS exit_ns, c.lane IN streams AS on_gpu
+// @include walked_chains
 MATCH (s:Segment {run: $run, chain: c.chain})
 // On a thread only the first of a chain starts after a lag. What is no event has no place in the file.
 WHERE s.start_ns <= exit_ns AND s.end_ns > $start_ns

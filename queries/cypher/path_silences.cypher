@@ -54,13 +54,9 @@ CALL (silence, chains) {
   // The silent thread is not among them: it does no work then.
   WITH collect(CASE WHEN on_gpu THEN [start_ns, end_ns] END) AS of_gpus,
     collect(CASE WHEN NOT on_gpu THEN [start_ns, end_ns] END) AS of_threads
-  // state: [busy time so far, end of the work so far]
   RETURN [works IN [of_gpus, of_threads] | reduce(state = [0, silence.start_ns], a IN works |
-    CASE
-      WHEN a[1] <= state[1] THEN state
-      WHEN a[0] <= state[1] THEN [state[0] + a[1] - state[1], a[1]]
-      ELSE [state[0] + a[1] - a[0], a[1]]
-    END)[0]] AS busy_ns
+    // @include covered_so_far
+  )[0]] AS busy_ns
 }
 MATCH (l:Lane {run: $run, lane: silence.lane})
 RETURN l.lane AS lane, l.name AS lane_name, silence.start_ns AS start_ns, silence.end_ns AS end_ns,

@@ -22,7 +22,7 @@ function drawLanes(tools, figure, drawing) {
   const trail = drawing.path;
   const handle = {drawing, mark, show, told, canvas, picked: () => {}};
   let view = [0, total], width = 0, LABEL = 190, queued = false;
-  let marked = new Set(), current = -1, pointed = null, tops = [], height = 0;
+  let marked = new Set(), current = -1, pointed = -1, tops = [], height = 0;
 
   function key(parent, colour, name) {
     const item = add(parent, "span");
@@ -172,13 +172,13 @@ function drawLanes(tools, figure, drawing) {
 
   // The way to the stretch that is pointed at, else to the hit of a search: its time on each lane, its changes.
   function way(pen, ink) {
-    const index = pointed !== null ? pointed : current;
+    const index = pointed >= 0 ? pointed : current;
     if (index < 0) return;
     const {lane, start} = drawing.rectangles;
     pen.strokeStyle = ink;
+    pen.lineWidth = 2;
     for (const hop of wayTo(lane[index], start[index])) {
       const level = y(hop.lane) + 3;
-      pen.lineWidth = 2;
       pen.beginPath();
       pen.moveTo(x(hop.from), level);
       pen.lineTo(x(hop.until), level);
@@ -281,17 +281,18 @@ function drawLanes(tools, figure, drawing) {
     return found === undefined ? -1 : found;
   }
 
-  // What is said of a stretch that stands alone: how late it may be, and why it starts.
+  // What is said of work: how late it may be, and of a stretch that stands alone why it starts.
   function told(index) {
-    const {lane, start, slack} = drawing.rectangles;
-    const late = slack[index] === null ? "" : `slack ${duration(slack[index])}`;
-    return [late, reasonAt(lane[index], start[index])].filter(Boolean).join(" · ");
+    const {lane, start, slack, count: merged} = drawing.rectangles;
+    const several = merged[index] > 1;
+    const late = slack[index] === null ? "" : `${several ? "least slack" : "slack"} ${duration(slack[index])}`;
+    return [late, several ? "" : reasonAt(lane[index], start[index])].filter(Boolean).join(" · ");
   }
 
   function hover(event) {
     tip.hidden = true;
     const found = under(event);
-    const onWork = found !== null && found.columns === drawing.rectangles ? found.index : null;
+    const onWork = found !== null && found.columns === drawing.rectangles ? found.index : -1;
     if (onWork !== pointed) {
       pointed = onWork;
       redraw();
@@ -305,7 +306,7 @@ function drawLanes(tools, figure, drawing) {
     add(tip, "b", "", several ? count(columns.count[index], low ? "stretch" : "segment", low ? "stretches" : "segments") : name || "(name left out)");
     if (several && name) add(tip, "div", "", low ? `longest: ${name}` : name);
     add(tip, "div", "soft", `${drawing.categories[columns.category[index]]} · ${duration(columns.length[index])} · at ${duration(columns.start[index])}`);
-    if (onWork !== null) add(tip, "div", "soft", several ? `least slack ${duration(columns.slack[index])}` : told(index));
+    if (onWork >= 0) add(tip, "div", "soft", told(index));
     if (low) {
       const reason = drawing.reasons[trail.reason[index]];
       add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}${reason ? `: ${reason}` : ""}`);
@@ -350,7 +351,7 @@ function drawLanes(tools, figure, drawing) {
   });
   canvas.addEventListener("pointerleave", () => {
     tip.hidden = true;
-    pointed = null;
+    pointed = -1;
     redraw();
   });
   canvas.addEventListener("keydown", (event) => {

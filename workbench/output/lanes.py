@@ -1,6 +1,6 @@
 """The lanes and the path as few enough rectangles for a page: what is below one pixel is merged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -72,22 +72,9 @@ def draw_lanes(findings: Findings) -> Drawing:
     path = path[path["lane"].isin(shown["lane"])]
     chains = chains.assign(reason=_reasons(chains), dependency=chains["dependency"].fillna(""))
     drawn = [rectangles, path, stacks]
-    listed = [
-        _names(drawn),
-        *(
-            sorted({value for rows in frames for value in rows[column]})
-            for column, frames in (
-                ("category", drawn),
-                ("dependency", [path, chains]),
-                ("reason", [path, chains]),
-            )
-        ),
-    ]
-    lanes = {int(lane): place for place, lane in enumerate(shown["lane"])}
-    places = _Places(
-        start_ns, lanes, *({value: place for place, value in enumerate(values)} for values in listed)
-    )
-    names, categories, dependencies, reasons = listed
+    names, categories = _names(drawn), _distinct("category", *drawn)
+    dependencies, reasons = (_distinct(column, path, chains) for column in ("dependency", "reason"))
+    places = _Places(start_ns, *map(_numbered, (shown["lane"], names, categories, dependencies, reasons)))
     return Drawing(
         lanes=[
             {"name": label(str(row["name"]), 80), "kind": row["kind"], "rank": int(row["rank"])}
@@ -105,9 +92,7 @@ def draw_lanes(findings: Findings) -> Drawing:
         | _why(chains, places)
         | {
             "cause": _found(chains["cause_lane"], places.lanes),
-            "before": _found(
-                chains["cause_chain"], {chain: row for row, chain in enumerate(chains["chain"])}
-            ),
+            "before": _found(chains["cause_chain"], _numbered(chains["chain"])),
             "at": (chains["at_ns"].fillna(start_ns) - start_ns).tolist(),
         },
     )
@@ -204,6 +189,14 @@ def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
     parts = [frame.assign(length=frame["end_ns"] - frame["start_ns"])[["name", "length"]] for frame in frames]
     lengths = pd.concat(parts).dropna().groupby("name", sort=True)["length"].sum()
     return [str(name) for name in lengths.nlargest(_MOST_NAMES).index]
+
+
+def _distinct(column: str, *frames: pd.DataFrame) -> list[str]:
+    return sorted({value for rows in frames for value in rows[column]})
+
+
+def _numbered(values: Iterable[Any]) -> dict[Any, int]:
+    return {value: place for place, value in enumerate(values)}
 
 
 def _columns(rows: pd.DataFrame, places: _Places, *numbers: str) -> dict[str, list[int]]:
