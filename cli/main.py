@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "Say what determined the length of a run or step, from traces or a stored run.",
     "ingest": "Store traces as a run.",
     "runs": "List, show and delete stored runs.",
+    "what-if": "Predict what is gained where something takes less time.",
     "query": "Run one of the named queries, or list them.",
     "cypher": "Run a Cypher query of your own.",
     "render": "Draw a part of the graph.",
@@ -29,7 +30,7 @@ COMMANDS = {
     "db": "Start, stop and inspect the database.",
     "doctor": "Say what a trace lost, or what is installed and works.",
 }
-"""Every command, with its line in the help; it is `NAME` in the module `commands/NAME.py`."""
+"""Every command, with its line in the help; `NAME` is in the module `commands/NAME.py`, with `_` for `-`."""
 _LOG = logging.getLogger("tracegraph")
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 _HELP = ("-h", "--help")
@@ -54,7 +55,8 @@ class CommandTable(click.Group):
         """The command of that name, imported now; None when there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f"tracegraph.cli.commands.{cmd_name}"), cmd_name)
+        module = cmd_name.replace("-", "_")
+        command = getattr(import_module(f"tracegraph.cli.commands.{module}"), module)
         assert isinstance(command, click.Command)
         return command
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,12 +75,14 @@ class TableFolder(MutableMapping[str, pa.Table]):
         with readable(self._folder):
             return int(pq.read_metadata(self.file(name)).num_rows)
 
-    def labels(self, name: str) -> pa.Table:
-        """The column `labels` of a table, the others not read."""
+    def read(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Those of the columns that a table has; the others are not read."""
         if name in self._changed:
-            return self._changed[name].select(["labels"])
+            known = self._changed[name]
+            return known.select([column for column in columns if column in known.column_names])
         with readable(self._folder):
-            return pq.read_table(self.file(name), columns=["labels"])
+            held = set(pq.read_schema(self.file(name)).names)
+            return pq.read_table(self.file(name), columns=[column for column in columns if column in held])
 
     def changed(self, name: str, table: pa.Table) -> "TableFolder":
         """The same tables but one, which stays in memory; no file is touched."""

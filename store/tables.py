@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -55,7 +55,7 @@ class GraphTables:
         """Number of nodes that carry each label."""
         counts: Counter[str] = Counter()
         for name in self.nodes:
-            for entry in pc.value_counts(_labels(self.nodes, name)).to_pylist():
+            for entry in pc.value_counts(_read(self.nodes, name, ["labels"])["labels"]).to_pylist():
                 for label in entry["values"].split(";"):
                     counts[label] += entry["counts"]
         return dict(sorted(counts.items()))
@@ -64,6 +64,14 @@ class GraphTables:
         """Number of relationships of each type of the schema, those without any included."""
         known = self.relationships
         return {k.type: _count(known, k.type) if k.type in known else 0 for k in schema.RELATIONSHIPS}
+
+    def read_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
+        """Those of the columns that the nodes of a label have; from a folder no others are read."""
+        return _read(self.nodes, label, columns)
+
+    def read_relationships(self, type_: str, columns: Sequence[str]) -> pa.Table:
+        """Those of the columns that the relationships of a type have; from a folder no others are read."""
+        return _read(self.relationships, type_, columns)
 
     def with_nodes(self, label: str, table: pa.Table) -> "GraphTables":
         """The same graph with other nodes of one label."""
@@ -106,5 +114,8 @@ def _count(tables: Mapping[str, pa.Table], name: str) -> int:
     return tables.count(name) if isinstance(tables, TableFolder) else tables[name].num_rows
 
 
-def _labels(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
-    return (tables.labels(name) if isinstance(tables, TableFolder) else tables[name])["labels"]
+def _read(tables: Mapping[str, pa.Table], name: str, columns: Sequence[str]) -> pa.Table:
+    if isinstance(tables, TableFolder):
+        return tables.read(name, columns)
+    known = tables[name]
+    return known.select([column for column in columns if column in known.column_names])

@@ -21,6 +21,7 @@ from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import remove_run, turn_to_write
+from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.own_query import with_run
@@ -109,6 +110,20 @@ class Workbench(BenchQueries):
         """
         with self.answers() as answers:
             return Run(self, ready_run(answers.of, name))
+
+    def kept_run(self, name: str | None = None) -> Run:
+        """A run whose tables this workspace keeps, by default the newest; the server is not asked.
+
+        Raises:
+            InputError: there is no such run here.
+        """
+        kept = [str(manifest["run"]) for manifest in self.workspace.manifests()]
+        if not kept:
+            raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
+        if name is not None and name not in kept:
+            listed = "tracegraph runs lists those stored"
+            raise InputError(f"this workspace keeps no run named {name!r}", did_you_mean(name, kept, listed))
+        return Run(self, name or kept[-1])
 
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.

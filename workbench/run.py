@@ -1,17 +1,21 @@
 """A stored run: its queries as methods, questions of one's own, pictures and the report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.stored import read_graph
 from tracegraph.workbench.picture import Picture, draw_picture
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.thresholds import checked
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
 from tracegraph.workbench.section_plot import SectionPlot, section_plot
+from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
 
 if TYPE_CHECKING:
     from tracegraph.workbench.bench import Workbench
@@ -97,6 +101,33 @@ class Run(RunQueries):
                 thresholds=checked(thresholds or {}),
             )
         return Report(findings, bench.progress)
+
+    def what_if(
+        self,
+        remove: str | Sequence[str] = (),
+        *,
+        scale: Sequence[tuple[float, str]] = (),
+        remove_wait: str | Sequence[str] = (),
+        step: int | None = None,
+        overhead: str | float = AUTO,
+    ) -> WhatIf:
+        """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
+
+        `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
+        gaps. `overhead`: what recording an event cost: "auto", "none", or ns.
+
+        Raises:
+            InputError: nothing is changed, or nothing matches.
+            StoreError: the run is not kept in the workspace, or is damaged.
+        """
+        given = ((one,) if isinstance(one, str) else tuple(one) for one in (remove, remove_wait))
+        removed, waits = given
+        question = Question(removed, tuple(scale), waits, None if step is None else index(step), overhead)
+        return answer(self._replay_graph, self.name, question)
+
+    @cached_property
+    def _replay_graph(self) -> ReplayGraph:
+        return read_graph(self.bench.workspace.load_run(self.name))
 
     def delete(self) -> None:
         """Delete the run from the database and the workspace."""

@@ -26,6 +26,7 @@ from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
 from benchmarks.accuracy.silences import describe_silences, find_silences
+from benchmarks.accuracy.under import describe_under, judge_under
 from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
 
 THROUGH = {
@@ -67,6 +68,29 @@ def harder(
                 pairs = list(counted(compare_ways(oracle, chosen, commands.answer), len(chosen)))
             text = describe_ways(pairs)
     block.write(text)
+
+
+@main.command()
+@simulated(seeds="0-1", events=10_000)
+@processes_option
+@click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
+def under(
+    *,
+    seeds: range,
+    events: int,
+    processes: int,
+    mixes: Sequence[str],
+    oracle_folder: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Score what-if of all under each annotation, in both halves of the simulations."""
+    block = find_block(document, "under")
+    with open_oracle(oracle_folder, folder) as oracle:
+        kinder = [] if mixes else oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
+        sets = kinder + harder_sets(oracle, mixes, seeds, events)
+        found = list(counted(judge_under(oracle, sets, processes), len(sets)))
+    block.write(describe_under([one for several in found for one in several]))
 
 
 @main.command()

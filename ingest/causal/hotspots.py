@@ -1,12 +1,13 @@
 """Sums over events of one name and category."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints, Texts
-from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.text_columns import TextColumn
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,19 @@ class Kinds:
         return {"name": name, "category": category, "duration_ns": int(totals[number])}
 
 
-def find_kinds(events: Events, index: Ints) -> Kinds:
+class Named(Protocol):
+    """Events that have a name and a category."""
+
+    @property
+    def name(self) -> TextColumn:
+        """The name of each."""
+
+    @property
+    def category(self) -> TextColumn:
+        """The category of each."""
+
+
+def find_kinds(events: Named, index: Ints) -> Kinds:
     """Number the events at `index` by name and category."""
     count = len(events.category.values)
     pair = events.name.codes[index] * np.int64(count) + events.category.codes[index]

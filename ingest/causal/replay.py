@@ -20,8 +20,9 @@ _FAR = 1 << 62
 
 @dataclass(frozen=True)
 class Outcome:
-    """A replay: when the last segment that counts is complete, and which segments lead there."""
+    """A replay: when each segment starts, when the last that counts is complete, and which lead there."""
 
+    start: Ints
     end: int
     on_path: Flags
 
@@ -102,18 +103,25 @@ class Replay:
 
     def without(self, removed: Flags, counts: Flags) -> Outcome:
         """The replay in which the `removed` segments do no work, up to the last of `counts`, not empty."""
+        return self.run(np.where(removed, 0, self.segments.work), counts)
+
+    def run(self, work: Ints, counts: Flags, held: Ints | None = None) -> Outcome:
+        """The replay in which each segment does that much work, up to the last of `counts`, not empty.
+
+        `held`: times before which the segments do not start, whatever their causes, ns.
+        """
         ports, start = self._ports, self.window.start
-        work = np.where(removed, 0, self.segments.work)
         offset = self._offsets(work)
         anchors = [start] * (int(self._run[-1]) + 1)
         raised = [-1] * len(anchors)
+        earliest = (np.full(len(ports), start) if held is None else (held - offset)[ports]).tolist()
         at, run = offset[ports].tolist(), self._run[ports].tolist()
         done = (offset + work)[ports].tolist()
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
         first, other, lag = self._causes.lists()
         for port in range(len(ports)):
             mine = run[port]
-            anchor = anchors[mine]
+            anchor = max(anchors[mine], earliest[port])
             for i in range(first[port], first[port + 1]):
                 cause = other[i]
                 arrival = port_anchor[cause] + done[cause] + lag[i] - at[port]
@@ -124,10 +132,11 @@ class Replay:
             anchors[mine] = port_anchor[port] = anchor
             raised_by[port] = raised[mine]
         base = np.full(len(anchors), start, dtype=np.int64)
-        completion = self._spread(port_anchor, base, self._port_before) + offset + work
+        starts = self._spread(port_anchor, base, self._port_before) + offset
+        completion = starts + work
         counted = np.flatnonzero(counts)
         sink = int(counted[completion[counted].argmax()])
-        return Outcome(int(completion[sink]), self._walk(sink, chosen, raised_by))
+        return Outcome(starts, int(completion[sink]), self._walk(sink, chosen, raised_by))
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""

@@ -1,0 +1,85 @@
+"""`tracegraph what-if`: by how much a run or step is shorter where something takes less time."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import name_option
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.reporters.what_if import print_what_if
+from tracegraph.workbench.what_if.answer import AUTO
+from tracegraph.workbench.what_if.selector import KEYS
+
+_EXCEEDED = 1
+_SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
+
+
+@click.command(name="what-if")
+@click.option(
+    "--remove",
+    metavar="SEL",
+    multiple=True,
+    help=f"What takes no time, with all that waits for it. {_SELECTOR}",
+)
+@click.option(
+    "--scale",
+    metavar="FACTOR SEL",
+    type=(float, str),
+    multiple=True,
+    help="What takes FACTOR times its time: 0.5 halves it.",
+)
+@click.option(
+    "--remove-wait", metavar="GAP", multiple=True, help="A gap by its name, as `GIL`: its waits end at once."
+)
+@click.option("--step", type=int, help="Predict this step, its start fixed: the number in ProfilerStep#N.")
+@click.option(
+    "--overhead",
+    default=AUTO,
+    show_default=True,
+    metavar="auto|none|NS",
+    help="What recording an event cost: estimated from the file, nothing, or NS a Python frame or operator.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for what_if.json and predicted.json.gz, the predicted timeline for Perfetto.",
+)
+@click.option(
+    "--fail-above", type=int, metavar="NS", help="End with exit code 1 where more than NS are left."
+)
+@name_option("Name of the run; default: the newest.")
+@pass_context
+def what_if(
+    context: Context,
+    *,
+    remove: tuple[str, ...],
+    scale: tuple[tuple[float, str], ...],
+    remove_wait: tuple[str, ...],
+    step: int | None,
+    overhead: str,
+    form: str,
+    output: Path | None,
+    fail_above: int | None,
+    name: str | None,
+) -> int:
+    """Predict a run or step where something takes less time, by a replay of its causal graph.
+
+    The graph keeps everything else: what else is waited for, launches, queues. Names are matched exactly,
+    else by the wildcards * and ?, else as a part.
+    """
+    with context.bench() as bench:
+        run = bench.kept_run(name)
+        found = run.what_if(remove, scale=scale, remove_wait=remove_wait, step=step, overhead=overhead)
+        files = () if output is None else found.save(output)
+    if form == "json":
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        print_what_if(open_console(), found, output, files)
+    left = found.prediction.corrected.predicted_ns
+    return _EXCEEDED if fail_above is not None and left > fail_above else 0

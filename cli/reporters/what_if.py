@@ -1,0 +1,61 @@
+"""The answer of `tracegraph what-if` in the terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tracegraph.cli.reporters.layout import facts, indented, table
+from tracegraph.ingest.what_if.predict import Gain
+from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
+from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
+
+_NAME_CELLS = 60
+_MOST_NAMES = 8
+
+
+def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: Sequence[str]) -> None:
+    """Print the prediction first, then what it is about and what it rests on."""
+    predicted = found.prediction
+    where = "the run" if found.question.step is None else f"step {found.question.step}"
+    console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
+    lines = facts()
+    lines.add_row("predicted", Text(_said(predicted.corrected), style="bold"))
+    low, high = predicted.low, predicted.high
+    gains = f"gain {format_ns(low.gain_ns)} to {format_ns(high.gain_ns)}"
+    lines.add_row("range", f"{low.speedup:.3g} to {high.speedup:.3g} times as fast, {gains}")
+    lines.add_row("naive", f"{_said(predicted.naive)}, as recorded")
+    lines.add_row("recording", _overhead(found))
+    lines.add_row(
+        "inferred", f"{format_share(predicted.inferred_share)} of the gain hangs on inferred dependencies"
+    )
+    console.print(indented(lines))
+    _print_matched(console, found)
+    if predicted.following:
+        names = ", ".join(label(str(row["name"]), _NAME_CELLS) for row in predicted.following)
+        console.print(indented(Text(f"critical then: {names}")))
+    if folder is not None:
+        console.print(indented(Text(f"in {visible(str(folder))}: {', '.join(files)}")))
+
+
+def _said(gain: Gain) -> str:
+    after = f"{format_ns(gain.base_ns)} become {format_ns(gain.predicted_ns)}"
+    return f"{after}: {gain.speedup:.3g} times as fast, gain {format_ns(gain.gain_ns)}"
+
+
+def _overhead(found: WhatIf) -> str:
+    overhead = found.prediction.overhead
+    if not overhead.of_role:
+        return f"cost of recording: {overhead.method} taken off"
+    costs = ", ".join(f"{ns} ns a {category}" for category, ns in ns_per_event(overhead).items())
+    return f"{format_ns(found.prediction.overhead_ns)} taken off before and after, {overhead.method}: {costs}"
+
+
+def _print_matched(console: Console, found: WhatIf) -> None:
+    rows = table("matched", ">count", ">own time")
+    for one in found.matched[:_MOST_NAMES]:
+        rows.add_row(label(one.name, _NAME_CELLS), f"{one.count:,}", format_ns(one.own_ns))
+    console.print(indented(rows))
+    if len(found.matched) > _MOST_NAMES:
+        console.print(indented(Text(f"and {plural(len(found.matched) - _MOST_NAMES, 'more name')}")))

@@ -1,0 +1,224 @@
+"""What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.hotspots import find_kinds
+from tracegraph.ingest.causal.replay import Outcome, Replay
+from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
+from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge
+from tracegraph.store.mechanisms import MECHANISMS
+
+NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
+"""Levels of what is taken off for recording: nothing, and by what it may have cost."""
+_UNKNOWN = 0.1
+"""Share of a gain by which it differs from one measurement of the same change to the next."""
+_FOLLOWING = 3
+_WAITS = np.array([m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS])
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once."""
+
+    factor: Floats
+    gaps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Span:
+    """The window that is predicted, ns, and the segments that may end it; its start stays where it is."""
+
+    start: int
+    end: int
+    counts: Flags
+    inside: Flags
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A window before and after a change, ns."""
+
+    base_ns: int
+    predicted_ns: int
+
+    @property
+    def gain_ns(self) -> int:
+        """By how much it is shorter."""
+        return self.base_ns - self.predicted_ns
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast it is; infinite where nothing is left."""
+        return self.base_ns / self.predicted_ns if self.predicted_ns > 0 else float("inf")
+
+    def times(self, factor: float) -> "Gain":
+        """The same window with a multiple of the gain, at most all of it."""
+        return Gain(self.base_ns, max(0, self.base_ns - round(self.gain_ns * factor)))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A change's gain: corrected for what recording cost; and as recorded, `naive`.
+
+    `low`, `high`: the least and the largest gain that the cost of recording, inferred dependencies and what
+    a replay does not know (caches, other processes) leave open. `overhead_ns`: what recording cost in the
+    window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred dependencies,
+    0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the hotspots of the
+    path then.
+    """
+
+    corrected: Gain
+    low: Gain
+    high: Gain
+    naive: Gain
+    overhead: Overhead
+    overhead_ns: int
+    inferred_share: float
+    after: Outcome
+    after_work: Ints
+    following: Sequence[Mapping[str, object]]
+
+
+def whole_window(graph: ReplayGraph) -> Span:
+    """The window of the run."""
+    everything = np.ones(len(graph.segments), dtype=bool)
+    return Span(graph.window.start, graph.window.end, graph.counted, everything)
+
+
+def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
+    """The window of a step: only what starts in it changes, so that its start is fixed."""
+    segments, calls = graph.segments, graph.calls
+    inside = (segments.start >= step.start) & (segments.start < step.window_end)
+    on_thread = segments.on_thread & (segments.start < step.end)
+    launched = ~segments.on_thread & (calls.step[segments.event] == step.number)
+    of_rank = graph.lanes.rank[segments.lane] == step.rank
+    counts = inside & graph.counted & of_rank & (on_thread | launched)
+    return Span(step.start, step.window_end, counts if counts.any() else inside, inside)
+
+
+class Predictor:
+    """Predicts changes of one window of a run under one estimate of what recording cost."""
+
+    def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
+        self.graph, self.span, self.overhead = graph, span, overhead
+
+    @cached_property
+    def _levels(self) -> dict[str, Ints]:
+        """The work of each segment by what is taken off for recording."""
+        overhead, work = self.overhead, self.graph.segments.work
+        taken = {USUAL: overhead, LEAST: overhead.low, MOST: overhead.high}
+        costs = {level: charge(self.graph, one) for level, one in taken.items()}
+        rest = {level: work - np.where(self.span.inside, cost, 0) for level, cost in costs.items()}
+        return {NAIVE: work, **rest}
+
+    @cached_property
+    def _before(self) -> dict[str, Outcome]:
+        return {level: self._replay(work) for level, work in self._levels.items()}
+
+    def _replay(self, work: Ints, replay: Replay | None = None, held: Ints | None = None) -> Outcome:
+        return (replay or self.graph.replay).run(work, self.span.counts, held)
+
+    @property
+    def overhead_ns(self) -> int:
+        """What recording cost in the window, on all threads, ns."""
+        return int((self._levels[NAIVE] - self._levels[USUAL]).sum())
+
+    def gain(self, change: Change, level: str = USUAL) -> Gain:
+        """The window before and after a change, at a level of what recording cost."""
+        return self._gain(level, self._after(change, level, self._changed_graph(change)))
+
+    def predict(self, change: Change) -> Prediction:
+        """All that is said of a change."""
+        replay = self._changed_graph(change)
+        after = self._after(change, NAIVE, replay)
+        gains = {
+            level: self._gain(level, self._after(change, level, replay)) for level in (LEAST, USUAL, MOST)
+        }
+        corrected = gains[USUAL]
+        inferred_share = self._inferred_share(change, replay, corrected.gain_ns)
+        doubted = inferred_share * (1 - self._confidence())
+        low = [gain.times(1 - _UNKNOWN - doubted) for gain in gains.values()]
+        high = [gain.times(1 + _UNKNOWN) for gain in gains.values()]
+        return Prediction(
+            corrected=corrected,
+            low=min(low, key=lambda gain: gain.speedup),
+            high=max(high, key=lambda gain: gain.speedup),
+            naive=self._gain(NAIVE, after),
+            overhead=self.overhead,
+            overhead_ns=self.overhead_ns,
+            inferred_share=inferred_share,
+            after=after,
+            after_work=self._changed_work(change, self._levels[NAIVE]),
+            following=self._following(change, after),
+        )
+
+    def _gain(self, level: str, after: Outcome) -> Gain:
+        before = self._before[level].end
+        base = self.span.length_ns - (self._before[NAIVE].end - before)
+        return Gain(base, base - (before - after.end))
+
+    def _after(self, change: Change, level: str, replay: Replay | None, held: Ints | None = None) -> Outcome:
+        return self._replay(self._changed_work(change, self._levels[level]), replay, held)
+
+    def _changed_work(self, change: Change, work: Ints) -> Ints:
+        segments, inside = self.graph.segments, self.span.inside
+        changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
+        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.gaps)
+        return np.where(ended, 0, changed)
+
+    def _changed_graph(self, change: Change) -> Replay | None:
+        """The replay in which the gaps of a change end at once, None where there are none.
+
+        Who waits for another lane no longer does; what starts late after its cause starts at once.
+        """
+        if not change.gaps:
+            return None
+        graph, found = self.graph, self.graph.dependencies
+        ended = np.isin(graph.gap_name, change.gaps) & self.span.inside[found.effect]
+        freed = ended & _WAITS[found.mechanism]
+        waits = graph.segments.kind == WAIT
+        # A wait inside a call has the name, not the edge that ends it where that has no lag.
+        after_wait = np.append(False, waits[:-1] & np.isin(graph.segments.gap_name[:-1], change.gaps))
+        freed |= after_wait[found.effect] & self.span.inside[found.effect] & _WAITS[found.mechanism]
+        lag = np.where(ended, 0, found.lag)
+        kept = ~freed
+        columns = {name: getattr(found, name)[kept] for name in Dependencies.__dataclass_fields__}
+        changed = replace(Dependencies(**columns), lag=lag[kept])
+        return Replay(graph.segments, changed, graph.window, graph.sink)
+
+    def _inferred_share(self, change: Change, replay: Replay | None, gain_ns: int) -> float:
+        """How much less is gained where what is bound by an inferred dependency starts no earlier."""
+        found, before = self.graph.dependencies, self._before[USUAL].start
+        inferred = found.effect[found.binding & ~found.recorded]
+        if gain_ns <= 0 or not len(inferred):
+            return 0.0
+        held = np.full(len(self.graph.segments), self.graph.window.start)
+        held[inferred] = before[inferred]
+        sure = self._gain(USUAL, self._after(change, USUAL, replay, held)).gain_ns
+        return float(np.clip(1 - sure / gain_ns, 0, 1))
+
+    def _confidence(self) -> float:
+        """How sure the inferred dependencies are that bind, on average."""
+        found = self.graph.dependencies
+        inferred = found.confidence[found.binding & ~found.recorded]
+        return float(inferred.mean()) if len(inferred) else 1.0
+
+    def _following(self, change: Change, after: Outcome) -> list[dict[str, object]]:
+        segments, calls = self.graph.segments, self.graph.calls
+        on_path = after.on_path & self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
+        at = np.flatnonzero(on_path)
+        kinds = find_kinds(calls, segments.event[at])
+        lengths = kinds.lengths(self._changed_work(change, segments.work)[at])
+        return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]

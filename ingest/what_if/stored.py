@@ -1,0 +1,181 @@
+"""A run's graph for replays, read back from its kept tables."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.binding import find_sink
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.frames import Frames
+from tracegraph.ingest.causal.lanes import Lanes
+from tracegraph.ingest.causal.segments import Segments, Window
+from tracegraph.ingest.text_columns import TextColumn, read_texts
+from tracegraph.ingest.what_if.graph import Calls, ReplayGraph, StepWindow
+from tracegraph.store import schema
+from tracegraph.store.errors import StoreError
+from tracegraph.store.gaps import GAP_CODE
+from tracegraph.store.mechanisms import CODE
+from tracegraph.store.tables import GraphTables
+
+_SEGMENT = ("id", "lane", "start_ns", "end_ns", "kind", "work_ns", "frame", "name", "labels")
+_EVENT = ("source_index", "category", "step", *_SEGMENT)
+_EDGE = ("start", "end", "mechanism", "evidence", "confidence", "lag_ns", "gap_ns", "gap_name", "binding")
+
+
+def read_graph(tables: GraphTables) -> ReplayGraph:
+    """The graph of a run as the model had it: events in the file's order, segments by lane and time.
+
+    Raises:
+        StoreError: an earlier version stored the run, without the frames of its call stacks.
+    """
+    if "Frame" not in tables.nodes:
+        raise StoreError(
+            f"the run {tables.run!r} was stored by an earlier version of tracegraph",
+            "ingest its trace again",
+        )
+    events = tables.read_nodes("Event", _EVENT)
+    first = int(events["id"][0].as_py()) if len(events) else 0
+    calls = _calls(tables, events, first)
+    lanes = Lanes(tables.nodes["Lane"].to_pandas())
+    segments, place, frame = _segments(tables, events, calls, lanes, first)
+    found, gap_name = _dependencies(tables, place)
+    run = tables.nodes["Run"]
+    window = Window(run["window_start_ns"][0].as_py(), run["window_end_ns"][0].as_py())
+    return ReplayGraph(
+        calls=calls,
+        lanes=lanes,
+        segments=segments,
+        dependencies=found,
+        gap_name=gap_name,
+        frames=_frames(tables, frame),
+        steps=_steps(tables),
+        window=window,
+        sink=find_sink(segments, window, lanes),
+    )
+
+
+def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
+    child_of = tables.relationships["CHILD_OF"]
+    parent = np.full(len(events), -1, dtype=np.int64)
+    parent[_numbers(child_of["start"]) - first] = _numbers(child_of["end"]) - first
+    return Calls(
+        source_index=_numbers(events["source_index"]),
+        name=read_texts(_encoded(events["name"])),
+        category=read_texts(_encoded(events["category"])),
+        lane=_numbers(events["lane"]),
+        start=_numbers(events["start_ns"]),
+        end=_numbers(events["end_ns"]),
+        parent=parent,
+        step=_numbers(events["step"], NONE),
+    )
+
+
+def _segments(
+    tables: GraphTables, events: pa.Table, calls: Calls, lanes: Lanes, first: int
+) -> tuple[Segments, Ints, Ints]:
+    """The segments in their order, the place of each node among them (-1: no segment), and their frames."""
+    other = tables.read_nodes("Segment", _SEGMENT)
+    piece = tables.relationships["PART_OF"]
+    merged = np.flatnonzero(_is_valid(events["kind"]))
+    whole = events.take(pa.array(merged))
+    node, lane, start, end, work, frame = (
+        np.concatenate([_numbers(whole[name]), _numbers(other[name])])
+        for name in ("id", "lane", "start_ns", "end_ns", "work_ns", "frame")
+    )
+    nodes = int(node.max(initial=-1)) + 1
+    event_of = np.full(max(nodes, first + len(events)), -1, dtype=np.int64)
+    event_of[first + merged] = merged
+    event_of[_numbers(piece["start"])] = _numbers(piece["end"]) - first
+    event = event_of[node]
+    kinds, others = read_texts(_encoded(whole["kind"])), read_texts(_encoded(other["kind"]))
+    kind = np.concatenate([_coded(kinds, schema.SEGMENT_KINDS), _coded(others, schema.SEGMENT_KINDS)])
+    named = read_texts(_encoded(other["name"]))
+    gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
+    order = np.lexsort((event, end, start, lane))
+    place = np.full(len(event_of), -1, dtype=np.int64)
+    place[node[order]] = np.arange(len(order))
+    on_thread = lanes.is_thread[lane]
+    of_gpu = np.full(len(calls), -1, dtype=np.int64)
+    on_gpu = np.flatnonzero((~on_thread & (event >= 0))[order])
+    of_gpu[event[order][on_gpu]] = on_gpu
+    segments = Segments(
+        lane=lane[order],
+        start=start[order],
+        end=end[order],
+        event=event[order],
+        kind=kind[order],
+        gap_name=gap[order],
+        work=work[order],
+        on_thread=on_thread[order],
+        of_gpu_event=of_gpu,
+    )
+    return segments, place, frame[order]
+
+
+def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]:
+    """All dependencies in their order, and the name of each one's gap, its rule's where it has none."""
+    edges = pa.concat_tables(
+        [tables.read_relationships(kind, _EDGE) for kind in schema.DEPENDENCIES],
+        promote_options="permissive",
+    ).unify_dictionaries()
+    mechanism = _coded(read_texts(_encoded(edges["mechanism"])), CODE)
+    cause, effect = place[_numbers(edges["start"])], place[_numbers(edges["end"])]
+    order = np.lexsort((mechanism, cause, effect))
+    recorded = read_texts(_encoded(edges["evidence"])).among(schema.EVIDENCE[0])
+    written = _coded(read_texts(_encoded(edges["gap_name"])), GAP_CODE, missing=-1)
+    gap_name = np.where(written >= 0, written, GAP_OF_MECHANISM[mechanism])
+    found = Dependencies(
+        cause=cause[order],
+        effect=effect[order],
+        mechanism=mechanism[order],
+        recorded=recorded[order],
+        confidence=edges["confidence"].to_numpy()[order],
+        gap=_numbers(edges["gap_ns"])[order],
+        lag=_numbers(edges["lag_ns"])[order],
+        binding=edges["binding"].to_numpy()[order],
+    )
+    return found, gap_name[order]
+
+
+def _frames(tables: GraphTables, of_segment: Ints) -> Frames:
+    frames = tables.nodes["Frame"]
+    return Frames(
+        parent=_numbers(frames["parent"], -1),
+        depth=_numbers(frames["depth"]),
+        lane=_numbers(frames["lane"]),
+        name=read_texts(_encoded(frames["name"])),
+        category=read_texts(_encoded(frames["category"])),
+        of_segment=of_segment,
+    )
+
+
+def _steps(tables: GraphTables) -> tuple[StepWindow, ...]:
+    rows = tables.nodes["Step"].to_pylist()
+    return tuple(
+        StepWindow(row["number"], row["rank"], row["start_ns"], row["end_ns"], row["window_end_ns"])
+        for row in rows
+    )
+
+
+def _numbers(column: pa.ChunkedArray, missing: int = 0) -> Ints:
+    values: Ints = column.fill_null(missing).to_numpy()
+    return values
+
+
+def _is_valid(column: pa.ChunkedArray) -> Flags:
+    flags: Flags = column.is_valid().to_numpy()
+    return flags
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+
+
+def _coded(column: TextColumn, codes: "dict[str, int] | tuple[str, ...]", missing: int = 0) -> Ints:
+    """The code of each text, `missing` for those without one; of a tuple the positions."""
+    known = codes if isinstance(codes, dict) else {text: place for place, text in enumerate(codes)}
+    values: Ints = np.array([known.get(str(text), missing) for text in column.values], dtype=np.int64)
+    return values[column.codes]

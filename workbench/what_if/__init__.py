@@ -1,0 +1,1 @@
+"""What if something took less time: asked in the user's own names."""

@@ -1,0 +1,195 @@
+"""What if: the answer to one question, with all that it rests on."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.overhead import (
+    NO_OVERHEAD,
+    Overhead,
+    estimate_overhead,
+    given_overhead,
+)
+from tracegraph.ingest.what_if.predict import (
+    Change,
+    Gain,
+    Prediction,
+    Predictor,
+    Span,
+    step_window,
+    whole_window,
+)
+from tracegraph.store.categories import names_of
+from tracegraph.store.errors import InputError
+from tracegraph.workbench.what_if.predicted import write_predicted
+from tracegraph.workbench.what_if.selection import Matched, match_gap, select
+from tracegraph.workbench.what_if.selector import parse_selector
+
+AUTO, NO_CORRECTION = "auto", "none"
+ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
+
+    `scale`: factors and selectors. `overhead`: what recording an event cost: "auto" (estimated from the
+    file), "none", or ns.
+    """
+
+    remove: Sequence[str] = ()
+    scale: Sequence[tuple[float, str]] = ()
+    remove_wait: Sequence[str] = ()
+    step: int | None = None
+    overhead: str | float = AUTO
+
+    def __str__(self) -> str:
+        parts = [f"without {text}" for text in self.remove]
+        parts += [f"{factor:g} × {text}" for factor, text in self.scale]
+        parts += [f"without waits: {name}" for name in self.remove_wait]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run."""
+
+    run: str
+    question: Question
+    graph: ReplayGraph
+    span: Span
+    matched: Sequence[Matched]
+    prediction: Prediction
+
+    def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
+        """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
+
+        Raises:
+            InputError: they cannot be written.
+        """
+        place = Path(folder)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / ANSWER).write_text(json.dumps(self.as_json(), indent=1) + "\n")
+            with (place / TIMELINE).open("wb") as out:
+                write_predicted(self.graph, self.prediction, out)
+        except OSError as error:
+            raise InputError(
+                f"cannot write into {place}: {error.strerror or error}", "choose another folder"
+            ) from error
+        return ANSWER, TIMELINE
+
+    def as_json(self) -> dict[str, object]:
+        """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
+        predicted = self.prediction
+        low, high = predicted.low, predicted.high
+        return {
+            "run": self.run,
+            "change": {
+                "remove": list(self.question.remove),
+                "scale": [{"factor": factor, "selector": text} for factor, text in self.question.scale],
+                "remove_wait": list(self.question.remove_wait),
+            },
+            "step": self.question.step,
+            "window_ns": [self.span.start, self.span.end],
+            **_gain(predicted.corrected),
+            "naive": _gain(predicted.naive),
+            "overhead": {
+                "method": predicted.overhead.method,
+                "ns_per_event": ns_per_event(predicted.overhead),
+                "total_ns": predicted.overhead_ns,
+            },
+            "inferred_share": predicted.inferred_share,
+            "range": {
+                "gain_low_ns": low.gain_ns,
+                "gain_high_ns": high.gain_ns,
+                "speedup_low": _finite(low.speedup),
+                "speedup_high": _finite(high.speedup),
+            },
+            "matched": [asdict(one) for one in self.matched],
+            "following": [dict(row) for row in predicted.following],
+        }
+
+
+def ns_per_event(overhead: Overhead) -> dict[str, int]:
+    """The cost of recording an event by category, ns."""
+    return {
+        category: round(cost.total_ns)
+        for role, cost in overhead.of_role.items()
+        for category in names_of(role)
+    }
+
+
+def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
+    """Answer a question about a run.
+
+    Raises:
+        InputError: nothing is assumed, a name or step is not in the run, or a factor or cost is none.
+    """
+    if not (question.remove or question.scale or question.remove_wait):
+        raise InputError("nothing is changed", "say what: --remove, --scale or --remove-wait")
+    step = None if question.step is None else _step(graph, question.step)
+    span = whole_window(graph) if step is None else step_window(graph, step)
+    change, matched = _change(graph, question)
+    predictor = Predictor(graph, span, _overhead(graph, question.overhead))
+    return WhatIf(run, question, graph, span, matched, predictor.predict(change))
+
+
+def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
+    factor = np.ones(len(graph.segments))
+    matched: list[Matched] = []
+    for by, text in (*question.scale, *((0.0, text) for text in question.remove)):
+        if not (math.isfinite(by) and by >= 0):
+            raise InputError(f"{by} is no factor", "give one of 0 or more: 0.5 halves the time")
+        found = select(graph, parse_selector(text))
+        factor[found.segments] *= by
+        matched += found.matched
+    gaps = []
+    for name in question.remove_wait:
+        gap, known = match_gap(graph, name)
+        gaps.append(gap)
+        matched.append(known)
+    return Change(factor, tuple(gaps)), matched
+
+
+def _step(graph: ReplayGraph, number: int) -> StepWindow:
+    for step in graph.steps:
+        if step.number == number:
+            return step
+    listed = ", ".join(str(step.number) for step in graph.steps)
+    raise InputError(
+        f"the run has no step {number}", f"present: {listed}" if listed else "its trace has no ProfilerStep"
+    )
+
+
+def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
+    if wanted == AUTO:
+        return estimate_overhead(graph.calls, graph.lanes.is_thread[graph.calls.lane])
+    if wanted == NO_CORRECTION:
+        return NO_OVERHEAD
+    try:
+        ns = float(wanted)
+    except ValueError:
+        ns = math.nan
+    if not (math.isfinite(ns) and ns >= 0):
+        raise InputError(f"{wanted!r} is no cost of recording", "write auto, none, or ns an event, as 250")
+    return given_overhead(ns)
+
+
+def _gain(gain: Gain) -> dict[str, object]:
+    return {
+        "base_ns": gain.base_ns,
+        "predicted_ns": gain.predicted_ns,
+        "gain_ns": gain.gain_ns,
+        "speedup": _finite(gain.speedup),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

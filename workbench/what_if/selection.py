@@ -1,0 +1,215 @@
+"""What a selector selects in a run: segments, and which names that were."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.text_columns import TextColumn
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.store.categories import GAP
+from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.step_names import STEP_PREFIX, step_number
+from tracegraph.workbench.names import match_names, near_names, readable
+from tracegraph.workbench.text import label, visible
+from tracegraph.workbench.what_if.selector import Selector
+
+_MODULE = "nn.Module: "
+_NAME_CELLS = 80
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A name that a selector means: how many events have it, and their selected work, ns."""
+
+    name: str
+    count: int
+    own_ns: int
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The segments that a selector selects, and the names that it matched, the longest first."""
+
+    segments: Flags
+    matched: Sequence[Matched]
+
+
+def select(graph: ReplayGraph, selector: Selector) -> Selection:
+    """What a selector selects.
+
+    Names are matched exactly, else as a glob of `*` and `?`, else as a part.
+
+    Raises:
+        InputError: nothing; names near those asked for are named.
+    """
+    segments = graph.segments
+    # A stretch without an event, as an unknown gap inside a call, belongs to what is open.
+    selected = np.ones(len(segments), dtype=bool)
+    place: Ints | None = None
+    for key, value in selector.conditions.items():
+        if key in _BELOW:
+            found = _frames(graph, selector, value, _BELOW[key])
+            above = nearest_above(graph.frames, found)[graph.frames.of_segment]
+            selected &= (above >= 0) & _of_one_step(graph, value)
+            place = above if place is None else place
+        else:
+            selected &= _HOLDS[key](graph, selector, value)
+    if not selected.any():
+        raise InputError(
+            f"{selector.text!r} matches no work of the run", "see its hotspots: tracegraph report"
+        )
+    return Selection(
+        selected, _matched_frames(graph, selected, place) if place is not None else _named(graph, selected)
+    )
+
+
+def match_gap(graph: ReplayGraph, wanted: str) -> tuple[int, Matched]:
+    """The gap that a name means, by its code, and how often and how long the run waits in it.
+
+    Raises:
+        InputError: no gap of the run has the name.
+    """
+    segments, found = graph.segments, graph.dependencies
+    of_segment = np.where(segments.kind != WORK, segments.gap_name, -1)
+    lagging = found.binding & (found.gap > 0)
+    there = [
+        code
+        for code in range(len(GAP_NAMES))
+        if (of_segment == code).any() or (graph.gap_name[lagging] == code).any()
+    ]
+    names = [GAP_NAMES[code] for code in there]
+    chosen = match_names(names, wanted)
+    if len(chosen) != 1:
+        raise InputError(
+            f"{wanted!r} is {'several gaps' if chosen else 'no gap'} of the run",
+            f"name one of: {', '.join(chosen or names)}",
+        )
+    code = GAP_NAMES.index(chosen[0])
+    stretch, lag = of_segment == code, lagging & (graph.gap_name == code)
+    own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
+    return code, Matched(chosen[0], int(stretch.sum() + lag.sum()), own_ns)
+
+
+def _frames(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
+    """The frames of the events that a name means; of modules all that have the prefix."""
+    frames = graph.frames
+    called = (frames.parent >= 0) & ~frames.category.among(GAP)
+    if step_number(wanted) is not None:
+        return called & frames.name.among(STEP_PREFIX)
+    names = {str(name) for name in frames.name[np.flatnonzero(called)] if str(name).startswith(prefix)}
+    # A module by its name; as a part, it is one with the prefix.
+    known = prefix + wanted if prefix + wanted in names else wanted
+    return called & frames.name.among(*_meant(selector, sorted(names), known))
+
+
+def _of_one_step(graph: ReplayGraph, wanted: str) -> Flags | bool:
+    """What belongs to the step that is meant: the frames of all steps have one name."""
+    number = step_number(wanted)
+    return True if number is None else _of_step(graph, number)
+
+
+def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[str]:
+    """The names that are meant, as they are in the file or to be read."""
+    found = match_names(names, wanted)
+    if found:
+        return found
+    labels = readable(names)
+    labelled = set(match_names(list(labels.values()), wanted))
+    found = [name for name in names if labels[name] in labelled]
+    if found:
+        return found
+    # Of `train.py(12): load` the function is what somebody misspells.
+    functions = {one.rpartition(": ")[2]: one for one in reversed([*labels.values()])}
+    alike = [functions[one] for one in near_names(list(functions), wanted)]
+    near = ", ".join(label(one, _NAME_CELLS) for one in alike)
+    raise InputError(
+        f"{visible(selector.text)!r} matches nothing: {visible(wanted)!r} is no name in the run",
+        f"near it are: {near}" if near else "tracegraph report lists names, `*` and `?` are wildcards",
+    )
+
+
+_Holds = Callable[[ReplayGraph, Selector, str], Flags]
+_BELOW = {"under": "", "module": _MODULE}
+
+
+def _of_text(column: Callable[[ReplayGraph], TextColumn]) -> _Holds:
+    def holds(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+        texts = column(graph)
+        held = texts.among(*_meant(selector, sorted({str(text) for text in texts.values}), wanted))
+        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind == WORK)
+        return is_own & held[graph.segments.event]
+
+    return holds
+
+
+def _of_thread(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+    lanes = graph.lanes.frame
+    threads = lanes[graph.lanes.is_thread]
+    by_id = threads["tid"].astype(str) == wanted
+    names = sorted(set(threads["name"].astype(str)))
+    of_name = lanes["name"].astype(str).isin([] if by_id.any() else list(_meant(selector, names, wanted)))
+    chosen = graph.lanes.is_thread & (of_name | (lanes["tid"].astype(str) == wanted)).to_numpy()
+    held: Flags = chosen[graph.segments.lane]
+    return held
+
+
+def _of_stream(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+    streams = graph.lanes.frame["stream"]
+    held: Flags = (streams == int(wanted)).fillna(False).to_numpy(dtype=bool)[graph.segments.lane]
+    return held
+
+
+def _of_step(graph: ReplayGraph, number: int) -> Flags:
+    event = graph.segments.event
+    held: Flags = (event >= 0) & (graph.calls.step[event] == number)
+    return held
+
+
+def _of_rank(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+    held: Flags = graph.lanes.rank[graph.segments.lane] == int(wanted)
+    return held
+
+
+_HOLDS: dict[str, _Holds] = {
+    "name": _of_text(lambda graph: graph.calls.name),
+    "category": _of_text(lambda graph: graph.calls.category),
+    "thread": _of_thread,
+    "stream": _of_stream,
+    "step": lambda graph, _, number: _of_step(graph, int(number)),
+    "rank": _of_rank,
+}
+
+
+def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequence[Matched]:
+    """The names of the frames that hold the selected segments, with their events."""
+    frames, calls = graph.frames, graph.calls
+    name = frames.name.codes[above[selected]]
+    own = np.bincount(name, graph.segments.work[selected], len(frames.name.values)).astype(np.int64)
+    known = {str(text): code for code, text in enumerate(calls.name.values)}
+    counts = np.bincount(calls.name.codes, minlength=len(calls.name.values))
+    texts = [str(frames.name.values[code]) for code in np.unique(name)]
+    return _longest(
+        Matched(text, int(counts[known[text]]) if text in known else 0, int(own[code]))
+        for text, code in zip(texts, np.unique(name), strict=True)
+    )
+
+
+def _named(graph: ReplayGraph, selected: Flags) -> Sequence[Matched]:
+    """The names of the selected events."""
+    selected = selected & (graph.segments.event >= 0)
+    event, calls = graph.segments.event[selected], graph.calls
+    name, count = calls.name.codes[event], len(calls.name.values)
+    own = np.bincount(name, graph.segments.work[selected], count).astype(np.int64)
+    counts = np.bincount(calls.name.codes[np.unique(event)], minlength=count)
+    return _longest(
+        Matched(str(calls.name.values[code]), int(counts[code]), int(own[code])) for code in np.unique(name)
+    )
+
+
+def _longest(found: Iterable[Matched]) -> Sequence[Matched]:
+    return sorted(found, key=lambda one: (-one.own_ns, one.name))
