@@ -4,8 +4,10 @@ Segments that follow each other on a lane move together between their ports, so 
 loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,11 +33,20 @@ class Replay:
     """The graph of a run as runs and ports.
 
     A run is a stretch of a lane in which each segment has an edge from the one before; a port is a segment at
-    either end of any other edge.
+    either end of any other edge. `fixed`: times before which segments do not start whatever their causes, by
+    their positions, ns.
     """
 
-    def __init__(self, segments: Segments, found: Dependencies, window: Window, sink: int) -> None:
+    def __init__(
+        self,
+        segments: Segments,
+        found: Dependencies,
+        window: Window,
+        sink: int,
+        fixed: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
         self.segments, self.window, self.sink = segments, window, sink
+        self._fixed = fixed
         count = len(segments)
         # At other times others would hold the GIL: its holder holds nobody up.
         found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
@@ -53,8 +64,9 @@ class Replay:
         is_port = np.zeros(count, dtype=bool)
         is_port[cause] = True
         is_port[effect] = True
+        is_port[list(fixed)] = True
         self._ports = in_order[is_port[in_order]]
-        place = np.full(count, -1, dtype=np.int64)
+        self._place = place = np.full(count, -1, dtype=np.int64)
         place[self._ports] = np.arange(len(self._ports))
         self._causes = _Edges(place[effect], place[cause], lag, len(self._ports))
         self._effects = _Edges(place[cause], place[effect], lag, len(self._ports))
@@ -105,16 +117,15 @@ class Replay:
         """The replay in which the `removed` segments do no work, up to the last of `counts`, not empty."""
         return self.run(np.where(removed, 0, self.segments.work), counts)
 
-    def run(self, work: Ints, counts: Flags, held: Ints | None = None) -> Outcome:
-        """The replay in which each segment does that much work, up to the last of `counts`, not empty.
-
-        `held`: times before which the segments do not start, whatever their causes, ns.
-        """
+    def run(self, work: Ints, counts: Flags) -> Outcome:
+        """The replay in which each segment does that much work, up to the last of `counts`, not empty."""
         ports, start = self._ports, self.window.start
         offset = self._offsets(work)
         anchors = [start] * (int(self._run[-1]) + 1)
         raised = [-1] * len(anchors)
-        earliest = (np.full(len(ports), start) if held is None else (held - offset)[ports]).tolist()
+        earliest = [start] * len(ports)
+        for segment, time in self._fixed.items():
+            earliest[self._place[segment]] = time - int(offset[segment])
         at, run = offset[ports].tolist(), self._run[ports].tolist()
         done = (offset + work)[ports].tolist()
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)

@@ -17,6 +17,7 @@ from tracegraph.store.mechanisms import MECHANISMS
 
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
 """Levels of what is taken off for recording: nothing, and by what it may have cost."""
+_DOUBTED = "doubted"
 _UNKNOWN = 0.1
 """Share of a gain by which it differs from one measurement of the same change to the next."""
 _FOLLOWING = 3
@@ -72,16 +73,15 @@ class Gain:
 class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
-    `low`, `high`: the least and the largest gain that the cost of recording, inferred dependencies and what
-    a replay does not know (caches, other processes) leave open. `overhead_ns`: what recording cost in the
+    `likely`: the gains that the cost of recording, inferred dependencies and what a replay does not know
+    (caches, other processes) leave open. `overhead_ns`: what recording cost in the
     window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred dependencies,
     0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the hotspots of the
     path then.
     """
 
     corrected: Gain
-    low: Gain
-    high: Gain
+    likely: Sequence[Gain]
     naive: Gain
     overhead: Overhead
     overhead_ns: int
@@ -89,6 +89,18 @@ class Prediction:
     after: Outcome
     after_work: Ints
     following: Sequence[Mapping[str, object]]
+
+    @property
+    def gains_ns(self) -> tuple[int, int]:
+        """The least and the largest likely gain."""
+        gains = [gain.gain_ns for gain in self.likely]
+        return min(gains), max(gains)
+
+    @property
+    def speedups(self) -> tuple[float, float]:
+        """The least and the largest likely speed-up."""
+        speedups = [gain.speedup for gain in self.likely]
+        return min(speedups), max(speedups)
 
 
 def whole_window(graph: ReplayGraph) -> Span:
@@ -127,8 +139,8 @@ class Predictor:
     def _before(self) -> dict[str, Outcome]:
         return {level: self._replay(work) for level, work in self._levels.items()}
 
-    def _replay(self, work: Ints, replay: Replay | None = None, held: Ints | None = None) -> Outcome:
-        return (replay or self.graph.replay).run(work, self.span.counts, held)
+    def _replay(self, work: Ints, replay: Replay | None = None) -> Outcome:
+        return (replay or self.graph.replay).run(work, self.span.counts)
 
     @property
     def overhead_ns(self) -> int:
@@ -147,18 +159,15 @@ class Predictor:
             level: self._gain(level, self._after(change, level, replay)) for level in (LEAST, USUAL, MOST)
         }
         corrected = gains[USUAL]
-        inferred_share = self._inferred_share(change, replay, corrected.gain_ns)
-        doubted = inferred_share * (1 - self._confidence())
-        low = [gain.times(1 - _UNKNOWN - doubted) for gain in gains.values()]
-        high = [gain.times(1 + _UNKNOWN) for gain in gains.values()]
+        sure_ns = self._sure_gain(change)
+        gains[_DOUBTED] = corrected.times(1 - (1 - self._confidence) * (1 - sure_ns / (corrected.gain_ns or 1)))
         return Prediction(
             corrected=corrected,
-            low=min(low, key=lambda gain: gain.speedup),
-            high=max(high, key=lambda gain: gain.speedup),
+            likely=[gain.times(1 + by) for gain in gains.values() for by in (-_UNKNOWN, _UNKNOWN)],
             naive=self._gain(NAIVE, after),
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
-            inferred_share=inferred_share,
+            inferred_share=float(np.clip(1 - sure_ns / (corrected.gain_ns or 1), 0, 1)),
             after=after,
             after_work=self._changed_work(change, self._levels[NAIVE]),
             following=self._following(change, after),
@@ -169,8 +178,8 @@ class Predictor:
         base = self.span.length_ns - (self._before[NAIVE].end - before)
         return Gain(base, base - (before - after.end))
 
-    def _after(self, change: Change, level: str, replay: Replay | None, held: Ints | None = None) -> Outcome:
-        return self._replay(self._changed_work(change, self._levels[level]), replay, held)
+    def _after(self, change: Change, level: str, replay: Replay | None) -> Outcome:
+        return self._replay(self._changed_work(change, self._levels[level]), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
@@ -196,19 +205,17 @@ class Predictor:
         kept = ~freed
         columns = {name: getattr(found, name)[kept] for name in Dependencies.__dataclass_fields__}
         changed = replace(Dependencies(**columns), lag=lag[kept])
-        return Replay(graph.segments, changed, graph.window, graph.sink)
+        return Replay(graph.segments, changed, graph.window, graph.sink, graph.fixed)
 
-    def _inferred_share(self, change: Change, replay: Replay | None, gain_ns: int) -> float:
-        """How much less is gained where what is bound by an inferred dependency starts no earlier."""
-        found, before = self.graph.dependencies, self._before[USUAL].start
-        inferred = found.effect[found.binding & ~found.recorded]
-        if gain_ns <= 0 or not len(inferred):
-            return 0.0
-        held = np.full(len(self.graph.segments), self.graph.window.start)
-        held[inferred] = before[inferred]
-        sure = self._gain(USUAL, self._after(change, USUAL, replay, held)).gain_ns
-        return float(np.clip(1 - sure / gain_ns, 0, 1))
+    def _sure_gain(self, change: Change) -> int:
+        """What is gained where inferred waits are work of their threads, and nothing inferred is a cause."""
+        sure = self.graph.on_recorded_edges
+        if sure is self.graph:
+            return self.gain(change).gain_ns
+        found = Predictor(sure, self.span, self.overhead)
+        return found.gain(change).gain_ns
 
+    @cached_property
     def _confidence(self) -> float:
         """How sure the inferred dependencies are that bind, on average."""
         found = self.graph.dependencies

@@ -88,7 +88,7 @@ class WhatIf:
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
         predicted = self.prediction
-        low, high = predicted.low, predicted.high
+        (gain_low, gain_high), (slow, fast) = predicted.gains_ns, predicted.speedups
         return {
             "run": self.run,
             "change": {
@@ -107,10 +107,10 @@ class WhatIf:
             },
             "inferred_share": predicted.inferred_share,
             "range": {
-                "gain_low_ns": low.gain_ns,
-                "gain_high_ns": high.gain_ns,
-                "speedup_low": _finite(low.speedup),
-                "speedup_high": _finite(high.speedup),
+                "gain_low_ns": gain_low,
+                "gain_high_ns": gain_high,
+                "speedup_low": _finite(slow),
+                "speedup_high": _finite(fast),
             },
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],

@@ -1,0 +1,156 @@
+"""What could be gained: the largest names and waits of the path, each taken away and halved."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.frames import Frames
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
+from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.inside import segments_below
+from tracegraph.ingest.what_if.overhead import estimate_overhead
+from tracegraph.ingest.what_if.predict import Change, Predictor, whole_window
+from tracegraph.store.categories import GAP, Role, has_role
+from tracegraph.store.gaps import GAP_NAMES, UNKNOWN, UNTRACED_CPU
+from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
+from tracegraph.store.step_names import STEP_PREFIX
+
+_ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
+_LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
+Row = dict[str, object]
+
+
+def find_potential(model: Model) -> list[Row]:
+    """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
+
+    One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
+    (of the path inside it), gain_ns, low_ns, high_ns, speedup, halved_ns, inferred_share; corrected for what
+    recording cost. Of names that hold the same time it is the one that the user gave: an annotation, then a
+    function of the user's, a module, an operator. What holds nearly all of the path is left out.
+    """
+    graph = graph_of(model)
+    if not graph.counted.any():
+        return []
+    rows = find_stretches(model)
+    on_thread = graph.lanes.is_thread[graph.calls.lane]
+    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph.calls, on_thread))
+    found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
+    return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A name, or a wait, with the time of the path in it; `frames`: of a name."""
+
+    name: str
+    category: str
+    path_ns: int
+    frames: Flags | None = None
+
+
+def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
+    if one.frames is None:
+        changes = [Change(np.ones(len(graph.segments)), (GAP_NAMES.index(one.name),))]
+        selector = f"remove-wait={one.name}"
+    else:
+        below = segments_below(graph.frames, one.frames)
+        changes = [Change(np.where(below, factor, 1.0)) for factor in (0.0, 0.5)]
+        selector = "under=" + one.name.replace(",", "\\,")
+    removed = predictor.predict(changes[0])
+    return {
+        "name": one.name,
+        "category": one.category,
+        "selector": selector,
+        "path_ns": one.path_ns,
+        "gain_ns": removed.corrected.gain_ns,
+        "low_ns": removed.gains_ns[0],
+        "high_ns": removed.gains_ns[1],
+        "base_ns": removed.corrected.base_ns,
+        "speedup": removed.corrected.speedup if removed.corrected.predicted_ns else None,
+        "halved_ns": predictor.gain(changes[1]).gain_ns if len(changes) > 1 else None,
+        "inferred_share": removed.inferred_share,
+    }
+
+
+def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
+    """The gaps with a reason that take most of the path."""
+    is_gap = rows.event < 0
+    spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES)).astype(np.int64)
+    least = _LEAST * rows.duration.sum()
+    named = [code for code in np.argsort(-spent) if GAP_NAMES[code] not in (UNKNOWN, UNTRACED_CPU)]
+    for code in named[:_WAITS]:
+        if spent[code] >= least:
+            yield _Candidate(GAP_NAMES[code], GAP, int(spent[code]))
+
+
+def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
+    """The names that hold most of the path, none of which is much the same as another."""
+    frames = graph.frames
+    own = np.bincount(frames.of_segment[rows.segment], rows.duration, len(frames)).astype(np.int64)
+    chosen: list[_Candidate] = []
+    for one in sorted(_candidates(frames, own), key=_preference):
+        inside = segments_of(frames, one)
+        same = [
+            other for other in chosen if _alike(own, inside, segments_of(frames, other), one.path_ns, other.path_ns)
+        ]
+        if not same:
+            chosen.append(one)
+    return sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
+
+
+def segments_of(frames: Frames, one: _Candidate) -> Flags:
+    """Which frames are a candidate's, or below."""
+    inside = one.frames.copy() if one.frames is not None else np.zeros(len(frames), dtype=bool)
+    for depth in range(1, int(frames.depth.max(initial=0)) + 1):
+        level = np.flatnonzero(frames.depth == depth)
+        inside[level] |= inside[frames.parent[level]]
+    return inside
+
+
+def _alike(own: Ints, mine: Flags, other: Flags, mine_ns: int, other_ns: int) -> bool:
+    return int(own[mine & other].sum()) >= _SAME * max(mine_ns, other_ns)
+
+
+def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
+    inclusive = own.copy()
+    for here in range(len(frames) - 1, -1, -1):
+        if frames.parent[here] >= 0:
+            inclusive[frames.parent[here]] += inclusive[here]
+    kind = frames.name.codes.astype(np.int64) * len(frames.category.values) + frames.category.codes
+    called = (frames.parent >= 0) & ~frames.category.among(GAP) & (inclusive > 0)
+    total = int(own.sum())
+    sizes = {int(one): int(inclusive[called & (kind == one)].max()) for one in _largest(kind, inclusive, called)}
+    for one in sizes:
+        mine = called & (kind == one)
+        inside = segments_of(frames, _Candidate("", "", 0, mine))
+        path_ns = int(own[inside].sum())
+        name = str(frames.name.values[one // len(frames.category.values)])
+        category = str(frames.category.values[one % len(frames.category.values)])
+        # A call is named for its own time: what it launches is named by the operator and by the kernel.
+        own_ns = int(own[mine].sum())
+        is_whole = name.startswith(STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
+        launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
+        if path_ns >= _LEAST * total and not is_whole and not launches:
+            yield _Candidate(name, category, path_ns, mine)
+
+
+def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
+    """The kinds of frames with the largest sums; where a name calls itself it may count more than once."""
+    distinct, place = np.unique(kind[called], return_inverse=True)
+    sums = np.bincount(place, inclusive[called], len(distinct))
+    kinds: Ints = distinct[np.argsort(-sums)[:_CANDIDATES]]
+    return kinds
+
+
+def _preference(one: _Candidate) -> tuple[int, int]:
+    """Names of the user's before those of libraries, then the larger ones."""
+    if has_role(one.category, Role.ANNOTATION):
+        rank = 0
+    elif has_role(one.category, Role.FRAME):
+        rank = 2 if one.name.startswith(MODULE) else 4 if is_library(one.name) else 1
+    else:
+        rank = 3
+    return rank, -one.path_ns

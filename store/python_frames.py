@@ -1,0 +1,30 @@
+"""Whose code an event runs, as far as its name tells: the user's own, a library's, or the interpreter's."""
+
+import re
+import sys
+
+_FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
+_LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|python\d\.\d+)/|^<frozen ")
+_PACKAGES = frozenset(
+    ("torch", "torchvision", "torchaudio", "numpy", "PIL", "pandas", "scipy", "transformers", "triton", "nvtx")
+    + ("deepspeed", "megatron", "accelerate", "lightning", "pytorch_lightning", "datasets", "tqdm", "cv2")
+)
+SCRIPT = ": <module>"
+"""What the name of the frame that runs a whole file ends with."""
+MODULE = "nn.Module: "
+"""What the name of a module's frame begins with."""
+
+
+def is_library(name: str) -> bool:
+    """Whether a Python frame is of a library, the standard library or the interpreter.
+
+    The profiler leaves out the part of a path that is in `sys.path`, so a library begins with its package, a
+    file of the standard library with its own name.
+    """
+    frame = _FRAME.fullmatch(name)
+    if frame is None:
+        return not name.startswith(MODULE)
+    file = frame["file"]
+    package = file.partition("/")[0]
+    stem = package.removesuffix(".py")
+    return bool(_LIBRARY.search(file)) or package in _PACKAGES or stem in sys.stdlib_module_names
