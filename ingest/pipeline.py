@@ -22,6 +22,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.what_if.potential import find_potential
 from tracegraph.store.errors import InputError
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
@@ -66,6 +67,7 @@ def _what_if(model: Model) -> Mapping[str, str]:
     return {
         "alternatives": json.dumps(find_alternatives(model)),
         "what_next": json.dumps(find_what_next(model)),
+        "potential": json.dumps(find_potential(model)),
     }
 
 

@@ -6,8 +6,10 @@ import sys
 _FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|python\d\.\d+)/|^<frozen ")
 _PACKAGES = frozenset(
-    ("torch", "torchvision", "torchaudio", "numpy", "PIL", "pandas", "scipy", "transformers", "triton", "nvtx")
-    + ("deepspeed", "megatron", "accelerate", "lightning", "pytorch_lightning", "datasets", "tqdm", "cv2")
+    {
+        *("torch", "torchvision", "torchaudio", "numpy", "PIL", "pandas", "scipy", "cv2", "tqdm", "nvtx"),
+        *("transformers", "triton", "deepspeed", "megatron", "accelerate", "lightning", "datasets"),
+    }
 )
 SCRIPT = ": <module>"
 """What the name of the frame that runs a whole file ends with."""

@@ -103,6 +103,9 @@ RUN = NodeLabel(
             "alternatives", "JSON list: the path's summary under other policies, and on recorded edges only"
         ),
         _text("what_next", "JSON list: what each of the top hotspots costs, and what is critical without it"),
+        _text(
+            "potential", "JSON list: the largest names and waits of the path, and what is gained without each"
+        ),
         _text("tool_version", "version of tracegraph that wrote the run"),
         _number("schema_version", "version of this schema"),
         _number("events", "number of events"),

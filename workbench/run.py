@@ -11,6 +11,7 @@ from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.stored import read_graph
 from tracegraph.workbench.picture import Picture, draw_picture
 from tracegraph.workbench.report.collect import collect_findings
+from tracegraph.workbench.report.findings import Job
 from tracegraph.workbench.report.thresholds import checked
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
@@ -78,11 +79,13 @@ class Run(RunQueries):
         drawn: bool = True,
         timings_s: Mapping[str, float] | None = None,
         thresholds: Mapping[str, float] | None = None,
+        job: Job | None = None,
     ) -> Report:
         """What `tracegraph report` says about the run, or about one of its steps.
 
         `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
-        seconds of earlier stages. `thresholds` are those of recommendations, by rule.
+        seconds of earlier stages. `thresholds` are those of recommendations, by rule. With a `job` the
+        verdict says gains in GPU-hours, samples and tokens, too.
 
         Raises:
             InputError: the run has no such step, or there is no such rule.
@@ -99,6 +102,7 @@ class Run(RunQueries):
                 drawn=drawn,
                 timings_s=timings_s or {},
                 thresholds=checked(thresholds or {}),
+                job=job,
             )
         return Report(findings, bench.progress)
 

@@ -878,6 +878,7 @@ class RunQueries(Asking):
             cross_thread (str, may be missing): policy for cross-thread dependencies chosen at ingest
             alternatives (str, may be missing): JSON list: the path's summary under each policy, and on recorded edges only
             what_next (str, may be missing): JSON list: what each of the top hotspots costs, and what is critical without it
+            potential (str, may be missing): JSON list: the largest names and waits of the path, and what is gained without each
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema
             events (int64, may be missing): number of events

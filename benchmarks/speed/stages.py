@@ -24,6 +24,7 @@ from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.what_if.potential import find_potential
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
@@ -115,7 +116,7 @@ def model(trace: Path, _: Workspace) -> Facts:
 def what_if(trace: Path, _: Workspace) -> Facts:
     """The path under other assumptions, and without each hotspot."""
     found = _model(read_trace(trace, Integrity(trace.name)))
-    return _timed(lambda: (find_alternatives(found), find_what_next(found)))
+    return _timed(lambda: (find_alternatives(found), find_what_next(found), find_potential(found)))
 
 
 def tables(trace: Path, workspace: Workspace) -> Facts:

@@ -18,6 +18,7 @@ from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.report.findings import Job
 from tracegraph.workbench.report.thresholds import read_thresholds
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import ingest_timings
@@ -51,6 +52,13 @@ _TRACE = click.Path(path_type=Path)
     type=click.Path(dir_okay=False, path_type=Path),
     help="JSON file with thresholds of recommendations, by rule.",
 )
+@click.option("--gpus", type=click.IntRange(1), help="GPUs of the job: gains in GPU-hours a day, too.")
+@click.option(
+    "--batch", type=click.IntRange(1), help="Samples of a step on all GPUs: gains in samples a second."
+)
+@click.option(
+    "--tokens", type=click.IntRange(1), help="Tokens of a step on all GPUs: gains in tokens a second."
+)
 @click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @cross_thread_option
@@ -66,6 +74,9 @@ def report(
     top: int,
     full_names: bool,
     thresholds_file: Path | None,
+    gpus: int | None,
+    batch: int | None,
+    tokens: int | None,
     step: int | None,
     name: str | None,
     cross_thread: str | None,
@@ -84,7 +95,12 @@ def report(
                 _run(bench, (*traces, *inputs), name, limits, cross_thread, load)
             )
             found = run.report(
-                step=step, top=top, drawn=output is not None, timings_s=timings, thresholds=thresholds
+                step=step,
+                top=top,
+                drawn=output is not None,
+                timings_s=timings,
+                thresholds=thresholds,
+                job=Job(gpus, batch, tokens),
             )
             written = None if output is None else found.save(output)
         console = open_console()

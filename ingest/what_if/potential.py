@@ -94,7 +94,9 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
     for one in sorted(_candidates(frames, own), key=_preference):
         inside = segments_of(frames, one)
         same = [
-            other for other in chosen if _alike(own, inside, segments_of(frames, other), one.path_ns, other.path_ns)
+            other
+            for other in chosen
+            if _alike(own, inside, segments_of(frames, other), one.path_ns, other.path_ns)
         ]
         if not same:
             chosen.append(one)
@@ -122,7 +124,9 @@ def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
     kind = frames.name.codes.astype(np.int64) * len(frames.category.values) + frames.category.codes
     called = (frames.parent >= 0) & ~frames.category.among(GAP) & (inclusive > 0)
     total = int(own.sum())
-    sizes = {int(one): int(inclusive[called & (kind == one)].max()) for one in _largest(kind, inclusive, called)}
+    sizes = {
+        int(one): int(inclusive[called & (kind == one)].max()) for one in _largest(kind, inclusive, called)
+    }
     for one in sizes:
         mine = called & (kind == one)
         inside = segments_of(frames, _Candidate("", "", 0, mine))

@@ -17,7 +17,6 @@ from tracegraph.store.mechanisms import MECHANISMS
 
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
 """Levels of what is taken off for recording: nothing, and by what it may have cost."""
-_DOUBTED = "doubted"
 _UNKNOWN = 0.1
 """Share of a gain by which it differs from one measurement of the same change to the next."""
 _FOLLOWING = 3
@@ -126,14 +125,19 @@ class Predictor:
     def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
         self.graph, self.span, self.overhead = graph, span, overhead
 
+    @property
+    def _usual(self) -> str:
+        return USUAL if self.overhead.of_role else NAIVE
+
     @cached_property
     def _levels(self) -> dict[str, Ints]:
         """The work of each segment by what is taken off for recording."""
         overhead, work = self.overhead, self.graph.segments.work
-        taken = {USUAL: overhead, LEAST: overhead.low, MOST: overhead.high}
-        costs = {level: charge(self.graph, one) for level, one in taken.items()}
-        rest = {level: work - np.where(self.span.inside, cost, 0) for level, cost in costs.items()}
-        return {NAIVE: work, **rest}
+        levels = {NAIVE: work}
+        if overhead.of_role:
+            for level, one in ((LEAST, overhead.low), (USUAL, overhead), (MOST, overhead.high)):
+                levels[level] = work - np.where(self.span.inside, charge(self.graph, one), 0)
+        return levels
 
     @cached_property
     def _before(self) -> dict[str, Outcome]:
@@ -145,32 +149,31 @@ class Predictor:
     @property
     def overhead_ns(self) -> int:
         """What recording cost in the window, on all threads, ns."""
-        return int((self._levels[NAIVE] - self._levels[USUAL]).sum())
+        return int((self._levels[NAIVE] - self._levels[self._usual]).sum())
 
-    def gain(self, change: Change, level: str = USUAL) -> Gain:
-        """The window before and after a change, at a level of what recording cost."""
-        return self._gain(level, self._after(change, level, self._changed_graph(change)))
+    def gain(self, change: Change) -> Gain:
+        """The window before and after a change, corrected for the usual cost of recording."""
+        return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
 
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
-        after = self._after(change, NAIVE, replay)
-        gains = {
-            level: self._gain(level, self._after(change, level, replay)) for level in (LEAST, USUAL, MOST)
-        }
-        corrected = gains[USUAL]
-        sure_ns = self._sure_gain(change)
-        gains[_DOUBTED] = corrected.times(1 - (1 - self._confidence) * (1 - sure_ns / (corrected.gain_ns or 1)))
+        afters = {level: self._after(change, level, replay) for level in self._levels}
+        gains = {level: self._gain(level, after) for level, after in afters.items()}
+        corrected = gains[self._usual]
+        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
+        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        likely = [doubted, *(gain for level, gain in gains.items() if level != NAIVE or len(gains) == 1)]
         return Prediction(
             corrected=corrected,
-            likely=[gain.times(1 + by) for gain in gains.values() for by in (-_UNKNOWN, _UNKNOWN)],
-            naive=self._gain(NAIVE, after),
+            likely=[gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)],
+            naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
-            inferred_share=float(np.clip(1 - sure_ns / (corrected.gain_ns or 1), 0, 1)),
-            after=after,
+            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
+            after=afters[NAIVE],
             after_work=self._changed_work(change, self._levels[NAIVE]),
-            following=self._following(change, after),
+            following=self._following(change, afters[NAIVE]),
         )
 
     def _gain(self, level: str, after: Outcome) -> Gain:
@@ -207,13 +210,11 @@ class Predictor:
         changed = replace(Dependencies(**columns), lag=lag[kept])
         return Replay(graph.segments, changed, graph.window, graph.sink, graph.fixed)
 
-    def _sure_gain(self, change: Change) -> int:
-        """What is gained where inferred waits are work of their threads, and nothing inferred is a cause."""
+    @cached_property
+    def _sure(self) -> "Predictor":
+        """Where inferred waits are work of their threads, and nothing inferred is a cause."""
         sure = self.graph.on_recorded_edges
-        if sure is self.graph:
-            return self.gain(change).gain_ns
-        found = Predictor(sure, self.span, self.overhead)
-        return found.gain(change).gain_ns
+        return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
 
     @cached_property
     def _confidence(self) -> float:

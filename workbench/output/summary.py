@@ -6,6 +6,7 @@ from dataclasses import asdict
 from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import Recommendation, recommend
+from tracegraph.workbench.report.verdict import judge, worth
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
 
@@ -17,6 +18,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "run": details.name,
         "window_ns": [findings.start_ns, findings.end_ns],
         "duration_ns": findings.length_ns,
+        "verdict": _verdict(findings),
         "critical_path": {
             "length_ns": int(findings.durations.sum()),
             "stretches": len(findings.path),
@@ -45,6 +47,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "cross_thread": details.cross_thread,
         "alternatives": [dict(row) for row in findings.alternatives],
         "what_next": [dict(row) for row in findings.what_next],
+        "potential": [dict(row) for row in findings.potential],
         "waits": findings.waits.to_dict("records"),
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
         "recommendations": [_advised(one) for one in recommend(findings)],
@@ -53,6 +56,21 @@ def summarise(findings: Findings) -> dict[str, object]:
             for name, section in all_sections().items()
             if not section.page_only
         },
+    }
+
+
+def _verdict(findings: Findings) -> dict[str, object]:
+    verdict = judge(findings)
+    gains = [
+        {name: row[name] for name in ("selector", "name", "gain_ns", "low_ns", "high_ns")}
+        | worth(findings, row)
+        for row in verdict.gains
+    ]
+    return {
+        "bottleneck": verdict.bottleneck,
+        "share": verdict.share,
+        "sentences": list(verdict.sentences),
+        "gains": gains,
     }
 
 

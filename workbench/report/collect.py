@@ -14,7 +14,7 @@ from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest, with_s
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
-from tracegraph.workbench.report.findings import Findings, RunDetails, Source
+from tracegraph.workbench.report.findings import Findings, Job, RunDetails, Source
 from tracegraph.workbench.report.topics import TOPICS
 from tracegraph.workbench.sections.section import Scope, questions
 
@@ -42,11 +42,13 @@ def collect_findings(
     drawn: bool,
     timings_s: Mapping[str, float],
     thresholds: Mapping[str, float] | None = None,
+    job: Job | None = None,
 ) -> Findings:
     """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
 
     `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
     the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
+    `job`: what a user says of it.
 
     Raises:
         InputError: the run has no such step.
@@ -91,6 +93,7 @@ def collect_findings(
         topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
         answers=found,
         thresholds=thresholds or {},
+        job=job or Job(),
     )
 
 
@@ -133,9 +136,10 @@ def _details(
         timings_s=timings_s,
         versions=_versions(database, str(stored["tool_version"]), files),
         cross_thread=str(stored["cross_thread"]),
-        # A run that an earlier version stored has neither.
+        # A run that an earlier version stored has none.
         alternatives=json.loads(stored["alternatives"] or "[]"),
         what_next=json.loads(stored["what_next"] or "[]"),
+        potential=json.loads(stored["potential"] or "[]"),
         sources=tuple(
             Source(
                 file=row["file"],

@@ -51,8 +51,9 @@ class Source:
 class RunDetails:
     """What the run node and its files state: counts in the columns, integrity rows, seconds, versions.
 
-    `cross_thread` is the policy between threads; `alternatives` and `what_next` are the rows that
-    `tracegraph.ingest.causal.alternatives` and `tracegraph.ingest.causal.what_next` made.
+    `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
+    that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
+    `tracegraph.ingest.what_if` made.
     """
 
     name: str
@@ -67,7 +68,17 @@ class RunDetails:
     cross_thread: str
     alternatives: Sequence[Mapping[str, Any]]
     what_next: Sequence[Mapping[str, Any]]
+    potential: Sequence[Mapping[str, Any]] = ()
     sources: Sequence[Source] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a user says of the job: GPUs that run it, and samples or tokens of a step on all of them."""
+
+    gpus: int | None = None
+    batch: int | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ class Findings:
     stretches of the path in which no event is open on the thread, and what else ran meanwhile.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
-    rule, where a user set them.
+    rule, where a user set them. `job`: what a user says of the job.
     """
 
     details: RunDetails
@@ -118,6 +129,7 @@ class Findings:
     topics: Mapping[str, pd.DataFrame]
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    job: Job = Job()
 
     @property
     def scope(self) -> str:
@@ -218,6 +230,11 @@ class Findings:
     def what_next(self) -> Sequence[Mapping[str, Any]]:
         """The run without each of its hotspots; none in a report on one step."""
         return self.details.what_next if self.step is None else ()
+
+    @property
+    def potential(self) -> Sequence[Mapping[str, Any]]:
+        """What is gained in the whole run without the largest names and waits of its path."""
+        return self.details.potential
 
     @cached_property
     def step_summary(self) -> StepSummary | None:

@@ -1,0 +1,86 @@
+"""What determines the length: the path's time shared out among what it can be bound by."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.intervals import Spans, covered
+from tracegraph.queries.roles import of_role
+from tracegraph.store import gaps
+from tracegraph.store.categories import Role
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
+
+Bottleneck = Literal[
+    "cpu",
+    "gpu",
+    "communication",
+    "data_loading",
+    "synchronisation",
+    "launch",
+    "gil",
+    "other_rank",
+    "unknown",
+]
+OF_GAP: Mapping[str, Bottleneck] = {
+    gaps.UNKNOWN: "unknown",
+    gaps.UNTRACED_CPU: "unknown",
+    gaps.BUSY_GPU: "gpu",
+    gaps.UNRECORDED_GRAPH: "gpu",
+    gaps.GPU_TURN: "gpu",
+    gaps.EARLIER_WORK: "gpu",
+    gaps.CPU_TURN: "cpu",
+    gaps.LAUNCH_LATENCY: "launch",
+    gaps.STREAM_QUEUE: "gpu",
+    gaps.WAITING_FOR_GPU: "synchronisation",
+    gaps.WAITING_FOR_RANK: "other_rank",
+    gaps.WAITING_FOR_THREAD: "cpu",
+    gaps.WAITING_FOR_GIL: "gil",
+}
+"""What a gap on the path is bound by."""
+_CALLS: tuple[tuple[str, Bottleneck], ...] = (("ynchronize", "synchronisation"), ("aunch", "launch"))
+"""Calls by a part of their name; all others are work of the CPU."""
+
+
+def shares(findings: Findings) -> dict[Bottleneck, float]:
+    """Share of the path for each, the largest first; they sum to 1.
+
+    What is inside an event about data loading or communication is that; else a row of a stream is the GPU's,
+    one of a thread the CPU's, but for launching and synchronising calls, and a gap is what its name says.
+    """
+    path, spent = findings.path, findings.durations.to_numpy(dtype=np.int64)
+    kind = _kinds(findings)
+    totals: dict[Bottleneck, int] = {}
+    is_event = ~findings.is_gap.to_numpy()
+    rows = Spans(*(path[name].to_numpy(np.int64) for name in ("lane", "start_ns", "end_ns")))
+    left = spent.copy()
+    topics: tuple[tuple[str, Bottleneck], ...] = (
+        (DATA_LOADING, "data_loading"),
+        (COMMUNICATION, "communication"),
+    )
+    for topic, name in topics:
+        events = findings.topics[topic]
+        about = Spans(*(events[column].to_numpy(np.int64) for column in ("lane", "start_ns", "end_ns")))
+        inside = np.minimum(np.where(is_event, covered(rows, about), 0), left)
+        totals[name] = int(inside.sum())
+        left = left - inside
+    for one in get_args(Bottleneck):
+        totals[one] = totals.get(one, 0) + int(left[kind == one].sum())
+    ranked = sorted(totals.items(), key=lambda item: -item[1])
+    return {name: findings.share(ns) for name, ns in ranked}
+
+
+def _kinds(findings: Findings) -> npt.NDArray[Any]:
+    """What each row of the path is bound by, topics left aside."""
+    path = findings.path
+    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
+    kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)
+    calls = of_role(path["category"], Role.CALL)
+    names = path["name"].astype(str)
+    for part, name in _CALLS:
+        kind[calls & names.str.contains(part, regex=False)] = name
+    in_gap = findings.is_gap.to_numpy()
+    kind[in_gap] = names[in_gap].map(OF_GAP).fillna("unknown")
+    return kind

@@ -1,0 +1,155 @@
+"""The answer first: what determines the length, what to change first, and what is not known."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tracegraph.store.categories import GAP, GPU_WORK, Role, has_role
+from tracegraph.store.gaps import LAUNCH_LATENCY, WAITING_FOR_GIL, WAITING_FOR_GPU, WAITING_FOR_RANK
+from tracegraph.store.python_frames import is_library
+from tracegraph.workbench.names import readable
+from tracegraph.workbench.report.bottleneck import Bottleneck, shares
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
+from tracegraph.workbench.text import format_ns, format_share, label, plural
+
+_MOST_GAINS = 3
+_NAME_CELLS = 60
+_PART, _JOB, _LIBRARY = 0.1, 0.6, 0.9
+_UNCLEAR, _DOUBT = 0.05, 0.3
+_DAY_H = 24
+_BOUND: Mapping[Bottleneck, tuple[str, str]] = {
+    "cpu": ("The CPU", "is work of its threads"),
+    "gpu": ("The GPU", "is kernels, copies and the queue before them"),
+    "communication": ("Communication", "is in collectives and their calls"),
+    "data_loading": ("Data loading", "is inside the DataLoader"),
+    "synchronisation": ("Waiting for the GPU", "is in calls that synchronise"),
+    "launch": ("Launching GPU work", "is launching calls and their latency"),
+    "gil": ("The GIL", "is waiting for it"),
+    "other_rank": ("Another rank", "is waiting for it"),
+    "unknown": ("Something that the file does not hold", "has no explanation"),
+}
+_WAITS: Mapping[Bottleneck, str] = {
+    "gil": WAITING_FOR_GIL,
+    "other_rank": WAITING_FOR_RANK,
+    "launch": LAUNCH_LATENCY,
+    "synchronisation": WAITING_FOR_GPU,
+}
+_TOPIC: Mapping[Bottleneck, str] = {"data_loading": DATA_LOADING, "communication": COMMUNICATION}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What bounds the run or step, in at most three sentences; `gains`: what to change, the first first.
+
+    `gains` are rows of `potential`, which is about the whole run.
+    """
+
+    bottleneck: Bottleneck
+    share: float
+    sentences: Sequence[str]
+    gains: Sequence[Mapping[str, Any]]
+
+
+def judge(findings: Findings) -> Verdict:
+    """The verdict on the window of a report."""
+    bottleneck, share = next(iter(shares(findings).items()))
+    gains = _ranked(findings, bottleneck)[:_MOST_GAINS]
+    sentences = [_determines(findings, bottleneck, share, gains)]
+    sentences += [_change(findings, gains[0])] if gains else []
+    sentences.append(_unknown(findings, bottleneck, gains))
+    return Verdict(bottleneck, share, sentences, gains)
+
+
+def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
+    """What could be gained, first what is about the bottleneck; the user's own names before a library's."""
+    rows = [row for row in findings.potential if row["gain_ns"] > 0]
+    length = max((int(row["base_ns"]) for row in rows), default=1)
+
+    def rank(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
+        # A function that holds most of the path is the job rather than a part of it.
+        is_frame = has_role(row["category"], Role.FRAME)
+        is_job = is_frame and row["gain_ns"] > _JOB * length
+        weight = _LIBRARY if is_frame and is_library(str(row["name"])) else 1.0
+        return not _is_about(row, bottleneck), is_job, -weight * float(row["gain_ns"])
+
+    return sorted(rows, key=rank)
+
+
+def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
+    category, name = str(row["category"]), str(row["name"])
+    if bottleneck in _TOPIC and name.startswith(TOPICS[_TOPIC[bottleneck]]):
+        return True
+    if bottleneck in _WAITS:
+        return name == _WAITS[bottleneck]
+    if bottleneck == "gpu":
+        return has_role(category, *GPU_WORK, Role.OPERATOR)
+    return bottleneck == "cpu" and category != GAP and not has_role(category, *GPU_WORK)
+
+
+def _determines(
+    findings: Findings, bottleneck: Bottleneck, share: float, gains: Sequence[Mapping[str, Any]]
+) -> str:
+    who, what = _BOUND[bottleneck]
+    sentence = f"{who} determines the length: {format_share(share)} of the path {what}"
+    if findings.step is None:
+        inside = [row for row in gains if row["category"] != GAP and _is_about(row, bottleneck)]
+        parts = [
+            f"{format_share(findings.share(row['path_ns']))} inside {_name(row)}"
+            for row in inside[:2]
+            if findings.share(row["path_ns"]) >= _PART
+        ]
+        sentence += f", {' and '.join(parts)}" if parts else ""
+    return f"{sentence}."
+
+
+def _change(findings: Findings, row: Mapping[str, Any]) -> str:
+    where = "the run" if findings.step is None else "the whole run"
+    faster = f"{row['speedup']:.3g} times as fast" if row["speedup"] else "done"
+    gain = f"{format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])}"
+    likely = f"{format_ns(row['low_ns'])} to {format_ns(row['high_ns'])}"
+    what = f"Without {_name(row)}" if row["category"] != GAP else f"Without {row['name']}"
+    return f"{what} {where} would be {faster}: it gains {gain} ({likely}){_worth(findings, row)}."
+
+
+def _worth(findings: Findings, row: Mapping[str, Any]) -> str:
+    """What a gain is worth in GPU-hours, samples and tokens, where the user says how large the job is."""
+    parts = list(worth(findings, row).values())
+    return "".join(f", {text}" for text in parts)
+
+
+def worth(findings: Findings, row: Mapping[str, Any]) -> dict[str, str]:
+    """The gain of a row of `potential` in what the job costs and yields, as texts by key."""
+    job, left = findings.job, row["base_ns"] - row["gain_ns"]
+    said: dict[str, str] = {}
+    if job.gpus:
+        hours = job.gpus * _DAY_H * row["gain_ns"] / row["base_ns"]
+        said["gpu_hours_a_day"] = f"{hours:.3g} GPU-hours a day"
+    steps = len(findings.steps)
+    for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")):
+        if amount and steps and left > 0:
+            before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
+            said[f"{word}_a_second"] = f"{before:,.4g} → {after:,.4g} {word} a second"
+    return said
+
+
+def _unknown(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> str:
+    parts = list(_doubts(findings, bottleneck, gains))
+    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
+
+
+def _doubts(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if findings.unclear_share >= _UNCLEAR:
+        yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
+    if gains and gains[0]["inferred_share"] >= _DOUBT:
+        yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
+    if bottleneck == "communication":
+        yield "how much of it is waiting for slower ranks, which one file cannot tell"
+    odd = [row for row in findings.details.integrity if row["level"] in ("warning", "error")]
+    if odd:
+        yield f"what {plural(len(odd), 'finding')} about the input may hide"
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    name = str(row["name"])
+    return f"`{label(readable([name])[name], _NAME_CELLS)}`"
