@@ -1,7 +1,7 @@
 """What could be gained: the largest names and waits of the path, each taken away and halved."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.inside import segments_below
+from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.ingest.what_if.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predict import Change, Predictor, whole_window
 from tracegraph.store.categories import GAP, Role, has_role
@@ -27,9 +27,10 @@ def find_potential(model: Model) -> list[Row]:
     """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
 
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
-    (of the path inside it), gain_ns, low_ns, high_ns, speedup, halved_ns, inferred_share; corrected for what
-    recording cost. Of names that hold the same time it is the one that the user gave: an annotation, then a
-    function of the user's, a module, an operator. What holds nearly all of the path is left out.
+    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
+    base_ns, speedup, halved_ns, inferred_share; corrected for what recording cost. Of names that hold the
+    same time it is the one that the user gave: an annotation, then a function of the user's, a module, an
+    operator. What holds nearly all of the path is left out.
     """
     graph = graph_of(model)
     if not graph.counted.any():
@@ -43,21 +44,25 @@ def find_potential(model: Model) -> list[Row]:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A name, or a wait, with the time of the path in it; `frames`: of a name."""
+    """A name, or a wait, with the time of the path in it; `below`: the frames of a name, with all they call.
+
+    `inside`: the larger name that holds nearly all of it, if one is listed.
+    """
 
     name: str
     category: str
     path_ns: int
-    frames: Flags | None = None
+    below: Flags | None = None
+    inside: str | None = None
 
 
 def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
-    if one.frames is None:
+    if one.below is None:
         changes = [Change(np.ones(len(graph.segments)), (GAP_NAMES.index(one.name),))]
         selector = f"remove-wait={one.name}"
     else:
-        below = segments_below(graph.frames, one.frames)
-        changes = [Change(np.where(below, factor, 1.0)) for factor in (0.0, 0.5)]
+        mine = one.below[graph.frames.of_segment]
+        changes = [Change(np.where(mine, factor, 1.0)) for factor in (0.0, 0.5)]
         selector = "under=" + one.name.replace(",", "\\,")
     removed = predictor.predict(changes[0])
     return {
@@ -65,6 +70,7 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
         "category": one.category,
         "selector": selector,
         "path_ns": one.path_ns,
+        "inside": one.inside,
         "gain_ns": removed.corrected.gain_ns,
         "low_ns": removed.gains_ns[0],
         "high_ns": removed.gains_ns[1],
@@ -92,28 +98,20 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
     own = np.bincount(frames.of_segment[rows.segment], rows.duration, len(frames)).astype(np.int64)
     chosen: list[_Candidate] = []
     for one in sorted(_candidates(frames, own), key=_preference):
-        inside = segments_of(frames, one)
-        same = [
-            other
-            for other in chosen
-            if _alike(own, inside, segments_of(frames, other), one.path_ns, other.path_ns)
-        ]
-        if not same:
+        if not any(_shared(own, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
             chosen.append(one)
-    return sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
+    largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
+    return [replace(one, inside=_holder(own, one, largest[:place])) for place, one in enumerate(largest)]
 
 
-def segments_of(frames: Frames, one: _Candidate) -> Flags:
-    """Which frames are a candidate's, or below."""
-    inside = one.frames.copy() if one.frames is not None else np.zeros(len(frames), dtype=bool)
-    for depth in range(1, int(frames.depth.max(initial=0)) + 1):
-        level = np.flatnonzero(frames.depth == depth)
-        inside[level] |= inside[frames.parent[level]]
-    return inside
+def _holder(own: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
+    """The smallest of the larger names that hold nearly all of one."""
+    holding = [other.name for other in larger if _shared(own, one, other) >= _SAME * one.path_ns]
+    return holding[-1] if holding else None
 
 
-def _alike(own: Ints, mine: Flags, other: Flags, mine_ns: int, other_ns: int) -> bool:
-    return int(own[mine & other].sum()) >= _SAME * max(mine_ns, other_ns)
+def _shared(own: Ints, one: _Candidate, other: _Candidate) -> int:
+    return int(own[one.below & other.below].sum()) if one.below is not None and other.below is not None else 0
 
 
 def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
@@ -124,21 +122,17 @@ def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
     kind = frames.name.codes.astype(np.int64) * len(frames.category.values) + frames.category.codes
     called = (frames.parent >= 0) & ~frames.category.among(GAP) & (inclusive > 0)
     total = int(own.sum())
-    sizes = {
-        int(one): int(inclusive[called & (kind == one)].max()) for one in _largest(kind, inclusive, called)
-    }
-    for one in sizes:
+    for one in _largest(kind, inclusive, called).tolist():
         mine = called & (kind == one)
-        inside = segments_of(frames, _Candidate("", "", 0, mine))
-        path_ns = int(own[inside].sum())
+        below = nearest_above(frames, mine) >= 0
+        path_ns, own_ns = int(own[below].sum()), int(own[mine].sum())
         name = str(frames.name.values[one // len(frames.category.values)])
         category = str(frames.category.values[one % len(frames.category.values)])
-        # A call is named for its own time: what it launches is named by the operator and by the kernel.
-        own_ns = int(own[mine].sum())
         is_whole = name.startswith(STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
+        # A call is named for its own time: what it launches is named by the operator and by the kernel.
         launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
         if path_ns >= _LEAST * total and not is_whole and not launches:
-            yield _Candidate(name, category, path_ns, mine)
+            yield _Candidate(name, category, path_ns, below)
 
 
 def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:

@@ -42,10 +42,12 @@ OF_GAP: Mapping[str, Bottleneck] = {
 """What a gap on the path is bound by."""
 _CALLS: tuple[tuple[str, Bottleneck], ...] = (("ynchronize", "synchronisation"), ("aunch", "launch"))
 """Calls by a part of their name; all others are work of the CPU."""
+_SPECIFIC = 0.3
+"""What is more than work of a CPU or GPU says more where it is that much of the path."""
 
 
 def shares(findings: Findings) -> dict[Bottleneck, float]:
-    """Share of the path for each, the largest first; they sum to 1.
+    """Share of the path for each; they sum to 1. The first determines it, those after are the largest first.
 
     What is inside an event about data loading or communication is that; else a row of a stream is the GPU's,
     one of a thread the CPU's, but for launching and synchronising calls, and a gap is what its name says.
@@ -68,8 +70,12 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
         left = left - inside
     for one in get_args(Bottleneck):
         totals[one] = totals.get(one, 0) + int(left[kind == one].sum())
-    ranked = sorted(totals.items(), key=lambda item: -item[1])
-    return {name: findings.share(ns) for name, ns in ranked}
+    found = {name: findings.share(ns) for name, ns in totals.items()}
+
+    def rank(name: Bottleneck) -> tuple[bool, float]:
+        return name in ("cpu", "gpu", "unknown") or found[name] < _SPECIFIC, -found[name]
+
+    return {name: found[name] for name in sorted(found, key=rank)}
 
 
 def _kinds(findings: Findings) -> npt.NDArray[Any]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import Role
+from tracegraph.store.categories import GAP, GPU_WORK, Role, has_role
 from tracegraph.store.gaps import (
     BUSY_GPU,
     CPU_TURN,
@@ -39,6 +39,22 @@ class Measured:
     share: float
     number: str
     triggers: bool = False
+
+
+def named_work(findings: Findings) -> Measured | None:
+    """Share of the path inside the part of the code whose removal would gain most, in a report on a run."""
+    named = [
+        row
+        for row in findings.potential
+        if row["category"] != GAP and not has_role(row["category"], *GPU_WORK, Role.CALL)
+    ]
+    if not named or findings.step is not None:
+        return None
+    row = max(named, key=lambda row: float(row["gain_ns"]))
+    where = f"inside {readable([row['name']])[row['name']]}, GPU work launched there included"
+    found = measured(findings, int(row["path_ns"]), where)
+    gain = f"without it {format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])} would go"
+    return found and Measured(found.share, f"{found.number}; {gain}")
 
 
 def data_loading(findings: Findings) -> Measured | None:

@@ -10,13 +10,17 @@ from tracegraph.workbench.report.metrics import Measured
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so."""
+    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so.
+
+    `of_trust`: it is about how far to trust the answer, and comes after what to change.
+    """
 
     code: str
     title: str
     threshold: float
     measure: Callable[[Findings], Measured | None]
     advice: str
+    of_trust: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,14 @@ class Recommendation:
 
 
 RULES = (
+    Rule(
+        "named-work",
+        "One part of the code holds much of the path",
+        0.15,
+        metrics.named_work,
+        "Look inside it (Where in my code), then make it cheaper, do it less often or ahead of time, or move "
+        "it to another process; `tracegraph what-if` predicts what any part of it would gain.",
+    ),
     Rule(
         "data-loading",
         "Data loading is on the critical path",
@@ -187,6 +199,7 @@ RULES = (
         0.05,
         metrics.unknown_gaps,
         "Treat the path around these gaps with care; the trace holds no event and no rule for them.",
+        of_trust=True,
     ),
     Rule(
         "inferred",
@@ -195,14 +208,15 @@ RULES = (
         metrics.inferred,
         "They follow timing rules. A trace with CUDA synchronisation events (experimental_config="
         "_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
+        of_trust=True,
     ),
 )
 """Every rule with its threshold, in the order in which ties are listed."""
 
 
 def recommend(findings: Findings) -> list[Recommendation]:
-    """Return what the rules found, the largest share first; empty when no threshold is reached."""
-    found = []
+    """Return what the rules found: what to change by share, then what is about trust; empty for nothing."""
+    found, trust = [], {rule.code for rule in RULES if rule.of_trust}
     for rule in RULES:
         threshold = findings.thresholds.get(rule.code, rule.threshold)
         measured = rule.measure(findings)
@@ -210,4 +224,4 @@ def recommend(findings: Findings) -> list[Recommendation]:
             found.append(
                 Recommendation(rule.code, rule.title, measured.number, measured.share, threshold, rule.advice)
             )
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(found, key=lambda one: (one.code in trust, -one.share))

@@ -54,8 +54,9 @@ class Verdict:
 def judge(findings: Findings) -> Verdict:
     """The verdict on the window of a report."""
     bottleneck, share = next(iter(shares(findings).items()))
-    gains = _ranked(findings, bottleneck)[:_MOST_GAINS]
-    sentences = [_determines(findings, bottleneck, share, gains)]
+    ranked = _ranked(findings, bottleneck)
+    gains = ranked[:_MOST_GAINS]
+    sentences = [_determines(findings, bottleneck, share, ranked)]
     sentences += [_change(findings, gains[0])] if gains else []
     sentences.append(_unknown(findings, bottleneck, gains))
     return Verdict(bottleneck, share, sentences, gains)
@@ -88,19 +89,24 @@ def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
 
 
 def _determines(
-    findings: Findings, bottleneck: Bottleneck, share: float, gains: Sequence[Mapping[str, Any]]
+    findings: Findings, bottleneck: Bottleneck, share: float, ranked: Sequence[Mapping[str, Any]]
 ) -> str:
     who, what = _BOUND[bottleneck]
     sentence = f"{who} determines the length: {format_share(share)} of the path {what}"
     if findings.step is None:
-        inside = [row for row in gains if row["category"] != GAP and _is_about(row, bottleneck)]
+        about = [row for row in ranked if row["category"] != GAP and _is_about(row, bottleneck)]
+        apart = [row for row in about[1:] if not (_holds(row, about[0]) or _holds(about[0], row))]
         parts = [
             f"{format_share(findings.share(row['path_ns']))} inside {_name(row)}"
-            for row in inside[:2]
+            for row in [*about[:1], *apart[:1]]
             if findings.share(row["path_ns"]) >= _PART
         ]
         sentence += f", {' and '.join(parts)}" if parts else ""
     return f"{sentence}."
+
+
+def _holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return bool(other["inside"] == row["name"])
 
 
 def _change(findings: Findings, row: Mapping[str, Any]) -> str:

@@ -5,24 +5,26 @@ from collections.abc import Sequence
 
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.verdict import judge
-from tracegraph.workbench.sections.blocks import Block, Words
+from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text import plural
 
 
 def _content(findings: Findings) -> Sequence[Block]:
-    return [_input(findings), *(Words(sentence) for sentence in judge(findings).sentences)]
+    verdict = judge(findings)
+    words = dict(zip(("verdict", "first"), verdict.sentences[:-1], strict=False))
+    facts = [Fact(word, sentence) for word, sentence in words.items()]
+    return [Facts([_input(findings), *facts, Fact("not known", verdict.sentences[-1])])]
 
 
-def _input(findings: Findings) -> Words:
-    levels = Counter(str(row["level"]) for row in findings.details.integrity)
+def _input(findings: Findings) -> Fact:
+    rows = findings.details.integrity
+    levels = Counter(str(row["level"]) for row in rows)
     said = [plural(levels[level], level) for level in ("error", "warning") if levels[level]]
     if not said:
-        return Words("Input: nothing lost, damaged or missing that the answer rests on.", "good")
-    codes = ", ".join(
-        str(row["code"]) for row in findings.details.integrity if row["level"] in ("error", "warning")
-    )
-    return Words(f"Input: {' and '.join(said)}: {codes}.", "error" if levels["error"] else "warning")
+        return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
+    codes = ", ".join(str(row["code"]) for row in rows if row["level"] in ("error", "warning"))
+    return Fact("input", f"{' and '.join(said)}: {codes}", "error" if levels["error"] else "warning")
 
 
 SECTION = Section(2, "Verdict", _content)
