@@ -69,6 +69,14 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """One end of a range, of the gain (ns) and of the speedup."""
+
+    gain_ns: int
+    speedup: float
+
+
+@dataclass(frozen=True)
 class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
@@ -80,8 +88,8 @@ class Prediction:
     """
 
     corrected: Gain
-    low: Gain
-    high: Gain
+    low: Bound
+    high: Bound
     naive: Gain
     overhead: Overhead
     overhead_ns: int
@@ -149,12 +157,12 @@ class Predictor:
         corrected = gains[USUAL]
         inferred_share = self._inferred_share(change, replay, corrected.gain_ns)
         doubted = inferred_share * (1 - self._confidence())
-        low = [gain.times(1 - _UNKNOWN - doubted) for gain in gains.values()]
-        high = [gain.times(1 + _UNKNOWN) for gain in gains.values()]
+        factors = (1 - _UNKNOWN - doubted, 1 + _UNKNOWN)
+        possible = [gain.times(factor) for gain in gains.values() for factor in factors]
         return Prediction(
             corrected=corrected,
-            low=min(low, key=lambda gain: gain.speedup),
-            high=max(high, key=lambda gain: gain.speedup),
+            low=Bound(min(one.gain_ns for one in possible), min(one.speedup for one in possible)),
+            high=Bound(max(one.gain_ns for one in possible), max(one.speedup for one in possible)),
             naive=self._gain(NAIVE, after),
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,

@@ -161,6 +161,8 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
 def _step(graph: ReplayGraph, number: int) -> StepWindow:
     for step in graph.steps:
         if step.number == number:
+            if step.window_end <= step.start:
+                raise InputError(f"step {number} of the run takes no time", "name another step")
             return step
     listed = ", ".join(str(step.number) for step in graph.steps)
     raise InputError(
