@@ -22,9 +22,9 @@ def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: S
     console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
     lines = facts()
     lines.add_row("predicted", Text(_said(predicted.corrected), style="bold"))
-    gains = f"gain {' to '.join(map(format_ns, predicted.gains_ns))}"
-    slow, fast = predicted.speedups
-    lines.add_row("range", f"{slow:.3g} to {fast:.3g} times as fast, {gains}")
+    low, high = predicted.low, predicted.high
+    gains = f"gain {format_ns(low.gain_ns)} to {format_ns(high.gain_ns)}"
+    lines.add_row("range", f"{low.speedup:.3g} to {high.speedup:.3g} times as fast, {gains}")
     lines.add_row("naive", f"{_said(predicted.naive)}, as recorded")
     lines.add_row("recording", _overhead(found))
     lines.add_row(

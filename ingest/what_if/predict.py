@@ -69,18 +69,27 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """One end of a range, of the gain (ns) and of the speedup."""
+
+    gain_ns: int
+    speedup: float
+
+
+@dataclass(frozen=True)
 class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
-    `likely`: the gains that the cost of recording, inferred dependencies and what a replay does not know
-    (caches, other processes) leave open. `overhead_ns`: what recording cost in the
+    `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
+    (caches, other processes) leave it. `overhead_ns`: what recording cost in the
     window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred dependencies,
     0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the hotspots of the
     path then.
     """
 
     corrected: Gain
-    likely: Sequence[Gain]
+    low: Bound
+    high: Bound
     naive: Gain
     overhead: Overhead
     overhead_ns: int
@@ -88,18 +97,6 @@ class Prediction:
     after: Outcome
     after_work: Ints
     following: Sequence[Mapping[str, object]]
-
-    @property
-    def gains_ns(self) -> tuple[int, int]:
-        """The least and the largest likely gain."""
-        gains = [gain.gain_ns for gain in self.likely]
-        return min(gains), max(gains)
-
-    @property
-    def speedups(self) -> tuple[float, float]:
-        """The least and the largest likely speed-up."""
-        speedups = [gain.speedup for gain in self.likely]
-        return min(speedups), max(speedups)
 
 
 def whole_window(graph: ReplayGraph) -> Span:
@@ -164,9 +161,12 @@ class Predictor:
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
         likely = [doubted, *(gain for level, gain in gains.items() if level != NAIVE or len(gains) == 1)]
+        possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
+        gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
         return Prediction(
             corrected=corrected,
-            likely=[gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)],
+            low=Bound(min(gains_ns), min(speedups)),
+            high=Bound(max(gains_ns), max(speedups)),
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,

@@ -190,3 +190,10 @@ def test_an_installed_package_has_the_types() -> None:
     # tracegraph is a namespace package: each of its parts says that it has types.
     parts = {package.split(".")[1] for package in tools["packages"]}
     assert shipped >= {f"{part}/py.typed" for part in parts}
+
+
+def test_every_folder_with_code_is_installed() -> None:
+    tools = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    parts = {package.split(".")[1] for package in tools["packages"]}
+    files = [file.relative_to(ROOT) for part in parts for file in (ROOT / part).rglob("*.py")]
+    assert set(tools["packages"]) == {".".join(("tracegraph", *file.parent.parts)) for file in files}

@@ -88,7 +88,7 @@ class WhatIf:
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
         predicted = self.prediction
-        (gain_low, gain_high), (slow, fast) = predicted.gains_ns, predicted.speedups
+        low, high = predicted.low, predicted.high
         return {
             "run": self.run,
             "change": {
@@ -107,10 +107,10 @@ class WhatIf:
             },
             "inferred_share": predicted.inferred_share,
             "range": {
-                "gain_low_ns": gain_low,
-                "gain_high_ns": gain_high,
-                "speedup_low": _finite(slow),
-                "speedup_high": _finite(fast),
+                "gain_low_ns": low.gain_ns,
+                "gain_high_ns": high.gain_ns,
+                "speedup_low": _finite(low.speedup),
+                "speedup_high": _finite(high.speedup),
             },
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
@@ -161,6 +161,8 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
 def _step(graph: ReplayGraph, number: int) -> StepWindow:
     for step in graph.steps:
         if step.number == number:
+            if step.window_end <= step.start:
+                raise InputError(f"step {number} of the run takes no time", "name another step")
             return step
     listed = ", ".join(str(step.number) for step in graph.steps)
     raise InputError(

@@ -90,7 +90,10 @@ def match_gap(graph: ReplayGraph, wanted: str) -> tuple[int, Matched]:
             f"name one of: {', '.join(chosen or names)}",
         )
     code = GAP_NAMES.index(chosen[0])
-    stretch, lag = of_segment == code, lagging & (graph.gap_name == code)
+    stretch = of_segment == code
+    # On a thread the stretch before says what the edge that ends it says again.
+    again = segments.on_thread[found.effect] & stretch[found.effect - 1]
+    lag = lagging & (graph.gap_name == code) & ~again
     own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
     return code, Matched(chosen[0], int(stretch.sum() + lag.sum()), own_ns)
 
@@ -128,7 +131,7 @@ def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[st
     alike = [functions[one] for one in near_names(list(functions), wanted)]
     near = ", ".join(label(one, _NAME_CELLS) for one in alike)
     raise InputError(
-        f"{visible(selector.text)!r} matches nothing: {visible(wanted)!r} is no name in the run",
+        f"'{visible(selector.text)}' matches nothing: '{visible(wanted)}' is no name in the run",
         f"near it are: {near}" if near else "tracegraph report lists names, `*` and `?` are wildcards",
     )
 
@@ -190,12 +193,14 @@ def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequenc
     frames, calls = graph.frames, graph.calls
     name = frames.name.codes[above[selected]]
     own = np.bincount(name, graph.segments.work[selected], len(frames.name.values)).astype(np.int64)
-    known = {str(text): code for code, text in enumerate(calls.name.values)}
-    counts = np.bincount(calls.name.codes, minlength=len(calls.name.values))
-    texts = [str(frames.name.values[code]) for code in np.unique(name)]
+    events = np.bincount(calls.name.codes, minlength=len(calls.name.values)).tolist()
+    counts = {str(text): count for text, count in zip(calls.name.values, events, strict=True)}
+    # The frames of all steps have one name, their events have one each.
+    steps = set(calls.step[graph.segments.event[selected & (graph.segments.event >= 0)]].tolist())
+    counts[STEP_PREFIX] = sum(count for text, count in counts.items() if step_number(text) in steps)
     return _longest(
-        Matched(text, int(counts[known[text]]) if text in known else 0, int(own[code]))
-        for text, code in zip(texts, np.unique(name), strict=True)
+        Matched(str(frames.name.values[code]), counts.get(str(frames.name.values[code]), 0), int(own[code]))
+        for code in np.unique(name)
     )
 
 
