@@ -109,6 +109,9 @@ def test_summary() -> None:
     filled = [name for name, tables in sections.items() if tables]
     assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
     assert sections["waiting"] == [WAITS.assign(label=WAITS["name"]).to_dict("records")]
+    verdict = summary.pop("verdict")
+    assert isinstance(verdict, dict)
+    assert (verdict["bottleneck"], verdict["share"], verdict["gains"]) == ("gpu", 0.45, [])
     assert summary == {
         "run": "tiny-0a1b2c3d",
         "window_ns": [1000, 3000],
@@ -126,6 +129,7 @@ def test_summary() -> None:
         "cross_thread": "evidence",
         "alternatives": [],
         "what_next": [],
+        "potential": [],
         "waits": WAITS.to_dict("records"),
         "steps": None,
     }
