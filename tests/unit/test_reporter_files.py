@@ -100,8 +100,8 @@ def test_summary() -> None:
     advised = summary.pop("recommendations")
     assert isinstance(advised, list)
     assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
-        ("idle-gpu", 0.55),
-        ("cpu-bound", 0.5),
+        ("top-kernel", 0.45),
+        ("untraced-python", 0.2),
     ]
     assert all(one["share"] >= one["threshold"] for one in advised)
     sections = summary.pop("sections")
