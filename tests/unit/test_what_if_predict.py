@@ -15,15 +15,14 @@ from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.what_if.graph import graph_of
-from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, NO_OVERHEAD, Cost, Overhead
-from tracegraph.ingest.what_if.predict import NAIVE, Change, Predictor, step_window, whole_window
+from tracegraph.ingest.what_if.graph import StepWindow, graph_of
+from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
+from tracegraph.ingest.what_if.predict import Change, Gain, Predictor, step_window, whole_window
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.workbench.what_if.answer import Question, answer
 
-Chooser = np.random.Generator
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -154,8 +153,147 @@ def test_steps(model: Model, seed: int) -> None:
             with pytest.raises(InputError, match="takes no time"):
                 answer(graph, "run", Question(remove=("rank=0",), step=one.number))
             continue
-        span = step_window(graph, one)
         inside = (segments.start >= one.start) & (segments.start < one.window_end)
         work = np.where(inside, np.rint(segments.work * factor), segments.work).astype(np.int64)
-        predicted = Predictor(graph, span).predict(Change(factor))
-        assert predicted.after.start.tolist() == starts(model, work, counted(model))
+        expected = starts(model, work, counted(model))
+        predicted = Predictor(graph, step_window(graph, one)).predict(Change(factor))
+        assert predicted.after.start.tolist() == expected
+        ends = inside & of_step(model, one)
+        if ends.any():
+            before, after = segments.completion[ends].max(), (np.array(expected) + work)[ends].max()
+            assert predicted.naive == Gain(
+                one.window_end - one.start, int(one.window_end - one.start - before + after)
+            )
+
+
+def of_step(model: Model, one: StepWindow) -> Flags:
+    """Work on lanes that matter: on a thread before the step ends, on a GPU launched in the step."""
+    segments, events, call_of = model.segments, model.events, model.launches.call
+    issued = np.where(call_of >= 0, events.start[call_of], -1)[segments.event]
+    launched = (issued >= one.start) & (issued < one.end) & ~segments.on_thread
+    matters = model.lanes.frame["matters"].to_numpy()[segments.lane]
+    is_work = (segments.kind == WORK) & (segments.event >= 0) & matters
+    return is_work & (launched | (segments.on_thread & (segments.start < one.end)))
+
+
+LAUNCHED = [event("op", 0, 3), call("l", 3, 5, 1), kernel("k", 8, 108, 1)]
+SYNC = [call("cudaDeviceSynchronize", 5, 110, 2), event("after", 110, 120)]
+RECORDED = [*LAUNCHED, *SYNC, sync("Context Sync", 5, 109, 2, stream=0)]
+TWO_THREADS = [event("a", 0, 100), event("b", 150, 4000, thread=2), event("c", 6000, 6500)]
+BACKWARD = [
+    event("fw", 0, 10, sequence_number=1, forward_thread=0),
+    event("bw", 30, 60, thread=2, sequence_number=1, forward_thread=1),
+    event("after", 70, 80),
+]
+
+
+def frame(name: str, start: float, end: float, *, thread: int = 1) -> tiny.Row:
+    return event(name, start, end, category="python_function", thread=thread)
+
+
+# A thread whose call usually takes 10 µs and once 1000, in which another one runs Python.
+GIL = [
+    *(frame("step", 20 * i, 20 * i + 10) for i in range(5)),
+    frame("main", 0, 3000),
+    frame("step", 100, 1100),
+    frame("spin", 0, 1105, thread=2),
+    *(frame("loop", 110 + 10 * i, 112 + 10 * i, thread=2) for i in range(99)),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "question", "before", "after"),
+    [
+        # The thread goes on at once, and the kernel is the last.
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("waiting for GPU",)}, 120, 108),
+        # The kernel begins as its call ends.
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("launch latency",)}, 120, 117),
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("launch", "GPU")}, 120, 105),
+        (LAUNCHED + SYNC, "evidence", {"remove": ("name=k",), "remove_wait": ("GPU",)}, 120, 17),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((0.5, "name=k"),)}, 120, 70),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((2.0, "name=k"),)}, 120, 220),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((0.5, "name=k"), (0.5, "category=kernel"))}, 120, 45),
+        # From 110 to 1092 the thread waits.
+        (GIL, "evidence", {"remove_wait": ("GIL",)}, 3000, 2018),
+        (TWO_THREADS, "evidence", {"remove_wait": ("untraced CPU time",)}, 6500, 3850),
+        (TWO_THREADS, "serialise", {"remove_wait": ("GIL",)}, 6500, 3850),
+        (TWO_THREADS, "serialise", {"remove": ("name=b",)}, 6500, 2650),
+        # The forward thread goes on without the backward pass, after 10 µs of its own and 30 untraced.
+        (BACKWARD, "evidence", {"remove_wait": ("another thread",)}, 80, 50),
+        (BACKWARD, "evidence", {"remove": ("name=bw",)}, 80, 50),
+    ],
+)
+def test_tiny_traces(
+    rows: list[tiny.Row], policy: str, question: dict[str, tuple[str, ...]], before: float, after: float
+) -> None:
+    graph = graph_of(tiny.model(*rows, policy=policy))
+    said = answer(graph, "run", Question(**question)).prediction.naive
+    assert (said.base_ns / 1000, said.predicted_ns / 1000) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "removed", "expected"),
+    [
+        (RECORDED, "evidence", "name=k", 0),
+        (LAUNCHED + SYNC, "evidence", "name=op", 0),
+        # Without a row of its own, what the call waits for is inferred.
+        (LAUNCHED + SYNC, "evidence", "name=k", 1),
+        (TWO_THREADS, "serialise", "name=b", 1),
+        (TWO_THREADS, "none", "name=c", 0),
+    ],
+)
+def test_what_hangs_on_inferred_dependencies(
+    rows: list[tiny.Row], policy: str, removed: str, expected: float
+) -> None:
+    graph = graph_of(tiny.model(*rows, policy=policy))
+    assert answer(graph, "run", Question(remove=(removed,))).prediction.inferred_share == expected
+
+
+TWO_STEPS = [
+    step(1, 0, 20),
+    call("l", 5, 10, 1),
+    kernel("k", 12, 50, 1),
+    step(2, 20, 100),
+    event("op", 20, 40),
+    call("l", 40, 45, 2),
+    kernel("k", 50, 130, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("number", "removed", "before", "after"),
+    [
+        # With the GPU work launched in it; the start stays where it was.
+        (1, "name=k", 50, 20),
+        (2, "name=k", 110, 80),
+        (2, "name=op", 110, 110),
+        (2, "under=ProfilerStep#2", 110, 30),
+        # What lies in another step changes nothing.
+        (2, "name=l,step=1", 110, 110),
+        (1, "step=2", 50, 50),
+    ],
+)
+def test_a_step(number: int, removed: str, before: float, after: float) -> None:
+    graph = graph_of(tiny.model(*TWO_STEPS))
+    said = answer(graph, "run", Question(remove=(removed,), step=number, overhead="none")).prediction.naive
+    assert (said.base_ns / 1000, said.predicted_ns / 1000) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "advice"),
+    [
+        ({}, "nothing is changed", "--remove, --scale or --remove-wait"),
+        ({"step": 1}, "nothing is changed", "--remove, --scale or --remove-wait"),
+        ({"remove": ("name=k",), "step": 3}, "the run has no step 3", "present: 1, 2"),
+        ({"scale": ((-0.5, "name=k"),)}, "-0.5 is no factor", "give one of 0 or more"),
+        ({"scale": ((float("nan"), "name=k"),)}, "nan is no factor", "give one of 0 or more"),
+        ({"scale": ((float("inf"), "name=k"),)}, "inf is no factor", "give one of 0 or more"),
+        ({"remove": ("name=k",), "overhead": "much"}, "'much' is no cost of recording", "auto, none, or ns"),
+        ({"remove": ("name=k",), "overhead": "-1"}, "'-1' is no cost of recording", "auto, none, or ns"),
+        ({"remove": ("name=k",), "overhead": "inf"}, "'inf' is no cost of recording", "auto, none, or ns"),
+    ],
+)
+def test_what_cannot_be_asked(question: dict[str, object], message: str, advice: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        answer(graph_of(tiny.model(*TWO_STEPS)), "run", Question(**question))
+    assert advice in raised.value.hint

@@ -31,7 +31,7 @@ def graphs(draw: st.DrawFn) -> ReplayGraph:
 @given(graphs())
 def test_without_a_change_they_are_as_in_the_file(graph: ReplayGraph) -> None:
     calls, segments = graph.calls, graph.segments
-    start, end, known = times(graph, Change(np.ones(len(segments))))
+    start, end, _ = times(graph, Change(np.ones(len(segments))))
     # GPU work is complete where what it causes begins, though its row may last longer.
     complete = calls.end.copy()
     on_gpu = np.flatnonzero(segments.of_gpu_event >= 0)
@@ -57,3 +57,26 @@ def test_calls_stay_inside_their_callers_and_in_order(graph: ReplayGraph, seed: 
                 at_once = calls.start[one] == calls.end[one] == calls.start[other] == calls.end[other]
                 if calls.end[one] <= calls.start[other] and graph.lanes.is_thread[lane] and not at_once:
                     assert end[one] <= start[other]
+
+
+def test_without_the_kernel() -> None:
+    model = tiny.model(
+        event("train", 0, 130),
+        call("l", 3, 5, 1),
+        event("marker", 6, 6),
+        kernel("k", 8, 108, 1),
+        call("cudaDeviceSynchronize", 10, 110, 2),
+        event("after", 120, 130),
+    )
+    graph = graph_of(model)
+    removed = model.events.name[model.segments.event] == "k"
+    start, end, _ = times(graph, Change(np.where(removed, 0.0, 1.0)))
+    names = [str(name) for name in graph.calls.name]
+    assert {name: (start[i] / 1000, end[i] / 1000) for i, name in enumerate(names)} == {
+        "train": (0, 32),
+        "l": (3, 5),
+        "marker": (6, 6),
+        "k": (8, 8),
+        "cudaDeviceSynchronize": (10, 12),
+        "after": (22, 32),
+    }
