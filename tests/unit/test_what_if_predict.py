@@ -1,0 +1,299 @@
+"""What a change makes of a window, against plain replays; and the range around it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from random_traces import replay, rows
+from tiny import call, event, kernel, step, sync
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.rules import POLICIES
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.what_if.graph import StepWindow, graph_of
+from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
+from tracegraph.ingest.what_if.predict import Change, Gain, Predictor, step_window, whole_window
+from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
+from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.workbench.what_if.answer import Question, answer
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    events = draw(rows())
+    assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
+    return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
+
+
+def factors(model: Model, seed: int, most: float = 3.0) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """A factor a segment: nothing, as it was, or anything between."""
+    chance = np.random.default_rng(seed)
+    count = len(model.segments)
+    return np.where(chance.random(count) < 0.5, 1.0, np.round(chance.random(count) * most, 2) // 0.5 / 2)
+
+
+def counted(model: Model) -> Dependencies:
+    """The dependencies that hold in a replay: at other times others would hold the GIL."""
+    found = model.dependencies
+    names = np.array([MECHANISMS[code].name for code in found.mechanism], dtype=object)
+    columns = {
+        field.name: getattr(found, field.name)[names != "GIL holder"] for field in dataclasses.fields(found)
+    }
+    return Dependencies(**columns)
+
+
+def starts(model: Model, work: Ints, found: Dependencies, held: Ints | None = None) -> list[int]:
+    """The starts of all segments, one after the other."""
+    edges: list[list[tuple[int, int]]] = [[] for _ in work]
+    for cause, effect, lag in zip(
+        found.cause.tolist(), found.effect.tolist(), found.lag.tolist(), strict=True
+    ):
+        edges[effect].append((cause, lag))
+    out = [model.window.start] * len(work)
+    for at in causal_order(model.segments).tolist():
+        arrivals = [out[cause] + int(work[cause]) + lag for cause, lag in edges[at]]
+        out[at] = max([model.window.start if held is None else int(held[at]), *arrivals])
+    return out
+
+
+def last(model: Model, start: list[int], work: Ints) -> int:
+    """When the last work on a lane that matters is complete."""
+    segments = model.segments
+    counts = (segments.kind == WORK) & (segments.event >= 0)
+    of_lanes = counts & model.lanes.frame["matters"].to_numpy()[segments.lane]
+    return int((np.array(start) + work)[of_lanes if of_lanes.any() else counts].max())
+
+
+@given(models(), seeds)
+def test_random_factors_against_a_plain_replay(model: Model, seed: int) -> None:
+    segments, factor = model.segments, factors(model, seed)
+    work = np.rint(segments.work * factor).astype(np.int64)
+    changed = dataclasses.replace(
+        model, segments=dataclasses.replace(segments, work=work), dependencies=counted(model)
+    )
+    expected = replay(changed).starts
+    graph = graph_of(model)
+    predicted = Predictor(graph, whole_window(graph)).predict(Change(factor))
+    assert predicted.after.start.tolist() == expected
+    assert predicted.naive.gain_ns == last(model, segments.start.tolist(), segments.work) - last(
+        model, expected, work
+    )
+    assert predicted.naive.base_ns == model.window.end - model.window.start
+    assert predicted.corrected == predicted.naive
+
+
+@given(models())
+def test_a_factor_of_one_changes_nothing(model: Model) -> None:
+    graph = graph_of(model)
+    predicted = Predictor(graph, whole_window(graph), COSTLY).predict(Change(np.ones(len(model.segments))))
+    assert predicted.after.start.tolist() == model.segments.start.tolist()
+    assert predicted.corrected.gain_ns == predicted.naive.gain_ns == predicted.inferred_share == 0
+
+
+COSTLY = Overhead(FROM_FILE, {role: Cost(700, 300) for role in BOUNDS}, BOUNDS)
+
+
+@given(models(), seeds)
+def test_the_range_holds_the_prediction(model: Model, seed: int) -> None:
+    graph = graph_of(model)
+    predicted = Predictor(graph, whole_window(graph), COSTLY).predict(Change(factors(model, seed)))
+    low, said, high = predicted.low, predicted.corrected, predicted.high
+    assert low.speedup <= said.speedup <= high.speedup
+    assert low.gain_ns <= said.gain_ns <= high.gain_ns
+
+
+@given(models(), seeds)
+def test_inferred_share(model: Model, seed: int) -> None:
+    graph, segments = graph_of(model), model.segments
+    factor = factors(model, seed, most=1)
+    work = np.rint(segments.work * factor).astype(np.int64)
+    found = counted(model)
+    inferred = model.dependencies.effect[model.dependencies.binding & ~model.dependencies.recorded]
+    held = np.full(len(segments), model.window.start)
+    held[inferred] = segments.start[inferred]
+    before = last(model, segments.start.tolist(), segments.work)
+    gain = before - last(model, starts(model, work, found), work)
+    sure = before - last(model, starts(model, work, found, held), work)
+    said = Predictor(graph, whole_window(graph)).predict(Change(factor)).inferred_share
+    assert said == pytest.approx(0 if gain <= 0 else 1 - sure / gain)
+
+
+@given(models(), st.sampled_from(GAP_NAMES), seeds)
+def test_removing_more_never_makes_the_window_longer(model: Model, gap: str, seed: int) -> None:
+    graph = graph_of(model)
+    predictor = Predictor(graph, whole_window(graph), COSTLY)
+    some = factors(model, seed, most=1)
+    more = np.where(np.random.default_rng(seed + 1).random(len(some)) < 0.5, some, 0)
+    gains = [
+        predictor.gain(change).gain_ns
+        for change in (
+            Change(some),
+            Change(more),
+            Change(more, (GAP_CODE[gap],)),
+            Change(more, tuple(range(len(GAP_NAMES)))),
+        )
+    ]
+    assert gains == sorted(gains)
+    assert gains[0] >= 0
+
+
+@given(models(), seeds)
+def test_steps(model: Model, seed: int) -> None:
+    graph, segments, factor = graph_of(model), model.segments, factors(model, seed)
+    for one in graph.steps:
+        if one.window_end == one.start:
+            with pytest.raises(InputError, match="takes no time"):
+                answer(graph, "run", Question(remove=("rank=0",), step=one.number))
+            continue
+        inside = (segments.start >= one.start) & (segments.start < one.window_end)
+        work = np.where(inside, np.rint(segments.work * factor), segments.work).astype(np.int64)
+        expected = starts(model, work, counted(model))
+        predicted = Predictor(graph, step_window(graph, one)).predict(Change(factor))
+        assert predicted.after.start.tolist() == expected
+        ends = inside & of_step(model, one)
+        if ends.any():
+            before, after = segments.completion[ends].max(), (np.array(expected) + work)[ends].max()
+            assert predicted.naive == Gain(
+                one.window_end - one.start, int(one.window_end - one.start - before + after)
+            )
+
+
+def of_step(model: Model, one: StepWindow) -> Flags:
+    """Work on lanes that matter: on a thread before the step ends, on a GPU launched in the step."""
+    segments, events, call_of = model.segments, model.events, model.launches.call
+    issued = np.where(call_of >= 0, events.start[call_of], -1)[segments.event]
+    launched = (issued >= one.start) & (issued < one.end) & ~segments.on_thread
+    matters = model.lanes.frame["matters"].to_numpy()[segments.lane]
+    is_work = (segments.kind == WORK) & (segments.event >= 0) & matters
+    return is_work & (launched | (segments.on_thread & (segments.start < one.end)))
+
+
+LAUNCHED = [event("op", 0, 3), call("l", 3, 5, 1), kernel("k", 8, 108, 1)]
+SYNC = [call("cudaDeviceSynchronize", 5, 110, 2), event("after", 110, 120)]
+RECORDED = [*LAUNCHED, *SYNC, sync("Context Sync", 5, 109, 2, stream=0)]
+TWO_THREADS = [event("a", 0, 100), event("b", 150, 4000, thread=2), event("c", 6000, 6500)]
+BACKWARD = [
+    event("fw", 0, 10, sequence_number=1, forward_thread=0),
+    event("bw", 30, 60, thread=2, sequence_number=1, forward_thread=1),
+    event("after", 70, 80),
+]
+
+
+def frame(name: str, start: float, end: float, *, thread: int = 1) -> tiny.Row:
+    return event(name, start, end, category="python_function", thread=thread)
+
+
+# A thread whose call usually takes 10 µs and once 1000, in which another one runs Python.
+GIL = [
+    *(frame("step", 20 * i, 20 * i + 10) for i in range(5)),
+    frame("main", 0, 3000),
+    frame("step", 100, 1100),
+    frame("spin", 0, 1105, thread=2),
+    *(frame("loop", 110 + 10 * i, 112 + 10 * i, thread=2) for i in range(99)),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "question", "before", "after"),
+    [
+        # The thread goes on at once, and the kernel is the last.
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("waiting for GPU",)}, 120, 108),
+        # The kernel begins as its call ends.
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("launch latency",)}, 120, 117),
+        (LAUNCHED + SYNC, "evidence", {"remove_wait": ("launch", "GPU")}, 120, 105),
+        (LAUNCHED + SYNC, "evidence", {"remove": ("name=k",), "remove_wait": ("GPU",)}, 120, 17),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((0.5, "name=k"),)}, 120, 70),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((2.0, "name=k"),)}, 120, 220),
+        (LAUNCHED + SYNC, "evidence", {"scale": ((0.5, "name=k"), (0.5, "category=kernel"))}, 120, 45),
+        # From 110 to 1092 the thread waits.
+        (GIL, "evidence", {"remove_wait": ("GIL",)}, 3000, 2018),
+        (TWO_THREADS, "evidence", {"remove_wait": ("untraced CPU time",)}, 6500, 3850),
+        (TWO_THREADS, "serialise", {"remove_wait": ("GIL",)}, 6500, 3850),
+        (TWO_THREADS, "serialise", {"remove": ("name=b",)}, 6500, 2650),
+        # The forward thread goes on without the backward pass, after 10 µs of its own and 30 untraced.
+        (BACKWARD, "evidence", {"remove_wait": ("another thread",)}, 80, 50),
+        (BACKWARD, "evidence", {"remove": ("name=bw",)}, 80, 50),
+    ],
+)
+def test_tiny_traces(
+    rows: list[tiny.Row], policy: str, question: dict[str, tuple[str, ...]], before: float, after: float
+) -> None:
+    graph = graph_of(tiny.model(*rows, policy=policy))
+    said = answer(graph, "run", Question(**question)).prediction.naive
+    assert (said.base_ns / 1000, said.predicted_ns / 1000) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "removed", "expected"),
+    [
+        (RECORDED, "evidence", "name=k", 0),
+        (LAUNCHED + SYNC, "evidence", "name=op", 0),
+        # Without a row of its own, what the call waits for is inferred.
+        (LAUNCHED + SYNC, "evidence", "name=k", 1),
+        (TWO_THREADS, "serialise", "name=b", 1),
+        (TWO_THREADS, "none", "name=c", 0),
+    ],
+)
+def test_what_hangs_on_inferred_dependencies(
+    rows: list[tiny.Row], policy: str, removed: str, expected: float
+) -> None:
+    graph = graph_of(tiny.model(*rows, policy=policy))
+    assert answer(graph, "run", Question(remove=(removed,))).prediction.inferred_share == expected
+
+
+TWO_STEPS = [
+    step(1, 0, 20),
+    call("l", 5, 10, 1),
+    kernel("k", 12, 50, 1),
+    step(2, 20, 100),
+    event("op", 20, 40),
+    call("l", 40, 45, 2),
+    kernel("k", 50, 130, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("number", "removed", "before", "after"),
+    [
+        # With the GPU work launched in it; the start stays where it was.
+        (1, "name=k", 50, 20),
+        (2, "name=k", 110, 80),
+        (2, "name=op", 110, 110),
+        (2, "under=ProfilerStep#2", 110, 30),
+        # What lies in another step changes nothing.
+        (2, "name=l,step=1", 110, 110),
+        (1, "step=2", 50, 50),
+    ],
+)
+def test_a_step(number: int, removed: str, before: float, after: float) -> None:
+    graph = graph_of(tiny.model(*TWO_STEPS))
+    said = answer(graph, "run", Question(remove=(removed,), step=number, overhead="none")).prediction.naive
+    assert (said.base_ns / 1000, said.predicted_ns / 1000) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "advice"),
+    [
+        ({}, "nothing is changed", "--remove, --scale or --remove-wait"),
+        ({"step": 1}, "nothing is changed", "--remove, --scale or --remove-wait"),
+        ({"remove": ("name=k",), "step": 3}, "the run has no step 3", "present: 1, 2"),
+        ({"scale": ((-0.5, "name=k"),)}, "-0.5 is no factor", "give one of 0 or more"),
+        ({"scale": ((float("nan"), "name=k"),)}, "nan is no factor", "give one of 0 or more"),
+        ({"scale": ((float("inf"), "name=k"),)}, "inf is no factor", "give one of 0 or more"),
+        ({"remove": ("name=k",), "overhead": "much"}, "'much' is no cost of recording", "auto, none, or ns"),
+        ({"remove": ("name=k",), "overhead": "-1"}, "'-1' is no cost of recording", "auto, none, or ns"),
+        ({"remove": ("name=k",), "overhead": "inf"}, "'inf' is no cost of recording", "auto, none, or ns"),
+    ],
+)
+def test_what_cannot_be_asked(question: dict[str, object], message: str, advice: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        answer(graph_of(tiny.model(*TWO_STEPS)), "run", Question(**question))
+    assert advice in raised.value.hint
