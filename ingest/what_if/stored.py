@@ -94,10 +94,11 @@ def _segments(
     kind = np.concatenate([_coded(kinds, schema.SEGMENT_KINDS), _coded(others, schema.SEGMENT_KINDS)])
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
-    order = np.lexsort((event, end, start, lane))
+    on_thread = lanes.is_thread[lane]
+    # Those of a thread that begin and end together, after a change, are in the order in which they are kept.
+    order = np.lexsort((np.where(on_thread, -1, event), end, start, lane))
     place = np.full(len(event_of), -1, dtype=np.int64)
     place[node[order]] = np.arange(len(order))
-    on_thread = lanes.is_thread[lane]
     of_gpu = np.full(len(calls), -1, dtype=np.int64)
     on_gpu = np.flatnonzero((~on_thread & (event >= 0))[order])
     of_gpu[event[order][on_gpu]] = on_gpu

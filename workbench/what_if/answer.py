@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -16,15 +17,7 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import (
-    Change,
-    Gain,
-    Prediction,
-    Predictor,
-    Span,
-    step_window,
-    whole_window,
-)
+from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.what_if.predicted import write_predicted
@@ -64,6 +57,7 @@ class WhatIf:
     question: Question
     graph: ReplayGraph
     span: Span
+    change: Change
     matched: Sequence[Matched]
     prediction: Prediction
 
@@ -138,7 +132,7 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     span = whole_window(graph) if step is None else step_window(graph, step)
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, matched, predictor.predict(change))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
