@@ -52,7 +52,8 @@ class RunDetails:
     """What the run node and its files state: counts in the columns, integrity rows, seconds, versions.
 
     `cross_thread` is the policy between threads; `alternatives` and `what_next` are the rows that
-    `tracegraph.ingest.causal.alternatives` and `tracegraph.ingest.causal.what_next` made.
+    `tracegraph.ingest.causal.alternatives` and `tracegraph.ingest.causal.what_next` made. `scenario_of`: of a
+    scenario, the run that it is a change of.
     """
 
     name: str
@@ -68,6 +69,7 @@ class RunDetails:
     alternatives: Sequence[Mapping[str, Any]]
     what_next: Sequence[Mapping[str, Any]]
     sources: Sequence[Source] = ()
+    scenario_of: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from tracegraph.store.errors import InputError
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.run import Run
 
 AUTO, NO_CORRECTION = "auto", "none"
 ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
@@ -51,7 +55,10 @@ class Question:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run."""
+    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
+
+    `store` keeps the answer of a stored run as a run of its own.
+    """
 
     run: str
     question: Question
@@ -60,6 +67,19 @@ class WhatIf:
     change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    store: "Callable[[WhatIf, str], Run] | None" = None
+
+    def keep(self, name: str) -> "Run":
+        """Store the changed graph, as the profiler would show it, as a run of this name.
+
+        It can be asked about as any run; `verify` compares it with what was measured later.
+
+        Raises:
+            InputError: a run of this name holds something else.
+            StoreError: the database or the workspace cannot be used.
+        """
+        assert self.store is not None  # it is the answer of a run
+        return self.store(self, name)
 
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
