@@ -1,6 +1,7 @@
 """A run's graph for replays, read back from its kept tables."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,7 +40,7 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
     events = tables.read_nodes("Event", _EVENT)
     first = int(events["id"][0].as_py()) if len(events) else 0
     calls = _calls(tables, events, first)
-    lanes = Lanes(tables.nodes["Lane"].to_pandas())
+    lanes = _lanes(tables)
     segments, place, frame = _segments(tables, events, calls, lanes, first)
     found, gap_name = _dependencies(tables, place)
     run = tables.nodes["Run"]
@@ -55,6 +56,11 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         window=window,
         sink=find_sink(segments, window, lanes),
     )
+
+
+def _lanes(tables: GraphTables) -> Lanes:
+    known = tables.nodes["Lane"].drop_columns(["id", "labels", "run", "lane"])
+    return Lanes(known.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get))
 
 
 def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
