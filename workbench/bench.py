@@ -30,6 +30,7 @@ from tracegraph.workbench.picture import Picture, query_picture
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
+from tracegraph.workbench.verify import Verification, base_of, verify
 
 File = str | PathLike[str]
 _WORKSPACE = "TRACEGRAPH_WORKSPACE"
@@ -127,6 +128,17 @@ class Workbench(BenchQueries):
             raise InputError(f"this workspace keeps no run named {name!r}", did_you_mean(name, kept, listed))
         recorded = [str(manifest["run"]) for manifest in manifests if "scenario_of" not in manifest]
         return Run(self, name or [*kept, *recorded][-1])
+
+    def verify(self, scenario: str, later: str) -> Verification:
+        """What `tracegraph verify` says: whether what a scenario predicted came true in a later run.
+
+        Raises:
+            InputError: this workspace keeps no such runs, the first is no scenario, or too few steps are in
+                one of the runs.
+            StoreError: the tables of a run cannot be read.
+        """
+        changed, after = (self.workspace.load_run(self.kept_run(name).name) for name in (scenario, later))
+        return verify(changed, self.workspace.load_run(self.kept_run(base_of(changed)).name), after)
 
     def store(self, tables: GraphTables, manifest: Mapping[str, object]) -> None:
         """Store the tables of a run, as `storing` does with what it makes of traces.
