@@ -886,6 +886,8 @@ class RunQueries(Asking):
             nodes_by_label (str, may be missing): JSON object: nodes for each label
             relationships (str, may be missing): JSON object: relationships for each type
             integrity (str, may be missing): JSON list of findings about the input
+            scenario_of (str, may be missing): of a scenario, the run that it is a change of
+            change (str, may be missing): of a scenario, JSON object: what was assumed, and what was predicted
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

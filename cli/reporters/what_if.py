@@ -15,8 +15,10 @@ _NAME_CELLS = 60
 _MOST_NAMES = 8
 
 
-def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: Sequence[str]) -> None:
-    """Print the prediction first, then what it is about and what it rests on."""
+def print_what_if(
+    console: Console, found: WhatIf, folder: Path | None, files: Sequence[str], kept: str | None = None
+) -> None:
+    """Print the prediction first, then what it is about and what it rests on; `kept`: as which run."""
     predicted = found.prediction
     where = "the run" if found.question.step is None else f"step {found.question.step}"
     console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
@@ -37,6 +39,8 @@ def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: S
         console.print(indented(Text(f"critical then: {names}")))
     if folder is not None:
         console.print(indented(Text(f"in {visible(str(folder))}: {', '.join(files)}")))
+    if kept is not None:
+        console.print(indented(Text(f"kept as the run {visible(kept)}, at the naive times")))
 
 
 def _said(gain: Gain) -> str:

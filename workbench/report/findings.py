@@ -53,7 +53,7 @@ class RunDetails:
 
     `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
     that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
-    `tracegraph.ingest.what_if` made.
+    `tracegraph.ingest.what_if` made. `scenario_of`: of a scenario, the run that it is a change of.
     """
 
     name: str
@@ -70,6 +70,7 @@ class RunDetails:
     what_next: Sequence[Mapping[str, Any]]
     potential: Sequence[Mapping[str, Any]] = ()
     sources: Sequence[Source] = ()
+    scenario_of: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -16,20 +18,15 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import (
-    Change,
-    Gain,
-    Prediction,
-    Predictor,
-    Span,
-    step_window,
-    whole_window,
-)
+from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.run import Run
 
 AUTO, NO_CORRECTION = "auto", "none"
 ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
@@ -58,14 +55,31 @@ class Question:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run."""
+    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
+
+    `store` keeps the answer of a stored run as a run of its own.
+    """
 
     run: str
     question: Question
     graph: ReplayGraph
     span: Span
+    change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    store: "Callable[[WhatIf, str], Run] | None" = None
+
+    def keep(self, name: str) -> "Run":
+        """Store the changed graph, as the profiler would show it, as a run of this name.
+
+        It can be asked about as any run; `verify` compares it with what was measured later.
+
+        Raises:
+            InputError: a run of this name holds something else.
+            StoreError: the database or the workspace cannot be used.
+        """
+        assert self.store is not None  # it is the answer of a run
+        return self.store(self, name)
 
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
@@ -138,7 +152,7 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     span = whole_window(graph) if step is None else step_window(graph, step)
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, matched, predictor.predict(change))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
