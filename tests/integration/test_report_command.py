@@ -25,6 +25,7 @@ FILES = {
     "hotspots.csv",
     "gaps.csv",
     "near_critical.csv",
+    "my_code.csv",
     "steps.csv",
     "critical_path.csv",
     "critical_path.svg",

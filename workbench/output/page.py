@@ -12,7 +12,7 @@ from tracegraph.workbench.output.embedded import TEXT_CELLS, content_hash, read_
 from tracegraph.workbench.output.lanes import NAME_CELLS
 from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
-from tracegraph.workbench.pictures.palette import category_colour
+from tracegraph.workbench.pictures.palette import frame_colour
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart, Plot
 from tracegraph.workbench.sections.cells import cell_text, number
@@ -88,7 +88,7 @@ def _template(name: str) -> jinja2.Template:
         "plain": number,
         "duration": format_ns,
         "share": format_share,
-        "colour": lambda category: category_colour(str(category)),
+        "colour": lambda category: frame_colour(str(category)),
         "drawn_name": lambda name: label(str(name), NAME_CELLS),
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),
