@@ -30,7 +30,10 @@ LEAST_SHARE = 0.02
 MOST_ROWS = 20
 _NEARLY_ALL = 0.95
 _MODULE = "nn.Module: "
-_FILE = re.compile(r"(?P<package>[^/(]+)[^(]*\(\d+\): ", re.DOTALL)
+_FILE = re.compile(
+    r"(?:[^()]*/(?:site-packages|dist-packages|python3\.\d+)/)?(?P<package>[^/(]*)[^(]*\(\d+\): ", re.DOTALL
+)
+_FROZEN = "<frozen "
 _LIBRARIES = frozenset({"torch", "torchvision", "torchaudio"}) | sys.stdlib_module_names
 
 
@@ -90,7 +93,7 @@ def _skip_plumbing(root: _Frame) -> None:
     """Of frames in a row that have nearly the same time only those that say something are listed.
 
     These are the lane, annotations, the first and the last of the user's own functions and modules, and the
-    last frame where it is no library's.
+    last frame where it is no library's or does most of the work itself.
     """
     seen: set[int] = set()
     for begin in _walk(root):
@@ -101,8 +104,9 @@ def _skip_plumbing(root: _Frame) -> None:
         own = [frame for frame in chain if _is_own(frame)]
         kept = [frame for frame in chain if frame.parent is None or has_role(frame.category, Role.ANNOTATION)]
         kept += [*own[:1], *own[-1:]]
-        if not kept or not is_library(chain[-1].name, chain[-1].category):
-            kept.append(chain[-1])
+        last = chain[-1]
+        if not kept or not is_library(last.name, last.category) or 2 * last.own_ns > last.duration_ns:
+            kept.append(last)
         kept_ids = {id(frame) for frame in kept}
         for frame in chain:
             frame.skipped = id(frame) not in kept_ids
@@ -117,7 +121,9 @@ def is_library(name: str, category: str) -> bool:
     if not has_role(category, Role.FRAME) or name.startswith(_MODULE):
         return False
     place = _FILE.match(name)
-    return place is None or place["package"].removesuffix(".py") in _LIBRARIES
+    if place is None or place["package"].startswith(_FROZEN):
+        return True
+    return place["package"].removesuffix(".py") in _LIBRARIES
 
 
 def _rows(every: list[_Frame], listed: set[int], length: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
-    from tracegraph.workbench.picture import Picture
+    from tracegraph.workbench.drawn import Picture
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
     from tracegraph.workbench.section_plot import SectionPlot
@@ -30,7 +30,7 @@ __all__ = [
 ]
 _PLACES = {
     "InputError": "tracegraph.store.errors",
-    "Picture": "tracegraph.workbench.picture",
+    "Picture": "tracegraph.workbench.drawn",
     "Report": "tracegraph.workbench.run_report",
     "Run": "tracegraph.workbench.run",
     "SectionPlot": "tracegraph.workbench.section_plot",

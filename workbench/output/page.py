@@ -20,6 +20,13 @@ from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label
 
+_SCRIPTS: Mapping[str, Sequence[str]] = {
+    "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
+    "flame": ("scales.js", "flame.js"),
+    "plot": PLOT_SCRIPTS,
+}
+"""What each kind of drawing needs."""
+
 
 class _Shown(NamedTuple):
     """A section as the template gets it."""
@@ -65,13 +72,9 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     """The scripts that a page with these charts needs, in their order."""
-    lanes = (
-        ("scales.js", "ways.js", "lanes.js", "find.js")
-        if any(isinstance(chart, Chart) for chart in charts)
-        else ()
-    )
-    plots = PLOT_SCRIPTS if any(isinstance(chart, Plot) for chart in charts) else ()
-    return ("tools.js", *lanes, *plots, *last)
+    drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
+    needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
+    return tuple(dict.fromkeys(("tools.js", *needed, *last)))
 
 
 def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tracegraph.queries.outline import LEAST_SHARE, is_library
+from tracegraph.queries.outline import LEAST_SHARE, MOST_ROWS, is_library
 from tracegraph.store.categories import Role, names_of
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_share, plural
+from tracegraph.workbench.text import format_share
 
 _NAMES = 10
 _OUTLINE = (
@@ -25,7 +25,11 @@ _INSIDE = (
     Column("own_ns", "own work", "duration"),
     Column("gap_ns", "waits and gaps", "duration", roomy=True),
 )
-_CAPTION = "Time on the path inside each call, with the GPU work that was launched from inside it:"
+_METHOD = (
+    "Time on the path inside each call, with the GPU work that was launched from inside it. Left out: frames "
+    f"with less than {format_share(LEAST_SHARE)} of the path, those smaller than the {MOST_ROWS} listed, and "
+    "those with nearly the time of one listed;"
+)
 _LARGEST = "The names with most of the path inside them, without PyTorch's and Python's own functions:"
 _NO_PYTHON = "No Python function was recorded: with_stack=True in the profiler shows your own code here."
 
@@ -36,7 +40,9 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def _blocks(findings: Findings) -> Iterator[Block]:
     outline, inside = findings.answers["path_outline"], findings.answers["path_inside"]
-    yield Table(outline, _OUTLINE, _CAPTION, _left_out(findings))
+    left_out = format_share(findings.share(int(outline["left_out_ns"].sum())))
+    yield Words(f"{_METHOD} {left_out} of the path runs in these.")
+    yield Table(outline, _OUTLINE)
     plumbing = [is_library(*kind) for kind in zip(inside["name"], inside["category"], strict=True)]
     largest = inside[~np.array(plumbing, dtype=bool)].head(_NAMES)
     if len(largest):
@@ -45,20 +51,8 @@ def _blocks(findings: Findings) -> Iterator[Block]:
         yield Words(_NO_PYTHON, "note")
 
 
-def _left_out(findings: Findings) -> str:
-    outline, frames = findings.answers["path_outline"], findings.answers["path_frames"]
-    count = frames["frame"].nunique() - len(outline)
-    if count <= 0:
-        return ""
-    inside = format_share(findings.share(int(outline["left_out_ns"].sum())))
-    return (
-        f"Left out: {plural(count, 'frame')} with less than {format_share(LEAST_SHARE)} of the path, smaller "
-        f"than those listed, or with nearly the time of one listed; {inside} of the path runs in them."
-    )
-
-
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
-    return dict.fromkeys(("path_frames", "path_outline", "path_inside"), scope.walked)
+    return dict.fromkeys(("path_outline", "path_inside"), scope.walked)
 
 
 SECTION = Section(55, "Where in my code", _content, _asks)
