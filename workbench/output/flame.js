@@ -97,7 +97,7 @@ function drawFlame(tools, figure, flame) {
     pen.fillRect(left, top, wide, ROW - 1);
     pen.globalAlpha = 1;
     pen.fillStyle = plain || dimmed || depth[place] < depth[root] ? shades.getPropertyValue("--ink") : inkOn(colour);
-    if (wide > 24) pen.fillText(fit(pen, caption(place), wide - 8), left + 4, top + ROW / 2);
+    if (wide > 24) pen.fillText(fit(pen, caption(pen, place, wide - 8), wide - 8), left + 4, top + ROW / 2);
     if (place === current) {
       pen.strokeStyle = shades.getPropertyValue("--ink");
       pen.lineWidth = 2;
@@ -105,8 +105,10 @@ function drawFlame(tools, figure, flame) {
     }
   }
 
-  function caption(place) {
-    return `${text(place)} · ${share(length[place] / total)}`;
+  // As much as there is room for: of a Python function first its own name.
+  function caption(pen, place, room) {
+    const shown = text(place), full = `${shown} · ${share(length[place] / total)}`;
+    return pen.measureText(full).width <= room ? full : pen.measureText(shown).width <= room ? shown : shown.replace(/^.*\(\d+\): /, "");
   }
 
   // White or black, whichever is easier to read on a colour.

@@ -1,5 +1,7 @@
 """The flame graph of call stacks as DOT, each box at its place: the roots on top, the longest first."""
 
+import re
+
 import pandas as pd
 
 from tracegraph.workbench.names import readable
@@ -12,6 +14,7 @@ _WIDTH, _ROW, _FONT_SIZE = 1400, 17, 9
 _CHARACTER = 5.9
 """Width of most characters, pt."""
 _INCH = 72
+_PLACE = re.compile(r"^.*\(\d+\): ")
 _LEAST_CHARACTERS, _TOLD_CELLS = 3, 300
 _MERGED_FILL = "#eef0f3"
 
@@ -34,7 +37,9 @@ def _attributes(box: Box, name: str, whole_ns: int) -> dict[str, str]:
     scale = _WIDTH / whole_ns
     size = f"{format_ns(box.length_ns)} · {format_share(box.length_ns / whole_ns)}"
     room = int(box.length_ns * scale / _CHARACTER) - 1
-    text = f"{name}  {size}" if len(name) + len(size) + 2 <= room else name
+    full = f"{name}  {size}"
+    # Of a Python function its own name says most.
+    text = full if len(full) <= room else name if len(name) <= room else _PLACE.sub("", name)
     named = box.merged == 1
     return {
         "label": dot_label(text, room) if room >= _LEAST_CHARACTERS else "",
