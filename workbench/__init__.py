@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
     from tracegraph.workbench.drawn import Picture
+    from tracegraph.workbench.flame import Flame
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
     from tracegraph.workbench.section_plot import SectionPlot
 
 __all__ = [
+    "Flame",
     "InputError",
     "Picture",
     "Report",
@@ -29,6 +31,7 @@ __all__ = [
     "Workbench",
 ]
 _PLACES = {
+    "Flame": "tracegraph.workbench.flame",
     "InputError": "tracegraph.store.errors",
     "Picture": "tracegraph.workbench.drawn",
     "Report": "tracegraph.workbench.run_report",

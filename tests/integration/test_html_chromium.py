@@ -229,6 +229,10 @@ def test_the_flame_graph_zooms_finds_and_tells(tmp_path: Path, opened: Open) -> 
         press(page, "ArrowUp", "Enter")
         zoomed = page.evaluate(f"{canvas}.toDataURL()")
         assert zoomed != whole
+        press(page, "Escape")
+        assert page.evaluate(said) == "Critical path, 2.000 µs · 100.0 % of the path"
+        press(page, "ArrowDown", "Enter")
+        assert page.evaluate(f"{canvas}.toDataURL()") == zoomed
         left, top = page.evaluate(
             f"(() => {{ {canvas}.scrollIntoView(); const box = {canvas}.getBoundingClientRect();"
             "return [box.left, box.top]; })()"

@@ -172,6 +172,13 @@ function drawFlame(tools, figure, flame) {
     redraw();
   }
 
+  // The nearest frame around one that is visibly wider.
+  function wider(place) {
+    let one = Math.max(0, parent[place]);
+    while (one > 0 && length[one] < 1.02 * length[place]) one = parent[one];
+    return one;
+  }
+
   function beside(step) {
     const all = current > 0 ? children[parent[current]] : [0];
     return all[all.indexOf(current) + step];
@@ -223,7 +230,7 @@ function drawFlame(tools, figure, flame) {
       ArrowDown: () => go(current < 0 ? root : children[current][0]), ArrowUp: () => go(current < 0 ? root : parent[current]),
       ArrowLeft: () => go(current < 0 ? root : beside(-1)), ArrowRight: () => go(current < 0 ? root : beside(1)),
       Enter: () => { if (current >= 0 && merged[current] === 1) zoom(current); },
-      Escape: () => { zoom(Math.max(0, parent[root])); go(root); },
+      Escape: () => { zoom(wider(root)); go(root); },
       Home: () => { zoom(0); go(0); },
     };
     if (!Object.hasOwn(keys, event.key)) return;
