@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
-    from tracegraph.workbench.picture import Picture
+    from tracegraph.workbench.drawn import Picture
+    from tracegraph.workbench.flame import Flame
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
     from tracegraph.workbench.section_plot import SectionPlot
 
 __all__ = [
+    "Flame",
     "InputError",
     "Picture",
     "Report",
@@ -29,8 +31,9 @@ __all__ = [
     "Workbench",
 ]
 _PLACES = {
+    "Flame": "tracegraph.workbench.flame",
     "InputError": "tracegraph.store.errors",
-    "Picture": "tracegraph.workbench.picture",
+    "Picture": "tracegraph.workbench.drawn",
     "Report": "tracegraph.workbench.run_report",
     "Run": "tracegraph.workbench.run",
     "SectionPlot": "tracegraph.workbench.section_plot",

@@ -25,8 +25,9 @@ from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
+from tracegraph.workbench.drawn import Picture
 from tracegraph.workbench.own_query import with_run
-from tracegraph.workbench.picture import Picture, query_picture
+from tracegraph.workbench.picture import query_picture
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
@@ -195,7 +196,7 @@ class Workbench(BenchQueries):
         """
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
-            return Picture(query_picture(answers, query, values))
+            return query_picture(answers, query, values)
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
         """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.

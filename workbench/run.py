@@ -11,7 +11,8 @@ import pandas as pd
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.workbench.picture import Picture, draw_picture
+from tracegraph.workbench.drawn import Picture
+from tracegraph.workbench.picture import draw_picture
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.findings import Job
 from tracegraph.workbench.report.thresholds import checked
@@ -54,7 +55,7 @@ class Run(RunQueries):
         """A part of the graph, which shows itself in a notebook: see `tracegraph.workbench.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
-        `picture("step", 3)` or `picture("cypher", "MATCH … RETURN …")`.
+        `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.
 
         Raises:
             InputError: there is no such picture, or nothing to draw.
