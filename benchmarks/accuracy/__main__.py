@@ -21,13 +21,14 @@ from benchmarks.accuracy.harder import (
     sample_sets,
 )
 from benchmarks.accuracy.markdown import find_block
-from benchmarks.accuracy.options import counted, open_oracle, processes_option, simulated, written
+from benchmarks.accuracy.options import ROOT, counted, open_oracle, processes_option, simulated, written
 from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
 from benchmarks.accuracy.silences import describe_silences, find_silences
 from benchmarks.accuracy.under import describe_under, judge_under
 from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
+from benchmarks.accuracy.verdicts import chosen_files, describe_verdicts, say_first
 
 THROUGH = {
     "cli": "as `tracegraph query critical_path` gives it",
@@ -189,6 +190,17 @@ def silences(*, traces: Path, document: Path) -> None:
     paths = [path for path in _real_files(traces) if "derived" not in path.relative_to(traces).parts]
     found = list(counted((find_silences(traces, path) for path in paths), len(paths)))
     block.write(describe_silences([silence for file in found for silence in file]))
+
+
+@main.command()
+@written(traces=True)
+def verdicts(*, traces: Path, document: Path) -> None:
+    """List what a report says first of real files and of the examples."""
+    block = find_block(document, "verdicts")
+    paths = chosen_files(traces, ROOT / "examples" / "traces")
+    with tempfile.TemporaryDirectory() as workspace:
+        said = list(counted(say_first(paths, Path(workspace)), len(paths)))
+    block.write(describe_verdicts(said))
 
 
 def _real_files(folder: Path) -> list[Path]:

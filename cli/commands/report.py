@@ -11,7 +11,7 @@ from rich.text import Text
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
 from tracegraph.cli.reporters.layout import open_console
-from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import await_indexes
@@ -104,7 +104,8 @@ def report(
             )
             written = None if output is None else found.save(output)
         console = open_console()
-        print_report(console, found.findings, full_names=full_names)
+        show = print_report if context.verbose else print_short
+        show(console, found.findings, full_names=full_names)
         if written is not None and output is not None:
             _say_written(console, output, written)
         # What is shown needs no index, so it need not wait for those of a new database.

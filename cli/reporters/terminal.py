@@ -11,7 +11,7 @@ from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Plot, Table, Words
 from tracegraph.workbench.sections.cells import cell_text
-from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.section import Section, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label, visible
 
@@ -20,10 +20,36 @@ _KEY_CELLS = 30
 _STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
 
 
+_SHORT_ADVICE = 4
+
+
+def print_short(console: Console, findings: Findings, *, full_names: bool = False) -> None:
+    """Print the answer, on one screen: the sections that are part of it, and the first pieces of advice."""
+    sections = [section for section in all_sections().values() if section.in_short]
+    contents = [[_shortened(block) for block in section.content(findings)] for section in sections]
+    _print(console, findings, sections, contents, full_names)
+    console.print(
+        Text("More: -v shows every section, --output FOLDER writes them as a page and files.", style="dim")
+    )
+
+
+def _shortened(block: Block) -> Block:
+    return Advice(block.found[:_SHORT_ADVICE]) if isinstance(block, Advice) else block
+
+
 def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
     """Print every section that is not for a page only; names are readable or in full, and fold."""
     sections = [section for section in all_sections().values() if not section.page_only]
-    contents = [section.content(findings) for section in sections]
+    _print(console, findings, sections, [section.content(findings) for section in sections], full_names)
+
+
+def _print(
+    console: Console,
+    findings: Findings,
+    sections: Sequence[Section],
+    contents: Sequence[Sequence[Block]],
+    full_names: bool,
+) -> None:
     names = ShownNames(chain.from_iterable(contents), full=full_names)
     for section, blocks in zip(sections, contents, strict=True):
         shown = list(_spaced(blocks, names))

@@ -28,7 +28,8 @@ def find_potential(model: Model) -> list[Row]:
 
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
     (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
-    base_ns, speedup, halved_ns, inferred_share; corrected for what recording cost. Of names that hold the
+    base_ns, speedup, halved_ns, inferred_share, following (the hotspots then); corrected for what recording
+    cost. Of names that hold the
     same time it is the one that the user gave: an annotation, then a function of the user's, a module, an
     operator. What holds nearly all of the path is left out.
     """
@@ -78,6 +79,7 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
         "speedup": removed.corrected.speedup if removed.corrected.predicted_ns else None,
         "halved_ns": predictor.gain(changes[1]).gain_ns if len(changes) > 1 else None,
         "inferred_share": removed.inferred_share,
+        "following": [dict(row) for row in removed.following],
     }
 
 

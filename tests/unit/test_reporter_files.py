@@ -100,8 +100,8 @@ def test_summary() -> None:
     advised = summary.pop("recommendations")
     assert isinstance(advised, list)
     assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
-        ("idle-gpu", 0.55),
-        ("cpu-bound", 0.5),
+        ("top-kernel", 0.45),
+        ("untraced-python", 0.2),
     ]
     assert all(one["share"] >= one["threshold"] for one in advised)
     sections = summary.pop("sections")
@@ -109,6 +109,9 @@ def test_summary() -> None:
     filled = [name for name, tables in sections.items() if tables]
     assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
     assert sections["waiting"] == [WAITS.assign(label=WAITS["name"]).to_dict("records")]
+    verdict = summary.pop("verdict")
+    assert isinstance(verdict, dict)
+    assert (verdict["bottleneck"], verdict["share"], verdict["gains"]) == ("gpu", 0.45, [])
     assert summary == {
         "run": "tiny-0a1b2c3d",
         "window_ns": [1000, 3000],
@@ -126,6 +129,7 @@ def test_summary() -> None:
         "cross_thread": "evidence",
         "alternatives": [],
         "what_next": [],
+        "potential": [],
         "waits": WAITS.to_dict("records"),
         "steps": None,
     }

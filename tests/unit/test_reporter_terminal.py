@@ -26,6 +26,8 @@ def test_sections_come_in_order() -> None:
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
     assert titles == [
         "Run tiny-0a1b2c3d",
+        "Verdict",
+        "Recommendations",
         "Integrity of the input",
         "Window",
         "Critical path",
@@ -34,14 +36,13 @@ def test_sections_come_in_order() -> None:
         "Gaps on the critical path",
         "Waiting",
         "Nearly critical",
-        "Recommendations",
     ]
 
 
 def test_a_report_on_the_run_says_what_if() -> None:
     text = printed(make_findings(step=None))
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
-    assert titles[6:11] == [
+    assert titles[8:13] == [
         "Gaps on the critical path",
         "What if",
         "Other assumptions",

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import GAP, GPU_WORK, Role, has_role
+from tracegraph.store.categories import GPU_WORK, Role, has_role
 from tracegraph.store.gaps import (
     BUSY_GPU,
     CPU_TURN,
@@ -23,6 +23,7 @@ from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
+from tracegraph.workbench.report.verdict import parts_of_job
 from tracegraph.workbench.text import format_ns, format_share, plural
 
 _ALLOCATION = re.compile(
@@ -43,14 +44,10 @@ class Measured:
 
 def named_work(findings: Findings) -> Measured | None:
     """Share of the path inside the part of the code whose removal would gain most, in a report on a run."""
-    named = [
-        row
-        for row in findings.potential
-        if row["category"] != GAP and not has_role(row["category"], *GPU_WORK, Role.CALL)
-    ]
-    if not named or findings.step is not None:
+    rows = [] if findings.step is not None else parts_of_job(findings)
+    row = next((row for row in rows if not has_role(row["category"], *GPU_WORK, Role.CALL)), None)
+    if row is None:
         return None
-    row = max(named, key=lambda row: float(row["gain_ns"]))
     where = f"inside {readable([row['name']])[row['name']]}, GPU work launched there included"
     found = measured(findings, int(row["path_ns"]), where)
     gain = f"without it {format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])} would go"

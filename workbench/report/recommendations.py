@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from tracegraph.workbench.report import metrics, untraced
 from tracegraph.workbench.report.findings import Findings
@@ -12,7 +13,7 @@ from tracegraph.workbench.report.metrics import Measured
 class Rule:
     """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so.
 
-    `of_trust`: it is about how far to trust the answer, and comes after what to change.
+    `kind`: what to change comes first, then what is only a symptom, last how far to trust the answer.
     """
 
     code: str
@@ -20,7 +21,7 @@ class Rule:
     threshold: float
     measure: Callable[[Findings], Measured | None]
     advice: str
-    of_trust: bool = False
+    kind: Literal["change", "symptom", "trust"] = "change"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Recommendation:
     advice: str
 
 
+_KINDS = ("change", "symptom", "trust")
 RULES = (
     Rule(
         "named-work",
@@ -97,6 +99,7 @@ RULES = (
         0.30,
         metrics.idle_gpu,
         "The gaps and the CPU rows of the critical path name what it waits for.",
+        kind="symptom",
     ),
     Rule(
         "busy-gpu",
@@ -116,11 +119,12 @@ RULES = (
     ),
     Rule(
         "cpu-bound",
-        "The CPU determines the length",
+        "Most of the path is on the CPU",
         0.50,
         metrics.cpu_bound,
         "Faster kernels can gain at most the rest. Shorten the CPU rows at the top of the hotspots, or give "
         "the GPU more work for each call.",
+        kind="symptom",
     ),
     Rule(
         "cpu-turns",
@@ -199,7 +203,7 @@ RULES = (
         0.05,
         metrics.unknown_gaps,
         "Treat the path around these gaps with care; the trace holds no event and no rule for them.",
-        of_trust=True,
+        kind="trust",
     ),
     Rule(
         "inferred",
@@ -208,7 +212,7 @@ RULES = (
         metrics.inferred,
         "They follow timing rules. A trace with CUDA synchronisation events (experimental_config="
         "_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
-        of_trust=True,
+        kind="trust",
     ),
 )
 """Every rule with its threshold, in the order in which ties are listed."""
@@ -216,7 +220,7 @@ RULES = (
 
 def recommend(findings: Findings) -> list[Recommendation]:
     """Return what the rules found: what to change by share, then what is about trust; empty for nothing."""
-    found, trust = [], {rule.code for rule in RULES if rule.of_trust}
+    found, kinds = [], {rule.code: _KINDS.index(rule.kind) for rule in RULES}
     for rule in RULES:
         threshold = findings.thresholds.get(rule.code, rule.threshold)
         measured = rule.measure(findings)
@@ -224,4 +228,4 @@ def recommend(findings: Findings) -> list[Recommendation]:
             found.append(
                 Recommendation(rule.code, rule.title, measured.number, measured.share, threshold, rule.advice)
             )
-    return sorted(found, key=lambda one: (one.code in trust, -one.share))
+    return sorted(found, key=lambda one: (kinds[one.code], -one.share))

@@ -65,16 +65,27 @@ def judge(findings: Findings) -> Verdict:
 def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
     """What could be gained, first what is about the bottleneck; the user's own names before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0]
-    length = max((int(row["base_ns"]) for row in rows), default=1)
 
     def rank(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
-        # A function that holds most of the path is the job rather than a part of it.
-        is_frame = has_role(row["category"], Role.FRAME)
-        is_job = is_frame and row["gain_ns"] > _JOB * length
-        weight = _LIBRARY if is_frame and is_library(str(row["name"])) else 1.0
-        return not _is_about(row, bottleneck), is_job, -weight * float(row["gain_ns"])
+        return not _is_about(row, bottleneck), _is_job(row), -_weight(row)
 
     return sorted(rows, key=rank)
+
+
+def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
+    """Names of the code, not waits, whose removal gains most: the user's own before a library's."""
+    rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
+    return sorted((row for row in rows if not _is_job(row)), key=_weight, reverse=True)
+
+
+def _is_job(row: Mapping[str, Any]) -> bool:
+    """Whether a function holds so much of the path that it is the job rather than a part of it."""
+    return has_role(row["category"], Role.FRAME) and row["gain_ns"] > _JOB * row["base_ns"]
+
+
+def _weight(row: Mapping[str, Any]) -> float:
+    of_library = has_role(row["category"], Role.FRAME) and is_library(str(row["name"]))
+    return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
 
 
 def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:

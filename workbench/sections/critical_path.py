@@ -61,4 +61,4 @@ def _evidence(findings: Findings) -> str:
     )
 
 
-SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between})
+SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between}, in_short=True)

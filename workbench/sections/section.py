@@ -57,6 +57,7 @@ class Section:
     `content` makes its blocks from the findings, whose `answers` hold the rows of each query that `asks`
     names with its parameters; without blocks the section is left out. `place` orders the sections. `rows` are
     those of its CSV file, by default its first table's. `page_only`: terminal, CSV and summary leave it out.
+    `in_short`: part of the answer on one screen.
     """
 
     place: int
@@ -65,6 +66,7 @@ class Section:
     asks: Callable[[Scope], Mapping[str, Parameters]] = _nothing
     rows: Callable[[Findings], pd.DataFrame] | None = None
     page_only: bool = False
+    in_short: bool = False
 
     def tables(self, findings: Findings) -> list[pd.DataFrame]:
         """The rows of its tables, none where it is for a page only."""

@@ -27,4 +27,4 @@ def _input(findings: Findings) -> Fact:
     return Fact("input", f"{' and '.join(said)}: {codes}", "error" if levels["error"] else "warning")
 
 
-SECTION = Section(2, "Verdict", _content)
+SECTION = Section(2, "Verdict", _content, in_short=True)

@@ -1,6 +1,7 @@
 """What each of the longest hotspots costs, and what is critical once it takes no time."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +20,42 @@ _METHOD = "The gain is a replay's: all work of that name removed, on the path or
 _NOTE = "Less gain than time on the path: something else was nearly as late."
 
 
+_LARGEST = (
+    Column("name", "the largest names and waits", "name"),
+    Column("path_ns", "on the path", "duration"),
+    Column("gain_ns", "gain", "duration"),
+    Column("low_ns", "at least", "duration", roomy=True),
+    Column("high_ns", "at most", "duration", roomy=True),
+    Column("halved_ns", "halved", "duration"),
+    Column("_worth", "", "lines"),
+)
+_INSIDE = (
+    "The same with all that runs inside a name, GPU work launched there included, taken away or halved; or "
+    "without a wait. Corrected for what recording cost: gains are of a run without the profiler."
+)
+_LITTLE = 0.5
+
+
 def _content(findings: Findings) -> Sequence[Block]:
+    return [*_hotspots(findings), *_largest(findings)]
+
+
+def _largest(findings: Findings) -> Sequence[Block]:
+    if not findings.potential or findings.step is not None:
+        return []
+    rows = pd.DataFrame([dict(row) for row in findings.potential]).astype({"halved_ns": "Int64"})
+    rows["_worth"] = pd.Series([_why_little(findings, row) for row in findings.potential], dtype=object)
+    return [Words(_INSIDE), Table(rows.drop(columns="following"), _LARGEST)]
+
+
+def _why_little(findings: Findings, row: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Why what is large on the path gains little: what is critical then."""
+    if row["gain_ns"] >= _LITTLE * findings.share(row["path_ns"]) * row["base_ns"]:
+        return [("", "")]
+    return [("worth little: critical then is", str(spot["name"])) for spot in row["following"][:1]]
+
+
+def _hotspots(findings: Findings) -> Sequence[Block]:
     if not findings.what_next:
         return []
     rows = pd.DataFrame([dict(row) for row in findings.what_next])

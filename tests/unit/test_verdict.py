@@ -1,0 +1,134 @@
+"""The answer first: what a path is bound by, what to change, what is not known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from report_data import make_findings
+
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.workbench.report.bottleneck import OF_GAP, shares
+from tracegraph.workbench.report.findings import Findings, Job
+from tracegraph.workbench.report.verdict import judge, worth
+
+Row = tuple[int, int | None, str, str, int, int, str, str, str]
+
+
+def rows(*parts: tuple[int, str, str, int]) -> list[Row]:
+    """Rows of a path, one after the other: lane (2 is a stream), name, category and length."""
+    found, at = [], 0
+    for number, (lane, name, category, length) in enumerate(parts):
+        source = None if category == "gap" else number
+        found.append((lane, source, name, category, at, at + length, "SEQUENTIAL", "", "recorded"))
+        at += length
+    return found
+
+
+def gain(name: str, category: str, gain_ns: int, **more: Any) -> dict[str, Any]:
+    """A row of `potential` of a run of 100 ns."""
+    return {
+        **{"name": name, "category": category, "selector": f"under={name}", "path_ns": gain_ns},
+        **{"gain_ns": gain_ns, "low_ns": gain_ns - 5, "high_ns": gain_ns + 5, "base_ns": 100, "inside": None},
+        **{
+            "speedup": 100 / (100 - gain_ns),
+            "halved_ns": gain_ns // 2,
+            "inferred_share": 0.0,
+            "following": [],
+        },
+        **more,
+    }
+
+
+def found(parts: list[Row], *potential: dict[str, Any], **changes: Any) -> Findings:
+    findings = make_findings(parts, step=None, **changes)
+    return replace(findings, details=replace(findings.details, potential=potential))
+
+
+@pytest.mark.parametrize(
+    ("parts", "bottleneck"),
+    [
+        ([(0, "f", "python_function", 60), (2, "k", "kernel", 40)], "cpu"),
+        ([(0, "f", "python_function", 40), (2, "k", "kernel", 50), (2, "stream queue", "gap", 10)], "gpu"),
+        ([(0, "f", "python_function", 60), (0, "waiting for the GIL", "gap", 40)], "gil"),
+        ([(0, "f", "python_function", 60), (0, "waiting for another rank", "gap", 40)], "other_rank"),
+        (
+            [(0, "f", "python_function", 60), (0, "cudaDeviceSynchronize", "cuda_runtime", 40)],
+            "synchronisation",
+        ),
+        (
+            [(0, "cudaLaunchKernel", "cuda_runtime", 30), (2, "k", "kernel", 50), (0, "f", "cpu_op", 20)],
+            "launch",
+        ),
+        ([(0, "f", "cpu_op", 45), (0, "unknown", "gap", 55)], "unknown"),
+    ],
+)
+def test_what_a_path_is_bound_by(parts: list[tuple[int, str, str, int]], bottleneck: str) -> None:
+    findings = found(rows(*parts))
+    assert judge(findings).bottleneck == bottleneck
+    assert sum(shares(findings).values()) == pytest.approx(1)
+
+
+def test_every_gap_is_something() -> None:
+    assert set(OF_GAP) == set(GAP_NAMES)
+
+
+def test_what_is_inside_the_loader_is_data_loading() -> None:
+    findings = found(rows((0, "a", "cpu_op", 40), (0, "b", "cpu_op", 60)))
+    loading = findings.topics["data loading"].assign(lane=[], start_ns=[], end_ns=[])
+    loading.loc[0] = [0, 50, 100]
+    findings = replace(findings, topics={**findings.topics, "data loading": loading.astype(int)})
+    assert shares(findings)["data_loading"] == 0.5
+    assert judge(findings).bottleneck == "data_loading"
+
+
+def test_the_sentences() -> None:
+    parts = rows(
+        (0, "decode", "user_annotation", 60), (0, "aten::mm", "cpu_op", 30), (0, "unknown", "gap", 10)
+    )
+    findings = found(
+        parts,
+        gain("decode", "user_annotation", 60),
+        gain("parse", "python_function", 50, inside="decode"),
+        gain("aten::mm", "cpu_op", 30),
+        gain("stream queue", "gap", 90),
+    )
+    assert judge(findings).sentences == [
+        "The CPU determines the length: 90.0 % of the path is work of its threads, 60.0 % inside `decode` "
+        "and 30.0 % inside `aten::mm`.",
+        "Without `decode` the run would be 2.5 times as fast: it gains 60 ns of 100 ns (55 ns to 65 ns).",
+        "Not known: what runs in 70.0 % of the path, which was not recorded.",
+    ]
+
+
+def test_a_function_of_the_users_comes_before_a_library_and_before_the_whole_job() -> None:
+    parts = rows((0, "f", "python_function", 100))
+    findings = found(
+        parts,
+        gain("main.py(1): run_all", "python_function", 90),
+        gain("torch/_tensor.py(5): backward", "python_function", 42),
+        gain("train.py(7): forward", "python_function", 40),
+    )
+    assert [row["name"] for row in judge(findings).gains] == [
+        "train.py(7): forward",
+        "torch/_tensor.py(5): backward",
+        "main.py(1): run_all",
+    ]
+
+
+def test_a_gain_in_what_the_job_costs_and_yields() -> None:
+    findings = found(rows((0, "f", "cpu_op", 100)), gain("f", "cpu_op", 50), job=Job(gpus=8, batch=32))
+    assert worth(findings, findings.potential[0]) == {
+        "gpu_hours_a_day": "96 GPU-hours a day",
+        "samples_a_second": "3.2e+08 → 6.4e+08 samples a second",
+    }
+    assert "96 GPU-hours a day" in judge(findings).sentences[1]
+
+
+def test_doubt_is_said() -> None:
+    findings = found(rows((2, "k", "kernel", 100)), gain("k", "kernel", 50, inferred_share=0.8))
+    odd = ({"level": "warning", "code": "hole", "count": 1, "message": "", "file": ""},)
+    findings = replace(findings, details=replace(findings.details, integrity=odd))
+    assert judge(findings).sentences[-1] == (
+        "Not known: 80.0 % of that gain hangs on inferred dependencies; "
+        "what 1 finding about the input may hide."
+    )
