@@ -153,9 +153,10 @@ def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
         mine = np.flatnonzero(calls.of_role(role) & on_thread & inside)
         at = calls.lane[mine] * stride + calls.start[mine] - graph.window.start
         first = threads[np.minimum(np.searchsorted(keys, at), len(threads) - 1)]
-        before = np.where(segments.lane[first - 1] == segments.lane[first], first - 1, first)
+        follows = (first > 0) & (segments.lane[first - 1] == segments.lane[first])
         np.add.at(due, first, cost.inside_ns)
-        np.add.at(due, before, cost.outside_ns)
+        # What is recorded as the window begins has been paid for before.
+        np.add.at(due, np.where(follows, first - 1, len(segments)), cost.outside_ns)
     return _taken(due[:-1], segments.work * segments.on_thread, segments.lane)
 
 
