@@ -10,21 +10,25 @@ from tracegraph.ingest.causal.binding import Binding, number_chains
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.segments import GAP, WAIT, WORK, Segments, Window
+from tracegraph.ingest.causal.segments import WAIT, WORK, Segments, Window
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
+from tracegraph.ingest.what_if.idle import find_waits, with_idle
 from tracegraph.store.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Segments, dependencies with the names of their gaps, and bindings after a change."""
+    """Segments, dependencies with the names of their gaps, and bindings after a change.
+
+    `idle`: the segments in which a thread waits where it did not before.
+    """
 
     segments: Segments
     dependencies: Dependencies
     gap_name: Ints
     binding: Binding
     window: Window
+    idle: Ints
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,6 @@ class Replayed:
     dependencies: Dependencies
     gap_name: Ints
 
-    def until(self, segments: Segments) -> Ints:
-        """When what comes after each segment starts: on threads the next one, else its end."""
-        until = self.start + self.work
-        rest = np.flatnonzero(_takes_rest(segments))
-        until[rest] = np.maximum(self.start[rest], self.end)
-        first = np.flatnonzero(_is_followed(segments))
-        until[first] = self.start[first + 1]
-        return until
-
 
 def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
     """The graph at the times of a replay.
@@ -58,7 +53,8 @@ def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
     """
     old, window = graph.segments, Window(graph.window.start, replayed.end)
     start, follows = replayed.start, _is_followed(old)
-    until = np.where(follows, np.minimum(replayed.until(old), window.end), window.end)
+    until = np.where(follows, np.minimum(np.append(start[1:], 0), window.end), window.end)
+    until = np.where(old.on_thread, until, start + replayed.work)
     inside = start <= window.end
     lasts = (old.kind == WAIT) | _takes_rest(old)
     end = np.where(old.on_thread & lasts, until, np.minimum(start + replayed.work, window.end))
@@ -67,12 +63,12 @@ def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
     found, edge, _ = _bind(found, start, start + work)
     idle = np.flatnonzero(old.on_thread & inside & (end < until))
     named = np.append(edge, -1)[np.where(follows[idle], idle + 1, len(old))]
-    segments, place, filler = _with_idle(old, inside, (start, end, work), idle, until[idle], named, found)
+    waits = find_waits(graph, found, idle, named)
+    segments, place, filler = with_idle(old, inside, (start, end, work), idle, until[idle], waits)
     found, gap_name = _between(found, gap_name, idle, place, filler, segments)
     found, edge, margin = _bind(found, segments.start, segments.completion)
-    return Changed(
-        segments, found, gap_name, Binding(edge, margin, number_chains(segments, found, edge)), window
-    )
+    binding = Binding(edge, margin, number_chains(segments, found, edge))
+    return Changed(segments, found, gap_name, binding, window, filler)
 
 
 def _is_followed(segments: Segments) -> Flags:
@@ -119,47 +115,6 @@ def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependenc
     margin[found.effect[second]] = arrival[edge[found.effect[second]]] - arrival[second]
     columns = (found.cause, found.effect, found.mechanism, found.recorded, found.confidence)
     return Dependencies(*columns, gap=gap, lag=lag, binding=binding), edge, margin
-
-
-def _with_idle(
-    old: Segments,
-    inside: Flags,
-    times: tuple[Ints, Ints, Ints],
-    idle: Ints,
-    until: Ints,
-    edge: Ints,
-    found: Dependencies,
-) -> tuple[Segments, Ints, Ints]:
-    """The segments inside the window with one after each of `idle`: where each old and each new one stands.
-
-    `edge`: what the thread waits for there, -1 for nothing: it has no event any more.
-    """
-    start, end, work = times
-    kept, waits = np.flatnonzero(inside), edge >= 0
-    mechanism = (
-        found.mechanism[np.where(waits, edge, 0)] if len(found) else np.zeros(len(edge), dtype=np.int64)
-    )
-    named = np.where(waits, GAP_OF_MECHANISM[mechanism], GAP_CODE[UNTRACED_CPU])
-    parts = Segments(
-        lane=np.concatenate([old.lane[kept], old.lane[idle]]),
-        start=np.concatenate([start[kept], end[idle]]),
-        end=np.concatenate([end[kept], until]),
-        event=np.concatenate([old.event[kept], np.where(waits, old.event[idle], -1)]),
-        kind=np.concatenate([old.kind[kept], np.where(waits, WAIT, GAP)]),
-        gap_name=np.concatenate([old.gap_name[kept], named]),
-        work=np.concatenate([work[kept], np.where(waits, 0, until - end[idle])]),
-        on_thread=np.concatenate([old.on_thread[kept], old.on_thread[idle]]),
-        of_gpu_event=np.empty(len(kept) + len(idle), dtype=np.int64),
-    )
-    # Of those that begin and end together: in a thread in their order, in a stream as the file has them.
-    tie = np.where(parts.on_thread, np.concatenate([2 * kept, 2 * idle + 1]), parts.event)
-    order = np.lexsort((tie, parts.end, parts.start, parts.lane))
-    at = np.empty(len(order), dtype=np.int64)
-    at[order] = np.arange(len(order))
-    place = np.full(len(old), -1, dtype=np.int64)
-    place[kept] = at[: len(kept)]
-    of_gpu_event = np.where(old.of_gpu_event >= 0, place[old.of_gpu_event], -1)
-    return replace(select_rows(parts, order), of_gpu_event=of_gpu_event), place, at[len(kept) :]
 
 
 def _between(

@@ -17,9 +17,9 @@ from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.causal.steps import Steps, find_steps
 from tracegraph.ingest.text_columns import with_role
-from tracegraph.ingest.what_if.changed import Replayed, change_graph
+from tracegraph.ingest.what_if.changed import Changed, Replayed, change_graph
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.timeline import event_times
+from tracegraph.ingest.what_if.timeline import event_times, segment_times
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES
 from tracegraph.store.tables import GraphTables
 
@@ -53,7 +53,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
     segments, found = changed.segments, changed.dependencies
     sink = find_sink(segments, changed.window, graph.lanes)
     launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
-    events = _events(tables, graph, _times(graph, replayed, segments))
+    events = _events(tables, graph, _times(graph, replayed, changed))
     replay = Replay(segments, found, changed.window, sink)
     trace, run = tables.nodes["Trace"], tables.nodes["Run"]
     return Scenario(
@@ -89,7 +89,7 @@ def _calls(tables: GraphTables, count: int) -> Ints:
     return call
 
 
-def _times(graph: ReplayGraph, replayed: Replayed, segments: Segments) -> tuple[Ints, Ints]:
+def _times(graph: ReplayGraph, replayed: Replayed, changed: Changed) -> tuple[Ints, Ints]:
     """When each event starts and ends: with its segments; what has none moves with what runs beside it."""
     calls, window = graph.calls, graph.window
     clipped = replace(
@@ -98,15 +98,23 @@ def _times(graph: ReplayGraph, replayed: Replayed, segments: Segments) -> tuple[
         end=np.clip(calls.end, window.start, window.end),
     )
     start, end, known = event_times(
-        replace(graph, calls=clipped), replayed.start, replayed.until(graph.segments)
+        replace(graph, calls=clipped), *segment_times(graph, replayed.start, replayed.work)
     )
     starts_inside = known & (calls.start >= window.start) & (calls.start < window.end)
     ends_inside = known & (calls.end > window.start) & (calls.end <= window.end)
     start = np.where(starts_inside, start, _beside(graph, replayed, calls.start))
     end = np.where(ends_inside, end, _beside(graph, replayed, calls.end))
-    own = segments.event >= 0
-    np.minimum.at(start, segments.event[own], segments.start[own])
-    np.maximum.at(end, segments.event[own], segments.end[own])
+    segments, event = changed.segments, changed.segments.event
+    at = np.flatnonzero(event >= 0)
+    inside = event[at]
+    np.minimum.at(start, inside, segments.start[at])
+    np.maximum.at(end, inside, segments.end[at])
+    # A wait that is put in may lie before all that was in an event, and so in what contains it.
+    at, inside = changed.idle, event[changed.idle]
+    while len(at := at[inside >= 0]):
+        inside = calls.parent[inside[inside >= 0]]
+        np.minimum.at(start, inside[inside >= 0], segments.start[at][inside >= 0])
+        np.maximum.at(end, inside[inside >= 0], segments.end[at][inside >= 0])
     return start, np.maximum(start, end)
 
 

@@ -6,11 +6,13 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
+from tiny import call, event, kernel
 
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.causal.path_rows import find_stretches
+from tracegraph.ingest.causal.path_rows import find_stretches, path_rows
+from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
@@ -109,3 +111,85 @@ def test_random_changes(
     more = Change(np.where(np.arange(len(stored.segments)) % 100 == again, 0.0, 1.0))
     further, second = changed(kept, stored, whole_window(stored), more)
     check_scenario(further, second.naive.predicted_ns)
+
+
+GPU_STEP = (
+    event("op", 0, 3),
+    call("l", 3, 5, 1),
+    kernel("k", 8, 108, 1),
+    event("beside", 5, 60),
+    call("cudaDeviceSynchronize", 60, 110, 2),
+    event("after", 110, 120),
+)
+
+
+def test_without_a_kernel_the_thread_goes_on_at_once() -> None:
+    graph, scenario, prediction = without(tiny.trace(*GPU_STEP), "k")
+    assert prediction.naive.predicted_ns == 72_000
+    check_scenario(scenario, 72_000)
+    assert tiny.path(scenario) == ["op@0", "l@3", "beside@5", "cudaDeviceSynchronize@60", "after@62"]
+    times = dict(zip(scenario.events.name[:], scenario.events.start, strict=True))
+    assert times["after"] == 62_000
+    assert graph.calls.start[5] == 110_000
+
+
+def test_a_thread_that_is_early_waits_for_the_gpu() -> None:
+    _, scenario, prediction = without(tiny.trace(*GPU_STEP), "beside")
+    assert prediction.naive.predicted_ns == 120_000
+    kinds = tiny.kinds(scenario)
+    assert kinds["(waiting for GPU)@5"] == "wait"
+    assert tiny.path(scenario) == ["op@0", "l@3", "k@8", "cudaDeviceSynchronize@108", "after@110"]
+
+
+def test_a_call_in_which_a_wait_begins_lasts_until_it_ends() -> None:
+    # Nothing waited: the kernel was done before the call. Without what ran beside it, somebody does.
+    rows = (
+        event("op", 0, 3),
+        call("l", 3, 5, 1),
+        kernel("k", 8, 40, 1),
+        event("beside", 5, 60),
+        call("cudaDeviceSynchronize", 60, 62, 2),
+        event("after", 62, 70),
+    )
+    _, scenario, _ = without(tiny.trace(*rows), "beside")
+    waits = np.flatnonzero(scenario.segments.kind == WAIT)
+    assert [tiny.label(scenario, at) for at in waits] == ["(waiting for GPU)@5"]
+    called = scenario.events.name[scenario.segments.event[waits[0]]]
+    assert called == "cudaDeviceSynchronize"
+    starts = dict(zip(scenario.events.name[:], scenario.events.start, strict=True))
+    ends = dict(zip(scenario.events.name[:], scenario.events.end, strict=True))
+    assert ends["beside"] == starts["cudaDeviceSynchronize"] == 5_000
+    assert ends["cudaDeviceSynchronize"] == starts["after"] == 42_000
+
+
+def test_the_window_may_end_with_what_takes_no_time_any_more() -> None:
+    rows = (event("op", 0, 3), call("l", 3, 5, 1), kernel("k", 8, 108, 1))
+    _, scenario, prediction = without(tiny.trace(*rows), "k")
+    assert prediction.naive.predicted_ns == 8_000
+    assert scenario.segments.event[scenario.sink] == 2
+    assert [*path_rows(scenario)["name"]] == ["op", "l", "launch latency"]
+
+
+def test_a_removed_wait_has_no_edge_in_the_scenario() -> None:
+    _, scenario, prediction = without(tiny.trace(*GPU_STEP), "nothing", gap="waiting for GPU")
+    assert tiny.dependencies(scenario, "SYNCHRONIZATION") == set()
+    check_scenario(scenario, prediction.naive.predicted_ns)
+
+
+def test_only_the_step_that_is_asked_about_changes() -> None:
+    rows = [
+        row
+        for number in range(3)
+        for row in (
+            tiny.step(number, 100 * number, 100 * number + 90),
+            event("load", 100 * number, 100 * number + 40),
+            event("op", 100 * number + 40, 100 * number + 90),
+        )
+    ]
+    tables = tables_of(tiny.trace(*rows))
+    graph = read_graph(tables)
+    factor = np.where(graph.calls.name[graph.segments.event] == "load", 0.0, 1.0)
+    factor[graph.segments.event < 0] = 1
+    scenario, _ = changed(tables, graph, step_window(graph, graph.steps[1]), Change(factor))
+    assert (scenario.steps.end - scenario.steps.start).tolist() == [90_000, 50_000, 90_000]
+    assert scenario.window.end == 250_000
