@@ -19,6 +19,7 @@ from tracegraph.ingest.what_if.change import Change, step_window, whole_window
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
 from tracegraph.ingest.what_if.predict import Gain, Predictor
+from tracegraph.ingest.what_if.recorded import on_recorded_edges
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
@@ -112,19 +113,37 @@ def test_the_range_holds_the_prediction(model: Model, seed: int) -> None:
 
 
 @given(models(), seeds)
-def test_inferred_share(model: Model, seed: int) -> None:
-    graph, segments = graph_of(model), model.segments
-    factor = factors(model, seed, most=1)
-    work = np.rint(segments.work * factor).astype(np.int64)
-    found = counted(model)
-    inferred = model.dependencies.effect[model.dependencies.binding & ~model.dependencies.recorded]
-    held = np.full(len(segments), model.window.start)
-    held[inferred] = segments.start[inferred]
-    before = last(model, segments.start.tolist(), segments.work)
-    gain = before - last(model, starts(model, work, found), work)
-    sure = before - last(model, starts(model, work, found, held), work)
-    said = Predictor(graph, whole_window(graph)).predict(Change(factor)).inferred_share
-    assert said == pytest.approx(0 if gain <= 0 else 1 - sure / gain)
+def test_what_is_sure_rests_on_recorded_dependencies_and_keeps_every_start(model: Model, seed: int) -> None:
+    graph = graph_of(model)
+    sure = on_recorded_edges(graph)
+    assert sure.replay.segments.start.tolist() == model.segments.start.tolist()  # tried by the replay itself
+    assert sure is graph or sure.dependencies.recorded.all()
+    share = Predictor(graph, whole_window(graph)).predict(Change(factors(model, seed))).inferred_share
+    assert 0 <= share <= (0 if sure is graph else 1)
+
+
+def test_the_share_of_a_gain_that_hangs_on_an_inferred_wait() -> None:
+    # The thread is silent until the kernel ends, again and again: it waits for it, as far as times tell.
+    rows = [row for step, lag in enumerate((12, 15, 11, 13)) for row in _round(3000 * step, lag)]
+    model = tiny.model(*rows)
+    graph = graph_of(model)
+    assert not model.dependencies.recorded[model.dependencies.binding].all()
+    names = model.events.name[model.segments.event]
+    shares = {
+        name: Predictor(graph, whole_window(graph)).predict(Change(np.where(names == name, 0.0, 1.0)))
+        for name in ("k", "op")
+    }
+    assert shares["k"].inferred_share > 0.9
+    assert shares["op"].inferred_share < 0.1
+
+
+def _round(at: int, lag: int) -> list[tiny.Row]:
+    return [
+        tiny.call("cudaLaunchKernel", at, at + 4, at + 1),
+        tiny.kernel("k", at + 7, at + 2000, at + 1),
+        tiny.event("forward", at + 20, at + 2000 + lag, category="user_annotation"),
+        tiny.event("op", at + 2000 + lag, at + 2990),
+    ]
 
 
 @given(models(), st.sampled_from(GAP_NAMES), seeds)
