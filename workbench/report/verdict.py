@@ -73,9 +73,10 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
 
 
 def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
-    """Names of the code, not waits, whose removal gains most: the user's own before a library's."""
+    """Names of the code, no waits or topics, whose removal gains most: the user's own before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
-    return sorted((row for row in rows if not _is_job(row)), key=_weight, reverse=True)
+    parts = (row for row in rows if not _is_job(row) and not _is_topic(row))
+    return sorted(parts, key=_weight, reverse=True)
 
 
 def _is_job(row: Mapping[str, Any]) -> bool:
@@ -86,6 +87,11 @@ def _is_job(row: Mapping[str, Any]) -> bool:
 def _weight(row: Mapping[str, Any]) -> float:
     of_library = has_role(row["category"], Role.FRAME) and is_library(str(row["name"]))
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
+
+
+def _is_topic(row: Mapping[str, Any]) -> bool:
+    """Whether its name says what its topic says: that much of the path is in the DataLoader or a collective."""
+    return str(row["name"]).startswith(tuple(start for topic in _TOPIC.values() for start in TOPICS[topic]))
 
 
 def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
@@ -110,7 +116,7 @@ def _determines(
         parts = [
             f"{format_share(findings.share(row['path_ns']))} inside {_name(row)}"
             for row in [*about[:1], *apart[:1]]
-            if findings.share(row["path_ns"]) >= _PART
+            if findings.share(row["path_ns"]) >= _PART and not _is_topic(row)
         ]
         sentence += f", {' and '.join(parts)}" if parts else ""
     return f"{sentence}."
