@@ -73,7 +73,7 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
 
 
 def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
-    """Names of the code, no waits or topics, whose removal gains most: the user's own before a library's."""
+    """Names of the code, no waits or topics, by what they gain: the user's own before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
     parts = (row for row in rows if not _is_job(row) and not _is_topic(row))
     return sorted(parts, key=_weight, reverse=True)
