@@ -41,6 +41,8 @@ HOMONYMS = {
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/keep.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/scenario.py", word) for word in ("Trace",)),
     *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""
