@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.dependencies import Candidates, Dependencies, choo
 from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.segments import Segments, Window
+from tracegraph.ingest.causal.segments import WAIT, WORK, Segments, Window
 from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, STREAM_ORDER
 
 
@@ -100,12 +100,13 @@ def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) ->
 def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
     """The segment that ends the window: on a lane that matters, work rather than a wait, the lowest lane.
 
-    One of no length only where no other is work: a change may have left nothing of what ended the window.
+    Work of no length only where it is that or a gap: a change may have left nothing of what ended the window.
     """
     ends = np.flatnonzero(segments.end == window.end)
-    matters, lane = lanes.matters[segments.lane[ends]], segments.lane[ends]
-    empty = segments.start[ends] == window.end
-    return int(ends[np.lexsort((lane, empty, segments.kind[ends], ~matters))[0]])
+    matters, lane, kind = lanes.matters[segments.lane[ends]], segments.lane[ends], segments.kind[ends]
+    lasts = segments.start[ends] < window.end
+    rank = np.select([lasts & (kind == WORK), lasts & (kind == WAIT), kind == WORK], [0, 1, 2], 3)
+    return int(ends[np.lexsort((lane, ~lasts, rank, ~matters))[0]])
 
 
 def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink: int) -> Flags:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tiny
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_traces import replay, rows
 from tiny import call, event, kernel
@@ -92,6 +92,7 @@ def test_random_changes(
     tables = tables_of(trace)
     graph = read_graph(tables)
     span = step_window(graph, graph.steps[0]) if of_step and graph.steps else whole_window(graph)
+    assume(span.counts.any())
     chosen = (graph.segments.event >= 0) & (graph.calls.name[graph.segments.event] == name)
     change = Change(np.where(chosen, factor, 1.0), tuple(gaps))
     scenario, prediction = changed(tables, graph, span, change)

@@ -101,3 +101,12 @@ def test_what_cannot_be_told_is_refused(tmp_path: Path) -> None:
     assert base_of(scenario) == "base"
     with pytest.raises(InputError, match="'base' is no scenario"):
         base_of(base)
+
+
+def test_a_step_in_which_nothing_runs_cannot_be_predicted() -> None:
+    trace = tiny.trace(tiny.step(0, 0, 0), tiny.event("load", 0, 10))
+    model = build_model(*read_events(trace), Integrity("tiny.json"))
+    tables = build_graph(trace, model, "empty")
+    add_run(tables, model, RunFacts("2026", "0", []))
+    with pytest.raises(InputError, match="step 0 of the run takes no time"):
+        answer(read_graph(tables), "empty", Question(remove=("name=load",), step=0))

@@ -90,7 +90,7 @@ def _weight(row: Mapping[str, Any]) -> float:
 
 
 def _is_topic(row: Mapping[str, Any]) -> bool:
-    """Whether its name says what its topic says: that much of the path is in the DataLoader or a collective."""
+    """Whether its name is about a topic, which has a rule of its own: data loading or communication."""
     return str(row["name"]).startswith(tuple(start for topic in _TOPIC.values() for start in TOPICS[topic]))
 
 

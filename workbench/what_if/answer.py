@@ -144,12 +144,15 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     """Answer a question about a run.
 
     Raises:
-        InputError: nothing is assumed, a name or step is not in the run, or a factor or cost is none.
+        InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
+            factor or cost is none.
     """
     if not (question.remove or question.scale or question.remove_wait):
         raise InputError("nothing is changed", "say what: --remove, --scale or --remove-wait")
     step = None if question.step is None else _step(graph, question.step)
     span = whole_window(graph) if step is None else step_window(graph, step)
+    if not span.counts.any():
+        raise InputError(f"nothing runs in step {question.step}", "name another step, or none")
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
