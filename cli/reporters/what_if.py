@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.ingest.what_if.predict import Gain
+from tracegraph.workbench.names import readable
 from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
@@ -35,7 +36,8 @@ def print_what_if(
     console.print(indented(lines))
     _print_matched(console, found)
     if predicted.following:
-        names = ", ".join(label(str(row["name"]), _NAME_CELLS) for row in predicted.following)
+        shown = readable(str(row["name"]) for row in predicted.following)
+        names = ", ".join(label(name, _NAME_CELLS) for name in shown.values())
         console.print(indented(Text(f"critical then: {names}")))
     if folder is not None:
         console.print(indented(Text(f"in {visible(str(folder))}: {', '.join(files)}")))
@@ -58,8 +60,9 @@ def _overhead(found: WhatIf) -> str:
 
 def _print_matched(console: Console, found: WhatIf) -> None:
     rows = table("matched", ">count", ">own time")
+    shown = readable(one.name for one in found.matched)
     for one in found.matched[:_MOST_NAMES]:
-        rows.add_row(label(one.name, _NAME_CELLS), f"{one.count:,}", format_ns(one.own_ns))
+        rows.add_row(label(shown[one.name], _NAME_CELLS), f"{one.count:,}", format_ns(one.own_ns))
     console.print(indented(rows))
     if len(found.matched) > _MOST_NAMES:
         console.print(indented(Text(f"and {plural(len(found.matched) - _MOST_NAMES, 'more name')}")))
