@@ -21,6 +21,7 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.text import format_ns
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -53,7 +54,7 @@ class Question:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf:
     """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
 
@@ -98,6 +99,11 @@ class WhatIf:
                 f"cannot write into {place}: {error.strerror or error}", "choose another folder"
             ) from error
         return ANSWER, TIMELINE
+
+    def __repr__(self) -> str:
+        predicted = self.prediction.corrected
+        faster = f"{predicted.speedup:.3g} times as fast, {format_ns(predicted.gain_ns)} gained"
+        return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
