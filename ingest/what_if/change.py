@@ -16,10 +16,19 @@ _WAITS = np.array([m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_w
 
 @dataclass(frozen=True)
 class Change:
-    """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once."""
+    """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once.
+
+    `at_calls`: those that end at once on threads only, not between streams.
+    """
 
     factor: Floats
     gaps: tuple[int, ...] = ()
+    at_calls: tuple[int, ...] = ()
+
+    @property
+    def of_threads(self) -> tuple[int, ...]:
+        """All gaps that end at once on threads."""
+        return (*self.gaps, *self.at_calls)
 
 
 @dataclass(frozen=True)
@@ -60,13 +69,17 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
     Who waits for another lane no longer does; what starts late after its cause starts at once.
     """
     found = never_early(graph.dependencies)
-    if not change.gaps:
+    if not change.of_threads:
         return found, np.ones(len(found), dtype=bool)
-    ended = np.isin(graph.gap_name, change.gaps) & span.inside[found.effect]
+    on_thread = graph.segments.on_thread[found.effect]
+    named = np.where(
+        on_thread, np.isin(graph.gap_name, change.of_threads), np.isin(graph.gap_name, change.gaps)
+    )
+    ended = named & span.inside[found.effect]
     freed = ended & _WAITS[found.mechanism]
     waits = graph.segments.kind == WAIT
     # A wait inside a call has the name, not the edge that ends it where that has no lag.
-    after_wait = np.append(False, waits[:-1] & np.isin(graph.segments.gap_name[:-1], change.gaps))
+    after_wait = np.append(False, waits[:-1] & np.isin(graph.segments.gap_name[:-1], change.of_threads))
     freed |= after_wait[found.effect] & span.inside[found.effect] & _WAITS[found.mechanism]
     changed = replace(found, lag=np.where(ended, 0, found.lag))
     return select_rows(changed, ~freed), ~freed

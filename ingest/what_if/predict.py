@@ -146,12 +146,12 @@ class Predictor:
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
         changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
-        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.gaps)
+        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.of_threads)
         return np.where(ended, 0, changed)
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """The replay in which the gaps of a change end at once, None where there are none."""
-        if not change.gaps:
+        if not change.of_threads:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)

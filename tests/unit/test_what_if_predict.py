@@ -317,3 +317,25 @@ def test_what_cannot_be_asked(question: dict[str, object], message: str, advice:
     with pytest.raises(InputError, match=message) as raised:
         answer(graph_of(tiny.model(*TWO_STEPS)), "run", Question(**question))
     assert advice in raised.value.hint
+
+
+def test_a_gap_at_a_call_is_not_one_of_a_stream() -> None:
+    """A kernel waits for another stream's, the thread for both."""
+    rows = [
+        tiny.call("cudaLaunchKernel", 0, 2, 1),
+        tiny.kernel("first", 5, 105, 1, stream=7),
+        tiny.call("cudaStreamWaitEvent", 3, 4, 2),
+        tiny.sync("Stream Wait Event", 3, 4, 2, stream=20, wait_on_stream=7, wait_on_record=1),
+        tiny.call("cudaLaunchKernel", 5, 7, 3),
+        tiny.kernel("second", 107, 157, 3, stream=20),
+        tiny.call("cudaDeviceSynchronize", 8, 160, 4),
+        tiny.event("after", 160, 200),
+    ]
+    graph = graph_of(tiny.model(*rows))
+    predictor = Predictor(graph, whole_window(graph))
+    waiting = (GAP_CODE["waiting for GPU"],)
+    factor = np.ones(len(graph.segments))
+    everywhere = predictor.gain(Change(factor, waiting))
+    at_calls = predictor.gain(Change(factor, at_calls=waiting))
+    assert at_calls.predicted_ns > everywhere.predicted_ns
+    assert at_calls.gain_ns > 0

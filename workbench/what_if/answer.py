@@ -23,7 +23,7 @@ from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import Matched, match_gap, select
+from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
 
 if TYPE_CHECKING:
@@ -173,12 +173,12 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
         matched += found.matched
-    gaps = []
+    gaps: dict[bool, list[int]] = {True: [], False: []}
     for name in question.remove_wait:
         gap, known = match_gap(graph, name)
-        gaps.append(gap)
+        gaps[name.endswith(AT_CALL)].append(gap)
         matched.append(known)
-    return Change(factor, tuple(gaps)), matched
+    return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
 
 
 def _step(graph: ReplayGraph, number: int) -> StepWindow:
