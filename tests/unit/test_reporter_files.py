@@ -106,7 +106,7 @@ def test_summary() -> None:
     assert isinstance(advised, list)
     assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
         ("top-kernel", 0.45),
-        ("untraced-python", 0.2),
+        ("synchronization", 0.1),
     ]
     assert all(one["share"] >= one["threshold"] for one in advised)
     sections = summary.pop("sections")

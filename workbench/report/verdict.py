@@ -81,7 +81,8 @@ def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
 
 def _is_job(row: Mapping[str, Any]) -> bool:
     """Whether a function holds so much of the path that it is the job rather than a part of it."""
-    return has_role(row["category"], Role.FRAME) and row["gain_ns"] > _JOB * row["base_ns"]
+    held = max(row["path_ns"], row["gain_ns"])
+    return has_role(row["category"], Role.FRAME) and held > _JOB * row["base_ns"]
 
 
 def _weight(row: Mapping[str, Any]) -> float:
