@@ -43,7 +43,7 @@ def result_options(command: _Command) -> _Command:
 
 def name_option(meaning: str) -> Callable[[_Command], _Command]:
     """Return what adds --run to a command: argument `name`, refused where it is blank."""
-    return click.option("--run", "name", help=meaning, callback=_named, shell_complete=stored_runs)
+    return click.option("--run", "name", help=meaning, callback=named, shell_complete=stored_runs)
 
 
 def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -55,9 +55,10 @@ def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str)
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
+def named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """The name of a run, refused where it is blank."""
     if name is not None and not name.strip():
-        raise InputError("the name of the run is empty", "give --run a name, or leave it out")
+        raise InputError("the name of the run is empty", f"give {option.opts[0]} a name, or leave it out")
     return name
 
 

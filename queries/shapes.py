@@ -14,6 +14,7 @@ import pandas as pd
 
 from tracegraph.queries.inside import INSIDE_COLUMNS, path_inside
 from tracegraph.queries.module import Column
+from tracegraph.queries.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.categories import GAP
 from tracegraph.store.step_names import STEP_PREFIX
@@ -145,7 +146,8 @@ def with_steps_merged(sums: pd.DataFrame) -> pd.DataFrame:
         return sums
     keys = ["name", "category"]
     groups = sums.assign(name=sums["name"].mask(numbered, STEP_PREFIX)).groupby(keys, as_index=False)
-    merged = groups[["duration_ns", "proportion", "prop_in_total", "count"]].sum()
+    added = ["duration_ns", "proportion", "prop_in_total", "count", "accumulated_ns"]
+    merged = groups.agg({**dict.fromkeys(added, "sum"), "accumulated_place": "min"})
     rows = merged.sort_values(["duration_ns", *keys], ascending=[False, True, True], ignore_index=True)
     return rows[list(sums.columns)].astype(dict.fromkeys(keys, object))
 
@@ -260,6 +262,13 @@ DERIVED = (
         ("path_frames",),
         INSIDE_COLUMNS,
         path_inside,
+    ),
+    Derived(
+        "path_outline",
+        "Where in my code a window's critical path runs: the call stacks that hold most of it.",
+        ("path_frames",),
+        OUTLINE_COLUMNS,
+        path_outline,
     ),
     Derived(
         "critical_path",

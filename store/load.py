@@ -60,11 +60,16 @@ def make_ready(database: Database, tables: GraphTables) -> None:
 
 
 def contents(database: Database, name: str) -> list[str]:
-    """SHA-256 of the files that a visible run was made from, sorted; empty when there is no such run."""
+    """What a visible run was made from, sorted: the SHA-256 of its files, of a scenario its change, too.
+
+    Empty when there is no such run.
+    """
     query = (
-        "MATCH (r:Run {name: $name, state: 'ready'}) MATCH (t:Trace {run: $name}) RETURN t.sha256 AS sha256"
+        "MATCH (r:Run {name: $name, state: 'ready'}) MATCH (t:Trace {run: $name}) "
+        "UNWIND [t.sha256, r.change] AS content WITH DISTINCT content WHERE content IS NOT NULL "
+        "RETURN content"
     )
-    return sorted(database.read(query, {"name": name})["sha256"])
+    return sorted(database.read(query, {"name": name})["content"])
 
 
 def as_loading(tables: GraphTables) -> GraphTables:

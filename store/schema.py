@@ -113,6 +113,8 @@ RUN = NodeLabel(
         _text("nodes_by_label", "JSON object: nodes for each label, counted in the columns"),
         _text("relationships", "JSON object: relationships for each type, counted in the columns"),
         _text("integrity", "JSON list of findings about the input: code, level, count, message, file"),
+        _text("scenario_of", "of a scenario that `what-if --keep` made: the run that it is a change of"),
+        _text("change", "of a scenario, JSON object: what was assumed, and what was predicted"),
     ),
 )
 TRACE = NodeLabel(

@@ -175,12 +175,15 @@ def _others_use(workspace: Workspace) -> bool:
 
 def _refuse_other_content(name: str, stored: list[str], manifest: _Manifest) -> None:
     if stored and stored != _contents(manifest):
+        other = "another scenario or file" if "change" in manifest else "another file"
         raise InputError(
-            f"the run {name!r} holds another file",
-            f"choose another name with --run, or remove it first: tracegraph runs delete {name}",
+            f"the run {name!r} holds {other}",
+            f"choose another name, or remove it first: tracegraph runs delete {name}",
         )
 
 
 def _contents(manifest: _Manifest) -> list[str]:
+    """As `load.contents`."""
     sources = manifest.get("sources")
-    return sorted(str(source["sha256"]) for source in sources) if isinstance(sources, list) else []
+    files = [str(source["sha256"]) for source in sources] if isinstance(sources, list) else []
+    return sorted([*files, *([str(manifest["change"])] if "change" in manifest else [])])

@@ -13,29 +13,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
-    from tracegraph.workbench.picture import Picture
+    from tracegraph.workbench.drawn import Picture
+    from tracegraph.workbench.flame import Flame
+    from tracegraph.workbench.report.findings import Job
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
     from tracegraph.workbench.section_plot import SectionPlot
+    from tracegraph.workbench.what_if.answer import WhatIf
 
 __all__ = [
+    "Flame",
     "InputError",
+    "Job",
     "Picture",
     "Report",
     "Run",
     "SectionPlot",
     "StoreError",
     "TracegraphError",
+    "WhatIf",
     "Workbench",
 ]
 _PLACES = {
+    "Flame": "tracegraph.workbench.flame",
     "InputError": "tracegraph.store.errors",
-    "Picture": "tracegraph.workbench.picture",
+    "Job": "tracegraph.workbench.report.findings",
+    "Picture": "tracegraph.workbench.drawn",
     "Report": "tracegraph.workbench.run_report",
     "Run": "tracegraph.workbench.run",
     "SectionPlot": "tracegraph.workbench.section_plot",
     "StoreError": "tracegraph.store.errors",
     "TracegraphError": "tracegraph.store.errors",
+    "WhatIf": "tracegraph.workbench.what_if.answer",
     "Workbench": "tracegraph.workbench.bench",
 }
 

@@ -2,7 +2,7 @@
 
 import atexit
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
@@ -20,15 +20,18 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
-from tracegraph.store.storing import remove_run, turn_to_write
+from tracegraph.store.storing import remove_run, store_and_open, turn_to_write
 from tracegraph.store.suggest import did_you_mean
+from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
+from tracegraph.workbench.drawn import Picture
 from tracegraph.workbench.own_query import with_run
-from tracegraph.workbench.picture import Picture, query_picture
+from tracegraph.workbench.picture import query_picture
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import StoredRun, stored_run
+from tracegraph.workbench.verify import Verification, base_of, verify
 
 File = str | PathLike[str]
 _WORKSPACE = "TRACEGRAPH_WORKSPACE"
@@ -112,18 +115,45 @@ class Workbench(BenchQueries):
             return Run(self, ready_run(answers.of, name))
 
     def kept_run(self, name: str | None = None) -> Run:
-        """A run whose tables this workspace keeps, by default the newest; the server is not asked.
+        """A run whose tables this workspace keeps, by default the newest recorded; the server is not asked.
 
         Raises:
             InputError: there is no such run here.
         """
-        kept = [str(manifest["run"]) for manifest in self.workspace.manifests()]
-        if not kept:
+        manifests = self.workspace.manifests()
+        if not manifests:
             raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
+        kept = [str(manifest["run"]) for manifest in manifests]
         if name is not None and name not in kept:
             listed = "tracegraph runs lists those stored"
             raise InputError(f"this workspace keeps no run named {name!r}", did_you_mean(name, kept, listed))
-        return Run(self, name or kept[-1])
+        recorded = [str(manifest["run"]) for manifest in manifests if "scenario_of" not in manifest]
+        return Run(self, name or [*kept, *recorded][-1])
+
+    def verify(self, scenario: str, later: str) -> Verification:
+        """What `tracegraph verify` says: whether what a scenario predicted came true in a later run.
+
+        Raises:
+            InputError: this workspace keeps no such runs, the first is no scenario, or too few steps are in
+                one of the runs.
+            StoreError: the tables of a run cannot be read.
+        """
+        changed, after = (self.workspace.load_run(self.kept_run(name).name) for name in (scenario, later))
+        return verify(changed, self.workspace.load_run(self.kept_run(base_of(changed)).name), after)
+
+    def store(self, tables: GraphTables, manifest: Mapping[str, object]) -> None:
+        """Store the tables of a run, as `storing` does with what it makes of traces.
+
+        Raises:
+            InputError: the name belongs to other content.
+            StoreError: the database or the workspace cannot be used.
+        """
+        self._refuse_closed()
+        with (
+            self._showing(),
+            store_and_open(self.workspace, self.connection, tables, manifest, self.progress),
+        ):
+            pass
 
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.
@@ -166,7 +196,7 @@ class Workbench(BenchQueries):
         """
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
-            return Picture(query_picture(answers, query, values))
+            return query_picture(answers, query, values)
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
         """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.

@@ -10,7 +10,7 @@ class BenchQueries(Asking):
     def newest_ready_run(
         self,
     ) -> pd.DataFrame:
-        """The run that was ingested last and is completely stored.
+        """The run that was ingested last and is completely stored; a scenario only where there is nothing else.
 
         Columns:
             name (str): name of the run
@@ -33,6 +33,7 @@ class BenchQueries(Asking):
             events (int64, may be missing): number of events
             nodes (int64, may be missing): number of nodes
             duration_ns (int64, may be missing): length of the window, ns
+            scenario_of (str, may be missing): of a scenario, the run that it is a change of
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -1,66 +1,35 @@
 """Pictures of parts of a run's graph, each made from answers; they show themselves in a notebook."""
 
 from collections.abc import Callable, Mapping
-from os import PathLike
-from pathlib import Path
 from typing import Any
-
-import graphviz
 
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.drawn import Picture
+from tracegraph.workbench.flame import Flame
 from tracegraph.workbench.names import match_names, near_names, readable
-from tracegraph.workbench.pictures.drawing import FORMATS, draw
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.sections.hotspots import MOST
 from tracegraph.workbench.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
+_STACKS = {False: ("path_frames", "Critical path"), True: ("off_path_frames", "Work off the critical path")}
+_NO_STACKS = {
+    False: "an earlier version stored it, without call stacks: ingest the trace again",
+    True: "all work in the window is on the path",
+}
 
 
-class Picture(graphviz.Source):  # type: ignore[misc]
-    """A graphviz object that draws itself also where no `dot` is installed."""
-
-    def write(self, file: str | PathLike[str]) -> None:
-        """Draw into a file whose name ends in .svg, .png, .pdf or .dot.
-
-        Raises:
-            InputError: it ends in something else, or cannot be written.
-        """
-        place = Path(file)
-        picture = draw(self.source, picture_format(place))
-        try:
-            place.write_bytes(picture)
-        except OSError as error:
-            raise InputError(f"cannot write {place}: {error.strerror}", "choose another file") from error
-
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None, **_: object
-    ) -> dict[str, str]:
-        return {"image/svg+xml": draw(self.source, "svg").decode(), "text/plain": repr(self)}
-
-    def __repr__(self) -> str:
-        return f"<Picture, {len(self.source.splitlines())} lines of DOT>"
-
-
-def picture_format(file: Path) -> str:
-    """The format that a file's name says; InputError lists those there are."""
-    suffix = file.suffix.lstrip(".").lower()
-    if suffix not in FORMATS:
-        raise InputError(f"{file} names no picture format", f"end it with .{', .'.join(FORMATS)}")
-    return suffix
-
-
-def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> str:
+def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> Picture:
     """The critical path of the run or a step: its longest stretches, a column a lane."""
     window = find_window(answers.of, run, step)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
-    return path_picture(run, step, rows, answers.of("lanes", {"run": run}))
+    return Picture(path_picture(run, step, rows, answers.of("lanes", {"run": run})))
 
 
-def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> str:
+def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> Picture:
     """The `count` longest stretches of events of a name on the path, with all their causes and effects.
 
     `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
@@ -82,12 +51,12 @@ def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: i
     others = f" ({plural(len(matches) - 1, 'other name')} matched)" if len(matches) > 1 else ""
     shown = visible(labels.get(matches[0], matches[0]))
     title = f"{shown}{others}: causes and effects (solid: explains the start)"
-    return causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns)
+    return Picture(causes_picture(title, edges, answers.of("lanes", {"run": run}), window.start_ns))
 
 
 def event(
     answers: Answers, run: str, source_index: int, /, *, rank: int | None = None, depth: int = 5
-) -> str:
+) -> Picture:
     """Why an event started when it did: its causes, back to a depth.
 
     `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
@@ -108,36 +77,49 @@ def event(
         )
     origin_ns = int(answers.of("run_details", {"run": run})["window_start_ns"].iloc[0])
     lanes = answers.of("lanes", {"run": run})
-    return causes_picture(f"Causes of event {source_index}, {depth} back", edges, lanes, origin_ns)
+    return Picture(causes_picture(f"Causes of event {source_index}, {depth} back", edges, lanes, origin_ns))
 
 
-def step(answers: Answers, run: str, number: int, /) -> str:
+def step(answers: Answers, run: str, number: int, /) -> Picture:
     """The lanes of a step and what they cause on each other."""
     window = find_window(answers.of, run, number)
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
     length = format_ns(window.end_ns - window.start_ns)
     title = f"Step {number} of {label(run, _TITLE_CELLS)}, {length}: lanes and hand-overs"
-    return lanes_picture(title, answers.of("lane_dependencies", between), answers.of("lanes", {"run": run}))
+    return Picture(
+        lanes_picture(title, answers.of("lane_dependencies", between), answers.of("lanes", {"run": run}))
+    )
 
 
-def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> str:
+def flame(answers: Answers, run: str, /, *, step: int | None = None, off_path: bool = False) -> Flame:
+    """Where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
+    window = find_window(answers.of, run, step)
+    query, what = _STACKS[off_path]
+    frames = answers.of(query, {"run": run, **vars(window)})
+    if frames.empty:
+        raise InputError(f"there is no {what.lower()} in run {run!r}", _NO_STACKS[off_path])
+    part = "" if step is None else f", step {step}"
+    return Flame(f"{what} of {label(run, _TITLE_CELLS)}{part}, by call stack", frames)
+
+
+def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:
     """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     return query_picture(answers, query, {"run": run, **parameters})
 
 
-def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> str:
+def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> Picture:
     """As `cypher`, with values of all parameters."""
-    return result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values))
+    return Picture(result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values)))
 
 
-PICTURES: dict[str, Callable[..., str]] = {
-    made.__name__: made for made in (critical_path, hotspot, event, step, cypher)
+PICTURES: dict[str, Callable[..., Picture]] = {
+    made.__name__: made for made in (critical_path, flame, hotspot, event, step, cypher)
 }
-"""What can be drawn, by name: each returns DOT text."""
+"""What can be drawn, by name."""
 
 
 def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
     """The picture of that name; InputError lists those there are."""
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")
-    return Picture(PICTURES[what](answers, run, *arguments, **options))
+    return PICTURES[what](answers, run, *arguments, **options)

@@ -1,6 +1,7 @@
 """A stored run: its queries as methods, questions of one's own, pictures and the report."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.workbench.picture import Picture, draw_picture
+from tracegraph.workbench.drawn import Picture
+from tracegraph.workbench.picture import draw_picture
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.findings import Job
 from tracegraph.workbench.report.thresholds import checked
@@ -52,7 +55,7 @@ class Run(RunQueries):
         """A part of the graph, which shows itself in a notebook: see `tracegraph.workbench.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
-        `picture("step", 3)` or `picture("cypher", "MATCH … RETURN …")`.
+        `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.
 
         Raises:
             InputError: there is no such picture, or nothing to draw.
@@ -127,7 +130,15 @@ class Run(RunQueries):
         given = ((one,) if isinstance(one, str) else tuple(one) for one in (remove, remove_wait))
         removed, waits = given
         question = Question(removed, tuple(scale), waits, None if step is None else index(step), overhead)
-        return answer(self._replay_graph, self.name, question)
+        return replace(answer(self._replay_graph, self.name, question), store=self._keep)
+
+    def _keep(self, found: WhatIf, name: str) -> "Run":
+        workspace = self.bench.workspace
+        kept = workspace.load_run(self.name)
+        scenario = find_scenario(kept, found.graph, found.span, found.change, found.prediction)
+        with workspace.spool() as folder:
+            self.bench.store(*scenario_tables(kept, scenario, name, found.as_json(), folder))
+        return Run(self.bench, name)
 
     @cached_property
     def _replay_graph(self) -> ReplayGraph:

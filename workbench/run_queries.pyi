@@ -371,7 +371,7 @@ class RunQueries(Asking):
         step: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """The events that determine most of a window's length, by name and category.
+        """The events that determine most of a window's length, by name and category, and how they rank by all their work.
 
         Parameters:
             start_ns: start of the window, ns
@@ -390,6 +390,8 @@ class RunQueries(Asking):
             proportion (float64): share of the listed rows' total, 0..1
             prop_in_total (float64): share of the path's length, 0..1
             count (int64): distinct events on the path
+            accumulated_ns (int64): all their own time in the window, on the path or not, ns
+            accumulated_place (int64): place by it among all names in the window, 1 the largest; profiler steps are one
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -633,6 +635,84 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def off_path_frames(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Where in the call stacks the work of a window runs that is not on its critical path: the tree of frames.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            frame (int64): frame id
+            parent (int64, may be missing): id of the frame that called it, null for the root of a lane
+            depth (int64): number of calls between the root and it
+            name (str): name of the events or of the lane
+            category (str): Kineto category, `thread` or `stream` for a lane
+            duration_ns (int64): time off the path in it itself, not in what it called, ns
+            lag (str, may be missing): always null: a gap off the path is nobody's work
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def off_path_hotspots(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        least_ns: int = 1,
+        most_on_path: float = 0.05,
+        limit: int = 10,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The names with the most work that is hardly on a window's critical path, and what the path ran on meanwhile.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            least_ns: least time off the path of a name that is listed, ns, 1..1000000000000000, default 1
+            most_on_path: largest share of their time that is on the path, 0..1, default 0.05
+            limit: rows listed, 1..1000, default 10
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of the events
+            category (str): Kineto category
+            accumulated_ns (int64): all their own time in the window, on the path or not, ns
+            share (float64): it as a share of the window, which several lanes at a time may exceed
+            on_path_ns (int64): how much of it is on the path, ns
+            count (int64): stretches off the path
+            slack_ns (int64, may be missing): least slack of these: by how much one may end later without lengthening the run, ns
+            meanwhile (str, may be missing): what the path ran on longest during their 20 longest stretches, null where on nothing
+            meanwhile_category (str, may be missing): its Kineto category, `gap` for a wait or gap
+            meanwhile_lane (str, may be missing): readable name of its lane
+            meanwhile_share (float64, may be missing): share of the time of these stretches in which the path ran on it, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def path_composition(
         self,
         *,
@@ -804,6 +884,43 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def path_outline(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Where in my code a window's critical path runs: the call stacks that hold most of it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the first of the run
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            row (int64): 0-based place among the rows
+            parent (int64, may be missing): row of the frame around it, null for the root of a lane
+            depth (int64): number of rows around it
+            name (str): name of the events, of the lane or of the gap
+            category (str): Kineto category, `thread` or `stream` for a lane, or `gap`
+            duration_ns (int64): time on the path inside it or launched from inside it, ns
+            share (float64): share of the path, 0..1
+            own_ns (int64): how much of it is in the frame itself, ns
+            left_out_ns (int64): how much of it is in frames inside it that are not listed, ns
+            skipped (int64): frames between it and its parent, with nearly the same time
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def path_silences(
         self,
         *,
@@ -886,6 +1003,8 @@ class RunQueries(Asking):
             nodes_by_label (str, may be missing): JSON object: nodes for each label
             relationships (str, may be missing): JSON object: relationships for each type
             integrity (str, may be missing): JSON list of findings about the input
+            scenario_of (str, may be missing): of a scenario, the run that it is a change of
+            change (str, may be missing): of a scenario, JSON object: what was assumed, and what was predicted
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

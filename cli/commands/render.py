@@ -8,7 +8,8 @@ import click
 
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import RUN_OF_QUERY, check_query, name_option, parameter_option, parse_values
-from tracegraph.workbench.picture import picture_format
+from tracegraph.workbench.drawn import picture_format
+from tracegraph.workbench.flame import FLAME_FORMATS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # what a property of the database holds
@@ -45,6 +46,24 @@ def _step(command: _Command) -> _Command:
 def critical_path(context: Context, step: int | None, name: str | None, output: Path) -> None:
     """Draw the critical path: its longest stretches, a column a lane."""
     _draw(context, name, output, "critical_path", step=step)
+
+
+@render.command()
+@_step
+@click.option("--off-path", is_flag=True, help="The work that is not on the path instead.")
+@_run
+@_output
+@pass_context
+def flame(context: Context, *, step: int | None, off_path: bool, name: str | None, output: Path) -> None:
+    """Draw where in the call stacks the critical path runs: a flame graph.
+
+    GPU work stands below the call that launched it. FILE may also end in .folded (for flamegraph.pl) or
+    .speedscope.json (for speedscope.app).
+    """
+    picture_format(output, *FLAME_FORMATS)  # before anything is asked
+    with context.bench() as bench, bench.answers():
+        picture = bench.run(name).picture("flame", step=step, off_path=off_path)
+    picture.write(output)
 
 
 @render.command()

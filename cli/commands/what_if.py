@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import name_option
+from tracegraph.cli.options import name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
 from tracegraph.workbench.what_if.answer import AUTO
@@ -51,6 +51,12 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     help="Folder for what_if.json and predicted.json.gz, the predicted timeline for Perfetto.",
 )
 @click.option(
+    "--keep",
+    metavar="NAME",
+    callback=named,
+    help="Store the changed graph as the run NAME: to query, render and report on, and for verify.",
+)
+@click.option(
     "--fail-above", type=int, metavar="NS", help="End with exit code 1 where more than NS are left."
 )
 @name_option("Name of the run; default: the newest.")
@@ -65,6 +71,7 @@ def what_if(
     overhead: str,
     form: str,
     output: Path | None,
+    keep: str | None,
     fail_above: int | None,
     name: str | None,
 ) -> int:
@@ -77,9 +84,11 @@ def what_if(
         run = bench.kept_run(name)
         found = run.what_if(remove, scale=scale, remove_wait=remove_wait, step=step, overhead=overhead)
         files = () if output is None else found.save(output)
+        if keep is not None:
+            found.keep(keep)
     if form == "json":
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
-        print_what_if(open_console(), found, output, files)
+        print_what_if(open_console(), found, output, files, keep)
     left = found.prediction.corrected.predicted_ns
     return _EXCEEDED if fail_above is not None and left > fail_above else 0

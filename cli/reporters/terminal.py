@@ -3,13 +3,15 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from itertools import chain
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Facts, Plot, Table, Words
+from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Column, Facts, Plot, Table, Words
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import Section, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
@@ -17,6 +19,7 @@ from tracegraph.workbench.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
 _KEY_CELLS = 30
+_INDENT = 2
 _STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
 
 
@@ -116,10 +119,15 @@ def _(block: Table, names: ShownNames) -> Sequence[RenderableType]:
         shown.no_wrap = column.is_number
     for row in block.frame.to_dict("records"):
         rows.add_row(
-            *(Text(cell_text(column.kind, row[column.field], names)) for column in columns),
+            *(_cell(column, row, names) for column in columns),
             style=_row_style(block, row),
         )
     return (Text(block.caption), rows) if block.caption else (rows,)
+
+
+def _cell(column: Column, row: Mapping[Hashable, Any], names: ShownNames) -> RenderableType:
+    text = Text(cell_text(column.kind, row[column.field], names))
+    return Padding(text, (0, 0, 0, _INDENT * row[column.indent])) if column.indent else text
 
 
 def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.ingest.what_if.predict import Gain
+from tracegraph.workbench.names import readable
 from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
@@ -15,8 +16,10 @@ _NAME_CELLS = 60
 _MOST_NAMES = 8
 
 
-def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: Sequence[str]) -> None:
-    """Print the prediction first, then what it is about and what it rests on."""
+def print_what_if(
+    console: Console, found: WhatIf, folder: Path | None, files: Sequence[str], kept: str | None = None
+) -> None:
+    """Print the prediction first, then what it is about and what it rests on; `kept`: as which run."""
     predicted = found.prediction
     where = "the run" if found.question.step is None else f"step {found.question.step}"
     console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
@@ -33,10 +36,13 @@ def print_what_if(console: Console, found: WhatIf, folder: Path | None, files: S
     console.print(indented(lines))
     _print_matched(console, found)
     if predicted.following:
-        names = ", ".join(label(str(row["name"]), _NAME_CELLS) for row in predicted.following)
+        shown = readable(str(row["name"]) for row in predicted.following)
+        names = ", ".join(label(name, _NAME_CELLS) for name in shown.values())
         console.print(indented(Text(f"critical then: {names}")))
     if folder is not None:
         console.print(indented(Text(f"in {visible(str(folder))}: {', '.join(files)}")))
+    if kept is not None:
+        console.print(indented(Text(f"kept as the run {visible(kept)}, at the naive times")))
 
 
 def _said(gain: Gain) -> str:
@@ -54,8 +60,9 @@ def _overhead(found: WhatIf) -> str:
 
 def _print_matched(console: Console, found: WhatIf) -> None:
     rows = table("matched", ">count", ">own time")
+    shown = readable(one.name for one in found.matched)
     for one in found.matched[:_MOST_NAMES]:
-        rows.add_row(label(one.name, _NAME_CELLS), f"{one.count:,}", format_ns(one.own_ns))
+        rows.add_row(label(shown[one.name], _NAME_CELLS), f"{one.count:,}", format_ns(one.own_ns))
     console.print(indented(rows))
     if len(found.matched) > _MOST_NAMES:
         console.print(indented(Text(f"and {plural(len(found.matched) - _MOST_NAMES, 'more name')}")))

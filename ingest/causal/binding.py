@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.dependencies import Candidates, Dependencies, choo
 from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.segments import Segments, Window
+from tracegraph.ingest.causal.segments import WAIT, WORK, Segments, Window
 from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, STREAM_ORDER
 
 
@@ -83,10 +83,10 @@ def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies
         arrival=np.concatenate([edges.arrival, segments.completion[inner_cause]]),
     )
     found, edge, margin = choose(segments, candidates)
-    return found, Binding(edge, margin, _chains(segments, found, edge))
+    return found, Binding(edge, margin, number_chains(segments, found, edge))
 
 
-def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
+def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
     """Number the maximal runs in which each segment is bound by the one before it on its lane."""
     bound_to = np.where(edge >= 0, dependencies.cause[edge], -1) if len(dependencies) else edge
     in_order = np.zeros(len(segments), dtype=bool)
@@ -98,10 +98,15 @@ def _chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
 
 
 def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
-    """The segment that ends the window: on a lane that matters, work rather than a wait, the lowest lane."""
-    ends = np.flatnonzero((segments.end == window.end) & (segments.end > segments.start))
-    matters = lanes.matters[segments.lane[ends]]
-    return int(ends[np.lexsort((segments.lane[ends], segments.kind[ends], ~matters))[0]])
+    """The segment that ends the window: on a lane that matters, work rather than a wait, the lowest lane.
+
+    Work of no length only where it is that or a gap: a change may have left nothing of what ended the window.
+    """
+    ends = np.flatnonzero(segments.end == window.end)
+    matters, lane, kind = lanes.matters[segments.lane[ends]], segments.lane[ends], segments.kind[ends]
+    lasts = segments.start[ends] < window.end
+    rank = np.select([lasts & (kind == WORK), lasts & (kind == WAIT), kind == WORK], [0, 1, 2], 3)
+    return int(ends[np.lexsort((lane, ~lasts, rank, ~matters))[0]])
 
 
 def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink: int) -> Flags:

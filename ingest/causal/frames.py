@@ -6,8 +6,8 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import Events
-from tracegraph.ingest.causal.model import Solution
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.solved import Solved
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.store.categories import GAP
 from tracegraph.store.gaps import GAP_NAMES
@@ -52,7 +52,7 @@ class _Tree:
         return np.asarray(first + frame, dtype=np.int64)
 
 
-def find_frames(solution: Solution) -> Frames:
+def find_frames(solution: Solved) -> Frames:
     """The frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
     step_names = [name for name in events.name.values.tolist() if step_number(str(name)) is not None]
@@ -84,7 +84,7 @@ def find_frames(solution: Solution) -> Frames:
     )
 
 
-def _of_events(solution: Solution, tree: _Tree, name: Ints) -> Ints:
+def _of_events(solution: Solved, tree: _Tree, name: Ints) -> Ints:
     """The frame of each event, level after level of the call tree; that of its lane where it is in none."""
     events, call = solution.events, solution.launches.call
     category = events.category.codes.astype(np.int64)

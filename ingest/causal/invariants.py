@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.store.errors import TracegraphError
 
 
-def check_model(model: Model) -> None:
+def check_model(model: Storable) -> None:
     """Check the segments, dependencies and path of a run.
 
     Raises `TracegraphError` with the first rule that is broken: a fault of tracegraph, not of the trace.
@@ -22,7 +22,7 @@ def check_model(model: Model) -> None:
             )
 
 
-def _rules(model: Model) -> Iterator[tuple[str, bool]]:
+def _rules(model: Storable) -> Iterator[tuple[str, bool]]:
     segments, found, window = model.segments, model.dependencies, model.window
     start, bound = segments.start, found.binding
     follows = (segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:]
@@ -45,7 +45,7 @@ def _rules(model: Model) -> Iterator[tuple[str, bool]]:
     yield "that nothing has negative slack", bool((model.slack >= 0).all())
 
 
-def _root(model: Model) -> int:
+def _root(model: Storable) -> int:
     """Where the path begins: its first segment, or the waits before it, which the path passes by."""
     on_path = np.flatnonzero(model.on_path)
     at = int(on_path[model.segments.start[on_path].argmin()])

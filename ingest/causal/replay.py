@@ -13,7 +13,8 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.order import replay_order
 from tracegraph.ingest.causal.segments import GAP, Segments, Window
 from tracegraph.store.mechanisms import CODE, GIL_HOLDER
 
@@ -60,7 +61,7 @@ class Replay:
         self._run: Ints = np.cumsum(self._begins) - 1
         across = ~along
         cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
-        in_order = causal_order(segments)
+        in_order = replay_order(segments, found)
         is_port = np.zeros(count, dtype=bool)
         is_port[cause] = True
         is_port[effect] = True

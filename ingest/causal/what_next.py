@@ -6,10 +6,10 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.hotspots import Kinds, find_kinds
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import find_stretches
 from tracegraph.ingest.causal.replay import Outcome, Replay
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.store.categories import GAP
 from tracegraph.store.mechanisms import CODE, MECHANISMS
 
@@ -18,7 +18,7 @@ _FOLLOWING = 3
 _OWN_WAITS = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.own_wait)
 
 
-def find_what_next(model: Model) -> list[dict[str, object]]:
+def find_what_next(model: Storable) -> list[dict[str, object]]:
     """For each of the five longest hotspots on the path, the path of a replay in which it takes no time.
 
     One row each, longest first: name, category, duration_ns (on the path), gain_ns (by how much the window
@@ -57,7 +57,7 @@ def _removed(kinds: Kinds, number: int, at: Ints, count: int) -> Flags:
     return removed
 
 
-def _waits(model: Model) -> dict[int, dict[str, object]]:
+def _waits(model: Storable) -> dict[int, dict[str, object]]:
     """Time on the path in the waits of each of `_OWN_WAITS`, where there is some, as rows."""
     rows, found = find_stretches(model), model.dependencies
     waits = {}
@@ -69,7 +69,7 @@ def _waits(model: Model) -> dict[int, dict[str, object]]:
     return waits
 
 
-def _replay_at_once(model: Model, rule: int, counts: Flags) -> Outcome:
+def _replay_at_once(model: Storable, rule: int, counts: Flags) -> Outcome:
     """The replay in which what waits by a rule goes on at once."""
     found = model.dependencies
     at_once = replace(found, lag=np.where(found.mechanism == rule, 0, found.lag))

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.frames import find_frames
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
 from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
@@ -24,11 +24,13 @@ _RUN_ID = np.zeros(1, dtype=np.int64)
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the Run node says beyond the model."""
+    """What the Run node says beyond the model; of a scenario the run that it is a change of, and which."""
 
     created: str
     tool_version: str
     integrity: list[dict[str, object]]
+    scenario_of: str | None = None
+    change: str | None = None
 
 
 class _Ids:
@@ -43,8 +45,11 @@ class _Ids:
         return ids
 
 
-def _merge_with_events(model: Model) -> Flags:
-    """A segment is its event's own node when it is work and spans the whole event."""
+def _merge_with_events(model: Storable) -> Flags:
+    """A segment is its event's own node when it is work and spans the whole event.
+
+    On a thread only one of some length: after a change several of none may be pieces of one event.
+    """
     segments, events = model.segments, model.events
     event = segments.event
     merged: Flags = (
@@ -52,11 +57,12 @@ def _merge_with_events(model: Model) -> Flags:
         & (segments.kind == WORK)
         & (segments.start == events.start[event])
         & (segments.end == events.end[event])
+        & ~(segments.on_thread & (segments.start == segments.end))
     )
     return merged
 
 
-def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None = None) -> GraphTables:
+def build_graph(trace: TraceFile, model: Storable, name: str, folder: Path | None = None) -> GraphTables:
     """Node and relationship tables of a run, but for the node that `add_run` makes.
 
     Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
@@ -98,7 +104,7 @@ def build_graph(trace: TraceFile, model: Model, name: str, folder: Path | None =
     return graph
 
 
-def add_run(graph: GraphTables, model: Model, facts: RunFacts) -> None:
+def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
     """Add the node of a run whose other nodes are in `graph`; the counts hold it, too."""
     by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {
@@ -119,4 +125,6 @@ def add_run(graph: GraphTables, model: Model, facts: RunFacts) -> None:
         "relationships": json.dumps(graph.count_relationships()),
         "integrity": json.dumps(facts.integrity),
     }
+    if facts.scenario_of is not None and facts.change is not None:
+        columns |= {"scenario_of": facts.scenario_of, "change": facts.change}
     graph.nodes["Run"] = make_table(columns, schema.RUN.properties, 1)

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.frames import Frames
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables.columns import (
     Columns,
     SegmentNodes,
@@ -23,7 +23,7 @@ from tracegraph.store.categories import GAP, find_category
 from tracegraph.store.gaps import GAP_NAMES
 
 
-def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa.Table:
+def trace_node(trace: TraceFile, model: Storable, ids: Ints, common: Columns) -> pa.Table:
     """The file, one row."""
     columns = {
         **common,
@@ -40,7 +40,7 @@ def trace_node(trace: TraceFile, model: Model, ids: Ints, common: Columns) -> pa
     return make_table(columns, schema.TRACE.properties, 1)
 
 
-def lane_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
+def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     """One row a lane, in the order of lane ids."""
     frame = model.lanes.frame
     columns = {
@@ -53,7 +53,7 @@ def lane_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, schema.LANE_NODE.properties, len(frame))
 
 
-def step_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
+def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     """One row a step, in time order."""
     steps = model.steps
     columns = {
@@ -69,7 +69,7 @@ def step_nodes(model: Model, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, schema.STEP.properties, len(ids))
 
 
-def _segment_columns(model: Model, frames: Frames) -> dict[str, pa.Array]:
+def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
     """Properties that only segments have, one entry a segment."""
     segments = model.segments
     return {
@@ -84,7 +84,7 @@ def _segment_columns(model: Model, frames: Frames) -> dict[str, pa.Array]:
 
 
 def event_nodes(
-    trace: TraceFile, model: Model, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
+    trace: TraceFile, model: Storable, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
     """One row an event, in the order of the file; an uncut leaf carries its segment."""
     events, table = model.events, trace.events
@@ -122,7 +122,7 @@ def event_nodes(
     return make_table(columns, properties.values(), len(events))
 
 
-def segment_nodes(model: Model, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
+def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
     """The segments that are no event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
@@ -149,7 +149,7 @@ def segment_nodes(model: Model, nodes: SegmentNodes, frames: Frames, common: Col
     return make_table(columns, schema.SEGMENT.properties, int(keep.sum()))
 
 
-def chain_nodes(model: Model, first: Ints, ids: Ints, common: Columns) -> pa.Table:
+def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
     """One row a chain; `first` holds the first segment of each."""
     segments = model.segments
     last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
@@ -166,7 +166,7 @@ def chain_nodes(model: Model, first: Ints, ids: Ints, common: Columns) -> pa.Tab
     return make_table(columns, schema.CHAIN.properties, len(first))
 
 
-def frame_nodes(model: Model, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
+def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
     """One row a frame, in the order of frame ids: a frame stands after its parent."""
     columns = {
         **common,

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
 from tracegraph.store import schema
 from tracegraph.store.gaps import GAP_NAMES
@@ -24,7 +24,7 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]
     }
 
 
-def dependency_tables(model: Model, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
     """The four dependency kinds between segments, one after the other."""
     found = model.dependencies
     for kind in schema.DEPENDENCIES:
@@ -39,7 +39,7 @@ def dependency_tables(model: Model, nodes: SegmentNodes) -> Iterator[tuple[str, 
         yield kind, make_table(columns, _properties(kind), len(chosen))
 
 
-def _gap_names(model: Model, chosen: Ints) -> pa.Array:
+def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
     """What the gap of each binding edge is called, null where there is none and for all other edges."""
     found = model.dependencies
     without = ~found.binding[chosen] | (found.gap[chosen] == 0)
@@ -50,7 +50,7 @@ def _properties(relationship: str) -> tuple[schema.Property, ...]:
     return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
 
 
-def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
     """Launches, the call tree, and the events of pieces, one after the other."""
     call, parent = model.launches.call, model.stack.parent
     work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
@@ -60,7 +60,7 @@ def event_relationships(model: Model, ids: Ints, nodes: SegmentNodes) -> Iterato
     yield "PART_OF", pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]})
 
 
-def leads_to(model: Model, first: Ints, ids: Ints) -> pa.Table:
+def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
     """The binding edge of every chain's first segment, between the chains."""
     edge = model.binding.edge[first]
     bound = edge >= 0

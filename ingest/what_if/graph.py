@@ -7,18 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.replay import Replay
-from tracegraph.ingest.causal.segments import WAIT, WORK, Segments, Window
+from tracegraph.ingest.causal.segments import WORK, Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
-from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,8 @@ class ReplayGraph:
         Raises:
             TracegraphError: it does not, so nothing that it says of changes could be trusted.
         """
-        replay = Replay(self.segments, self.dependencies, self.window, self.sink, self.fixed)
+        found = never_early(self.dependencies)
+        replay = Replay(self.segments, found, self.window, self.sink, self.fixed)
         again = replay.run(self.segments.work, np.ones(len(self.segments), dtype=bool)).start
         wrong = np.flatnonzero(again != self.segments.start)
         if len(wrong):
@@ -94,30 +92,6 @@ class ReplayGraph:
         return replay
 
     @cached_property
-    def on_recorded_edges(self) -> "ReplayGraph":
-        """The graph as if nothing inferred were a cause: this one where nothing inferred binds.
-
-        A wait that an inferred dependency ends is work of its thread then; what has no other cause follows
-        what was before it on its lane, else its start is fixed. Every start stays as it is.
-        """
-        found, segments = self.dependencies, self.segments
-        inferred = found.effect[found.binding & ~found.recorded]
-        if not len(inferred):
-            return self
-        freed = np.zeros(len(segments) + 1, dtype=bool)
-        freed[inferred] = True
-        follows = np.append(segments.lane[1:] == segments.lane[:-1], False)
-        waited = (segments.kind == WAIT) & follows & freed[1:]
-        work = np.where(waited, segments.end - segments.start, segments.work)
-        sure = replace(segments, work=work)
-        kept = select_rows(found, found.recorded)
-        edges = _bound_anew(sure, kept, np.flatnonzero(freed[:-1]), self.window)
-        late = np.setdiff1d(np.flatnonzero(segments.start > self.window.start), edges.effect)
-        fixed = dict(zip(late.tolist(), segments.start[late].tolist(), strict=True))
-        names = GAP_OF_MECHANISM[edges.mechanism]
-        return replace(self, segments=sure, dependencies=edges, gap_name=names, fixed=fixed)
-
-    @cached_property
     def counted(self) -> Flags:
         """Which segments may end the window: work of events on lanes that matter."""
         segments = self.segments
@@ -126,26 +100,12 @@ class ReplayGraph:
         return counted if counted.any() else is_work | (np.arange(len(segments)) == self.sink)
 
 
-def _bound_anew(segments: Segments, kept: Dependencies, freed: Ints, window: Window) -> Dependencies:
-    """The edges where each of the `freed` segments is bound by what completes last of its other causes."""
-    before = freed - 1
-    beside = (before >= 0) & (segments.lane[before] == segments.lane[freed])
-    begins = segments.start[freed] > window.start
-    missing = beside & begins & ~np.isin(freed, kept.effect)
-    added = np.flatnonzero(missing & (segments.completion[before] <= segments.start[freed]))
-    cause, effect = (np.append(kept.cause, before[added]), np.append(kept.effect, freed[added]))
-    code = np.append(kept.mechanism, np.full(len(added), CODE[PROGRAM_ORDER]))
-    gap = segments.start[effect] - segments.completion[cause]
-    latest = np.lexsort((-gap, effect))
-    last = np.append(effect[latest][1:] != effect[latest][:-1], True)[: len(latest)]
-    binding = np.append(kept.binding, np.zeros(len(added), dtype=bool))
-    chosen = latest[last]
-    chosen = chosen[np.isin(effect[chosen], freed)]
-    binding[chosen] = True
-    lag = np.append(kept.lag, np.zeros(len(added), dtype=np.int64))
-    lag = np.where(binding, gap, np.minimum(lag, gap))
-    sure = np.ones(len(cause), dtype=bool)
-    return Dependencies(cause, effect, code, sure, sure.astype(float), gap, lag, binding)
+def never_early(found: Dependencies) -> Dependencies:
+    """The dependencies as they hold after a change: no effect starts before its cause is complete.
+
+    A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
+    """
+    return replace(found, lag=np.maximum(found.lag, 0))
 
 
 def graph_of(model: Model) -> ReplayGraph:

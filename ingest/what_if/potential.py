@@ -9,10 +9,11 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
+from tracegraph.ingest.what_if.change import Change, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.ingest.what_if.overhead import estimate_overhead
-from tracegraph.ingest.what_if.predict import Change, Predictor, whole_window
+from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.gaps import GAP_NAMES, UNKNOWN, UNTRACED_CPU
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library

@@ -1,49 +1,25 @@
 """What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
-from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
-from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.causal.segments import GAP, WORK
+from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
+from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.what_if.recorded import on_recorded_edges
 
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
 """Levels of what is taken off for recording: nothing, and by what it may have cost."""
 _UNKNOWN = 0.1
 """Share of a gain by which it differs from one measurement of the same change to the next."""
 _FOLLOWING = 3
-_WAITS = np.array([m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS])
-
-
-@dataclass(frozen=True)
-class Change:
-    """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once."""
-
-    factor: Floats
-    gaps: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Span:
-    """The window that is predicted, ns, and the segments that may end it; its start stays where it is."""
-
-    start: int
-    end: int
-    counts: Flags
-    inside: Flags
-
-    @property
-    def length_ns(self) -> int:
-        """Its length."""
-        return self.end - self.start
 
 
 @dataclass(frozen=True)
@@ -97,23 +73,6 @@ class Prediction:
     after: Outcome
     after_work: Ints
     following: Sequence[Mapping[str, object]]
-
-
-def whole_window(graph: ReplayGraph) -> Span:
-    """The window of the run."""
-    everything = np.ones(len(graph.segments), dtype=bool)
-    return Span(graph.window.start, graph.window.end, graph.counted, everything)
-
-
-def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
-    """The window of a step: only what starts in it changes, so that its start is fixed."""
-    segments, calls = graph.segments, graph.calls
-    inside = (segments.start >= step.start) & (segments.start < step.window_end)
-    on_thread = segments.on_thread & (segments.start < step.end)
-    launched = ~segments.on_thread & (calls.step[segments.event] == step.number)
-    of_rank = graph.lanes.rank[segments.lane] == step.rank
-    counts = inside & graph.counted & of_rank & (on_thread | launched)
-    return Span(step.start, step.window_end, counts if counts.any() else inside, inside)
 
 
 class Predictor:
@@ -187,33 +146,20 @@ class Predictor:
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
         changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
-        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.gaps)
+        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.of_threads)
         return np.where(ended, 0, changed)
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """The replay in which the gaps of a change end at once, None where there are none.
-
-        Who waits for another lane no longer does; what starts late after its cause starts at once.
-        """
-        if not change.gaps:
+        """The replay in which the gaps of a change end at once, None where there are none."""
+        if not change.of_threads:
             return None
-        graph, found = self.graph, self.graph.dependencies
-        ended = np.isin(graph.gap_name, change.gaps) & self.span.inside[found.effect]
-        freed = ended & _WAITS[found.mechanism]
-        waits = graph.segments.kind == WAIT
-        # A wait inside a call has the name, not the edge that ends it where that has no lag.
-        after_wait = np.append(False, waits[:-1] & np.isin(graph.segments.gap_name[:-1], change.gaps))
-        freed |= after_wait[found.effect] & self.span.inside[found.effect] & _WAITS[found.mechanism]
-        lag = np.where(ended, 0, found.lag)
-        kept = ~freed
-        columns = {name: getattr(found, name)[kept] for name in Dependencies.__dataclass_fields__}
-        changed = replace(Dependencies(**columns), lag=lag[kept])
-        return Replay(graph.segments, changed, graph.window, graph.sink, graph.fixed)
+        changed, _ = changed_dependencies(self.graph, self.span, change)
+        return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
 
     @cached_property
     def _sure(self) -> "Predictor":
         """Where inferred waits are work of their threads, and nothing inferred is a cause."""
-        sure = self.graph.on_recorded_edges
+        sure = on_recorded_edges(self.graph)
         return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
 
     @cached_property

@@ -1,6 +1,7 @@
 """A run's graph for replays, read back from its kept tables."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,7 +40,7 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
     events = tables.read_nodes("Event", _EVENT)
     first = int(events["id"][0].as_py()) if len(events) else 0
     calls = _calls(tables, events, first)
-    lanes = Lanes(tables.nodes["Lane"].to_pandas())
+    lanes = _lanes(tables)
     segments, place, frame = _segments(tables, events, calls, lanes, first)
     found, gap_name = _dependencies(tables, place)
     run = tables.nodes["Run"]
@@ -55,6 +56,11 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         window=window,
         sink=find_sink(segments, window, lanes),
     )
+
+
+def _lanes(tables: GraphTables) -> Lanes:
+    known = tables.nodes["Lane"].drop_columns(["id", "labels", "run", "lane"])
+    return Lanes(known.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get))
 
 
 def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
@@ -94,10 +100,11 @@ def _segments(
     kind = np.concatenate([_coded(kinds, schema.SEGMENT_KINDS), _coded(others, schema.SEGMENT_KINDS)])
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
-    order = np.lexsort((event, end, start, lane))
+    on_thread = lanes.is_thread[lane]
+    # Those of a thread that begin and end together, after a change, are in the order in which they are kept.
+    order = np.lexsort((np.where(on_thread, -1, event), end, start, lane))
     place = np.full(len(event_of), -1, dtype=np.int64)
     place[node[order]] = np.arange(len(order))
-    on_thread = lanes.is_thread[lane]
     of_gpu = np.full(len(calls), -1, dtype=np.int64)
     on_gpu = np.flatnonzero((~on_thread & (event >= 0))[order])
     of_gpu[event[order][on_gpu]] = on_gpu

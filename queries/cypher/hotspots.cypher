@@ -1,4 +1,4 @@
-// The events that determine most of a window's length, by name and category.
+// The events that determine most of a window's length, by name and category, and how they rank by all their work.
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
@@ -10,20 +10,40 @@
 // @column proportion FLOAT share of the listed rows' total, 0..1
 // @column prop_in_total FLOAT share of the path's length, 0..1
 // @column count INTEGER distinct events on the path
+// @column accumulated_ns INTEGER all their own time in the window, on the path or not, ns
+// @column accumulated_place INTEGER place by it among all names in the window, 1 the largest; profiler steps are one
 // Order: duration, longest first, then name and category.
 // Empty when: the path holds gaps only.
-// Cost: reads the segments on the path once.
+// Cost: reads all segments in the window once.
 
 // @include walk
-MATCH (c:Chain {run: $run, chain: exit.chain})
-WITH exit, c.rank AS rank
-MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
+// @include all_chains
+MATCH (c:Chain {run: $run, chain: chain})
+WITH chain, exit_ns, c.rank AS rank
+MATCH (s:Segment {run: $run, chain: chain})
+WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-WITH rank, s.name AS name, s.category AS category, count(DISTINCT s.source_index) AS count,
-  sum(
+WITH rank, s.name AS name, s.category AS category, s.source_index AS source_index, s.start_ns < exit_ns AS on_path,
     // @include clipped_length
-  ) AS duration_ns
-WITH name, category, sum(duration_ns) AS duration_ns, sum(count) AS count
-// @include largest
+  AS length_ns
+WITH rank, name, category, count(DISTINCT CASE WHEN on_path THEN source_index END) AS count,
+  sum(CASE WHEN on_path THEN length_ns ELSE 0 END) AS duration_ns, sum(length_ns) AS accumulated_ns
+WITH name, category, sum(duration_ns) AS duration_ns, sum(count) AS count, sum(accumulated_ns) AS accumulated_ns
+WITH CASE WHEN name STARTS WITH 'ProfilerStep#' THEN 'ProfilerStep#' ELSE name END AS placed, category,
+  sum(accumulated_ns) AS together_ns,
+  collect({name: name, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns}) AS parts
+ORDER BY together_ns DESC, placed, category
+WITH collect({category: category, parts: parts}) AS placed
+UNWIND range(0, size(placed) - 1) AS before
+UNWIND placed[before].parts AS part
+WITH before, placed[before].category AS category, part WHERE part.duration_ns > 0
+WITH before, category, part ORDER BY part.duration_ns DESC, part.name, category LIMIT $limit
+WITH collect({before: before, category: category, part: part}) AS listed
+WITH listed, reduce(total = 0, row IN listed | total + row.part.duration_ns) AS total
+UNWIND listed AS row
+RETURN row.part.name AS name, row.category AS category, row.part.duration_ns AS duration_ns,
+  toFloat(row.part.duration_ns) / total AS proportion,
+  toFloat(row.part.duration_ns) / ($end_ns - $start_ns) AS prop_in_total, row.part.count AS count,
+  row.part.accumulated_ns AS accumulated_ns, row.before + 1 AS accumulated_place
+ORDER BY duration_ns DESC, name, category

@@ -40,4 +40,11 @@ WITH gap.name AS name,
   CASE WHEN gap.end_ns > $end_ns THEN $end_ns ELSE gap.end_ns END AS end_ns
 WHERE start_ns < end_ns
 WITH name, 'gap' AS category, sum(end_ns - start_ns) AS duration_ns, count(*) AS count
-// @include largest
+WITH name, category, duration_ns, count ORDER BY duration_ns DESC, name, category LIMIT $limit
+WITH collect({name: name, category: category, duration_ns: duration_ns, count: count}) AS listed
+WITH listed, reduce(total = 0, row IN listed | total + row.duration_ns) AS total
+UNWIND listed AS row
+RETURN row.name AS name, row.category AS category, row.duration_ns AS duration_ns,
+  toFloat(row.duration_ns) / total AS proportion,
+  toFloat(row.duration_ns) / ($end_ns - $start_ns) AS prop_in_total, row.count AS count
+ORDER BY duration_ns DESC, name, category

@@ -17,6 +17,8 @@
 // @column nodes_by_label STRING? JSON object: nodes for each label
 // @column relationships STRING? JSON object: relationships for each type
 // @column integrity STRING? JSON list of findings about the input
+// @column scenario_of STRING? of a scenario, the run that it is a change of
+// @column change STRING? of a scenario, JSON object: what was assumed, and what was predicted
 // Empty when: there is no such run.
 
 MATCH (r:Run {name: $run})
@@ -25,4 +27,5 @@ RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
   r.alternatives AS alternatives, r.what_next AS what_next, r.potential AS potential,
   r.tool_version AS tool_version,
   r.schema_version AS schema_version, r.events AS events, r.nodes AS nodes,
-  r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity
+  r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity,
+  r.scenario_of AS scenario_of, r.change AS change

@@ -6,10 +6,12 @@
 // @column events INTEGER? number of events
 // @column nodes INTEGER? number of nodes
 // @column duration_ns INTEGER? length of the window, ns
+// @column scenario_of STRING? of a scenario, the run that it is a change of
 // Order: created, newest first, then name.
 // Empty when: nothing was ingested.
 
 MATCH (r:Run)
 RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks, r.events AS events,
-  r.nodes AS nodes, r.window_end_ns - r.window_start_ns AS duration_ns
+  r.nodes AS nodes, r.window_end_ns - r.window_start_ns AS duration_ns,
+  r.scenario_of AS scenario_of
 ORDER BY created DESC, name

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import random_traces
 import tiny
-from column_answers.frames import stacks_of, time_by_stack
+from column_answers.frames import off_path_by_stack, stacks_of, time_by_stack
 from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 
@@ -53,6 +53,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         frames = ask(database, "path_frames", **walked)
         assert stacks_of(frames) == time_by_stack(model)
         assert frames["duration_ns"].sum() == window.end_ns - window.start_ns
+        assert stacks_of(ask(database, "off_path_frames", **walked)) == off_path_by_stack(model)
 
 
 @pytest.mark.parametrize(

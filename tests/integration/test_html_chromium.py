@@ -102,11 +102,14 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
         "Window",
         "Lanes",
         "Composition",
+        "Where in my code",
+        "Flame graph",
         "Hotspots",
         "Gaps",
         "What if",
         "Other assumptions",
         "Waiting",
+        "Large but not critical",
         "Nearly",
         "Steps",
         "Recommendations",
@@ -147,7 +150,7 @@ def test_a_name_is_found_on_the_lanes_and_its_row_from_there(tmp_path: Path, ope
             "(() => { const field = document.querySelector('input[type=search]'); field.value = 'GEMM'; "
             "field.dispatchEvent(new Event('input')); })()"
         )
-        assert page.evaluate(told) == "2 hits"
+        assert page.evaluate(told) == "2 hits · 45.0 % of the path inside"
         page.evaluate(
             "document.querySelector('input[type=search]')"
             ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
@@ -203,6 +206,58 @@ def test_call_stacks_stand_above_their_thread_on_demand(tmp_path: Path, opened: 
             )
         page.evaluate(SOON)
         assert page.evaluate(height) == closed
+
+
+def test_the_flame_graph_zooms_finds_and_tells(tmp_path: Path, opened: Open) -> None:
+    canvas = "document.querySelector('#flame canvas')"
+    said = "document.querySelector('#flame .unseen').textContent"
+
+    def press(page: Page, *keys: str) -> None:
+        for key in keys:
+            page.evaluate(f"{canvas}.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))")
+        page.evaluate(SOON)
+
+    with opened(written(tmp_path, make_findings())) as page:
+        whole = page.evaluate(f"{canvas}.toDataURL()")
+        press(page, "ArrowDown", "ArrowDown")
+        assert page.evaluate(said).startswith("GPU 0 stream 7, stream, 1.000 µs · 50.0 % of the path")
+        press(page, "ArrowDown")
+        gemm = "gemm<float>, kernel, 900 ns · 45.0 % of the path"
+        assert page.evaluate(said) == f"{gemm}, 900 ns of it in itself"
+        press(page, "ArrowRight")
+        assert page.evaluate(said).startswith("launch latency, gap, 100 ns")
+        press(page, "ArrowUp", "Enter")
+        zoomed = page.evaluate(f"{canvas}.toDataURL()")
+        assert zoomed != whole
+        press(page, "Escape")
+        assert page.evaluate(said) == "Critical path, 2.000 µs · 100.0 % of the path"
+        press(page, "ArrowDown", "Enter")
+        assert page.evaluate(f"{canvas}.toDataURL()") == zoomed
+        left, top = page.evaluate(
+            f"(() => {{ {canvas}.scrollIntoView(); const box = {canvas}.getBoundingClientRect();"
+            "return [box.left, box.top]; })()"
+        )
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + 100, y=top + 45)
+        tip = page.evaluate("document.querySelector('#flame .tip').innerText")
+        assert tip.startswith("gemm<float>\nkernel\n900 ns · 45.0 % of the path")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call(
+                "Input.dispatchMouseEvent", type=kind, x=left + 9, y=top + 9, button="left", clickCount=1
+            )
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + 9, y=top - 9)
+        press(page, "Home")
+        before = page.evaluate(f"{canvas}.toDataURL()")
+        page.evaluate(
+            "(() => { const field = document.querySelector('#flame input'); field.value = 'GEMM'; "
+            "field.dispatchEvent(new Event('input')); })()"
+        )
+        page.evaluate(SOON)
+        assert (
+            page.evaluate("document.querySelector('#flame .soft').textContent") == "45.0 % of the path inside"
+        )
+        assert page.evaluate(f"{canvas}.toDataURL()") != before
+        page.evaluate("document.querySelector('#my_code [data-name=\"launch latency\"]').click()")
+        assert page.evaluate(said).startswith("launch latency, gap, 100 ns · 5.0 % of the path")
 
 
 def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
@@ -291,7 +346,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         page.evaluate(SOON)
         assert HOSTILE[1] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 10
+        assert page.evaluate("document.querySelectorAll('script').length") == 11
         assert page.evaluate("document.querySelectorAll('img, iframe, a, [onload], [onerror]').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

@@ -57,9 +57,55 @@ CASES = {
         1 0 1 60 100 INVOCATION launch - - 10 10
         2 0 0 105 130 SYNCHRONIZATION - - - 5 5""",
     "hotspots limit=2": """
-        name category duration_ns proportion prop_in_total count
-        A cpu_op 40 0.5 0.3076923076923077 1
-        gemm kernel 40 0.5 0.3076923076923077 1""",
+        name category duration_ns proportion prop_in_total count accumulated_ns accumulated_place
+        A cpu_op 40 0.5 0.3076923076923077 1 40 1
+        gemm kernel 40 0.5 0.3076923076923077 1 40 2""",
+    "hotspots start_ns=70 end_ns=102 chain=1": """
+        name category duration_ns count accumulated_ns accumulated_place
+        gemm kernel 30 1 30 1
+        copy gpu_memcpy 2 1 2 2""",
+    "off_path_frames": """
+        frame parent depth name category duration_ns lag
+        0 - 0 main thread 0 -
+        1 - 0 stream stream 0 -
+        3 0 1 step user_annotation 0 -
+        6 3 2 sync cuda_runtime 5 -
+        9 1 1 copy gpu_memcpy 4 -""",
+    "off_path_frames chain=1 end_ns=104 start_ns=45": """
+        frame parent depth name category duration_ns lag
+        0 - 0 main thread 0 -
+        3 0 1 step user_annotation 0 -
+        6 3 2 sync cuda_runtime 5 -""",
+    "off_path_hotspots": """
+        name category accumulated_ns share on_path_ns count slack_ns meanwhile meanwhile_lane
+        copy gpu_memcpy 4 0.03076923076923077 0 1 6 - -""",
+    "off_path_hotspots chain=1 end_ns=104 start_ns=45": """
+        name category accumulated_ns on_path_ns meanwhile meanwhile_category meanwhile_lane meanwhile_share
+        sync cuda_runtime 5 0 - - - -""",
+    "off_path_hotspots most_on_path=0.5": """
+        name category accumulated_ns on_path_ns count slack_ns
+        sync cuda_runtime 10 5 1 -
+        copy gpu_memcpy 4 0 1 6""",
+    "off_path_hotspots chain=3 start_ns=20 end_ns=130 limit=2 least_ns=20": """
+        name category accumulated_ns on_path_ns meanwhile meanwhile_category meanwhile_lane meanwhile_share
+        gemm kernel 40 0 untraced_CPU_time gap idle 1.0
+        A cpu_op 20 0 untraced_CPU_time gap idle 1.0""",
+    "off_path_hotspots chain=0 end_ns=105 least_ns=5": """
+        name category accumulated_ns on_path_ns meanwhile meanwhile_category meanwhile_lane meanwhile_share
+        gemm kernel 40 0 waiting_for_GPU gap main 1.0""",
+    "off_path_hotspots start_ns=30 end_ns=52 chain=0 most_on_path=1.0": """
+        name category""",
+    "path_outline": """
+        row parent depth name category duration_ns share own_ns left_out_ns skipped
+        0 - 0 main thread 130 1.0 0 0 0
+        1 0 1 step user_annotation 130 1.0 0 0 0
+        2 1 2 launch cuda_runtime 60 0.46153846153846156 10 0 0
+        3 2 3 gemm kernel 40 0.3076923076923077 40 0 0
+        4 2 3 launch_latency gap 10 0.07692307692307693 10 0 0
+        5 1 2 A cpu_op 40 0.3076923076923077 40 0 0
+        6 1 2 B cpu_op 20 0.15384615384615385 20 0 0
+        7 1 2 sync cuda_runtime 10 0.07692307692307693 5 0 0
+        8 7 3 waiting_for_GPU gap 5 0.038461538461538464 5 0 0""",
     "path_gaps": """
         name category duration_ns proportion prop_in_total count
         launch_latency gap 10 0.6666666666666666 0.07692307692307693 1

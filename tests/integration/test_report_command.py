@@ -25,6 +25,7 @@ FILES = {
     "hotspots.csv",
     "gaps.csv",
     "near_critical.csv",
+    "my_code.csv",
     "steps.csv",
     "critical_path.csv",
     "critical_path.svg",
@@ -261,9 +262,15 @@ def test_pictures_of_everything(tmp_path: Path, tracegraph: Run, stored_example:
         "hotspot.png": ("hotspot", event["name"], "--run", run),
         "event.svg": ("event", event["source_index"], "--depth", 3, "--run", run),
         "step.svg": ("step", 2, "--run", run),
+        "flame.svg": ("flame", "--run", run),
+        "flame.pdf": ("flame", "--step", 2, "--run", run),
+        "flame.png": ("flame", "--off-path", "--run", run),
+        "flame.folded": ("flame", "--run", run),
+        "flame.speedscope.json": ("flame", "--run", run),
         "cypher.dot": ("cypher", "MATCH p = (:Chain {run: $run})-[:LEADS_TO]->() RETURN p", "--run", run),
     }
     begins = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG", ".dot": b"digraph"}
+    begins |= {".folded": b"thread ", ".json": b'{"$schema"'}
     assert step >= 1
     for name, arguments in pictures.items():
         code, _, err = tracegraph("render", *arguments, "-o", tmp_path / name)

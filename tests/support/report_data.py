@@ -6,8 +6,9 @@ from dataclasses import replace
 import pandas as pd
 
 from tracegraph.queries.catalog import find
+from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes import sum_by
-from tracegraph.workbench.report.findings import HOTSPOT_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+from tracegraph.workbench.report.findings import GAP_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
 from tracegraph.workbench.report.topics import TOPICS
 
 LANES = pd.DataFrame(
@@ -47,6 +48,13 @@ SECOND = pd.DataFrame(
 WAITS = pd.DataFrame(
     [(1, "thread 12 (autograd)", "waiting for GPU", 700, 0.35, 2)],
     columns=["lane", "lane_name", "name", "duration_ns", "share", "count"],
+)
+OFF_PATH = pd.DataFrame(
+    [("aten::add", "cpu_op", 300, 0.15, 0, 4, 40, "gemm<float>", "kernel", "GPU 0 stream 7", 0.8)],
+    columns=[
+        *("name", "category", "accumulated_ns", "share", "on_path_ns", "count", "slack_ns"),
+        *("meanwhile", "meanwhile_category", "meanwhile_lane", "meanwhile_share"),
+    ],
 )
 SILENCES = pd.DataFrame(
     columns=[
@@ -105,7 +113,30 @@ def listed(path: pd.DataFrame, gaps: bool, window_ns: int) -> pd.DataFrame:
         proportion=groups["duration_ns"] / groups["duration_ns"].sum(),
         prop_in_total=groups["duration_ns"] / window_ns,
     )
-    return groups.sort_values("duration_ns", ascending=False, kind="stable")[list(HOTSPOT_COLUMNS)]
+    return groups.sort_values("duration_ns", ascending=False, kind="stable")[list(GAP_COLUMNS)]
+
+
+def told_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What sections ask beside the tables of the findings: each name of the path called from its lane."""
+    lengths = (
+        (path["end_ns"] - path["start_ns"]).groupby([path["lane"], path["name"], path["category"]]).sum()
+    )
+    roots = [(lane, None, 0, LANES["name"][lane], LANES["kind"][lane], 0, None) for lane in LANES["lane"]]
+    calls = [
+        (place, lane, 1, name, category, length, None)
+        for place, ((lane, name, category), length) in enumerate(lengths.items(), len(LANES))
+    ]
+    columns = [column.name for column in find("path_frames").columns]
+    frames = in_types(pd.DataFrame([*roots, *calls], columns=columns), find("path_frames").columns)
+    shaped = {name: find(name).shaped({}, [frames]) for name in ("path_inside", "path_outline")}
+    return {"off_path_hotspots": OFF_PATH, "path_frames": frames, **shaped}
+
+
+def with_all_time(hotspots: pd.DataFrame) -> pd.DataFrame:
+    """Hotspots of which as much again is not on the path."""
+    return hotspots.assign(
+        accumulated_ns=2 * hotspots["duration_ns"], accumulated_place=range(1, len(hotspots) + 1)
+    )
 
 
 def drawn_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -153,7 +184,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         step=5,
         path=path,
         by_category_ns=sum_by(path, "category"),
-        hotspots=listed(path, False, end - start),
+        hotspots=with_all_time(listed(path, False, end - start)),
         gaps=listed(path, True, end - start),
         lanes=LANES,
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count", "slack_ns"]],
@@ -165,7 +196,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         near_critical=NEAR,
         second_causes=SECOND,
         silences=SILENCES,
-        answers=drawn_beside(path),
+        answers={**drawn_beside(path), **told_beside(path)},
         topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
     )
     return replace(findings, **changes)  # type: ignore[arg-type]

@@ -364,7 +364,7 @@ def test_a_hotspot_is_drawn_by_name_glob_or_part(
     asked: list[object] = []
     source = hotspot(_answers(asked), "run", wanted)
     assert asked == [drawn]
-    assert title in source.replace("&lt;", "<").replace("&gt;", ">")
+    assert title in source.source.replace("&lt;", "<").replace("&gt;", ">")
 
 
 def test_a_hotspot_that_is_none_names_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:

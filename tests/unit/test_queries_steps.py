@@ -56,13 +56,18 @@ def test_annotations_of_steps_recur_as_one_name() -> None:
 
 
 def test_annotations_of_several_steps_are_one_hotspot() -> None:
-    rows = [("gemm", "kernel", 50, 0.5, 0.5, 3), ("ProfilerStep#5", "user_annotation", 30, 0.3, 0.3, 1)]
-    columns = ["name", "category", "duration_ns", "proportion", "prop_in_total", "count"]
+    rows = [
+        ("gemm", "kernel", 50, 0.5, 0.5, 3, 90, 1),
+        ("ProfilerStep#5", "user_annotation", 30, 0.3, 0.3, 1, 31, 2),
+    ]
+    columns = [column.name for column in find("hotspots").columns]
     one = pd.DataFrame(rows, columns=columns)
     assert with_steps_merged(one) is one
-    several = pd.DataFrame([*rows, ("ProfilerStep#6", "user_annotation", 25, 0.2, 0.2, 1)], columns=columns)
+    several = pd.DataFrame(
+        [*rows, ("ProfilerStep#6", "user_annotation", 25, 0.2, 0.2, 1, 25, 2)], columns=columns
+    )
     assert [*with_steps_merged(several).itertuples(index=False, name=None)] == [
-        ("ProfilerStep#", "user_annotation", 55, 0.5, 0.5, 2),
+        ("ProfilerStep#", "user_annotation", 55, 0.5, 0.5, 2, 56, 2),
         rows[0],
     ]
 

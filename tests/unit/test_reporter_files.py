@@ -17,7 +17,9 @@ from tracegraph.workbench.report.findings import Source
 
 FILES = {
     "report.html",
+    "my_code.csv",
     "hotspots.csv",
+    "off_path.csv",
     "gaps.csv",
     "near_critical.csv",
     "critical_path.csv",
@@ -46,8 +48,11 @@ def test_more_columns_come_last() -> None:
 
 def test_hotspot_rows() -> None:
     lines = rows_csv(make_findings().hotspots).splitlines()
-    assert lines[0] == "name,category,duration_ns,proportion,prop_in_total,count,label"
-    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2,gemm<float>"
+    assert (
+        lines[0]
+        == "name,category,duration_ns,proportion,prop_in_total,count,accumulated_ns,accumulated_place,label"
+    )
+    assert lines[1] == "gemm<float>,kernel,900,0.5454545454545454,0.45,2,1800,1,gemm<float>"
 
 
 def test_the_name_is_exact_and_the_label_readable() -> None:
@@ -101,13 +106,13 @@ def test_summary() -> None:
     assert isinstance(advised, list)
     assert [(one["rule"], round(one["share"], 3)) for one in advised[:2]] == [
         ("top-kernel", 0.45),
-        ("untraced-python", 0.2),
+        ("synchronization", 0.1),
     ]
     assert all(one["share"] >= one["threshold"] for one in advised)
     sections = summary.pop("sections")
     assert isinstance(sections, dict)
     filled = [name for name, tables in sections.items() if tables]
-    assert filled == ["hotspots", "gaps", "waiting", "near_critical"]
+    assert filled == ["my_code", "hotspots", "gaps", "waiting", "off_path", "near_critical"]
     assert sections["waiting"] == [WAITS.assign(label=WAITS["name"]).to_dict("records")]
     verdict = summary.pop("verdict")
     assert isinstance(verdict, dict)

@@ -32,9 +32,11 @@ def test_sections_come_in_order() -> None:
         "Window",
         "Critical path",
         "Composition",
+        "Where in my code",
         "Hotspots on the critical path (the 5 largest)",
         "Gaps on the critical path",
         "Waiting",
+        "Large but not critical",
         "Nearly critical",
     ]
 
@@ -42,11 +44,12 @@ def test_sections_come_in_order() -> None:
 def test_a_report_on_the_run_says_what_if() -> None:
     text = printed(make_findings(step=None))
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
-    assert titles[8:13] == [
+    assert titles[9:15] == [
         "Gaps on the critical path",
         "What if",
         "Other assumptions",
         "Waiting",
+        "Large but not critical",
         "Nearly critical",
     ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from call_stacks import frames_of
 from report_data import WAITS, compared, make_findings
 from rich.console import Console
 
@@ -110,3 +111,47 @@ def test_cells(kind: blocks.Kind, value: object, text: str) -> None:
 
 def test_texts_for_people_are_no_rows() -> None:
     assert list(exact_rows(pd.DataFrame({"a": [1], "_b": [2]})).columns) == ["a"]
+
+
+def test_where_in_my_code_is_an_outline_and_the_largest_names_without_plumbing() -> None:
+    calls = [
+        (0, None, "main", "thread", 0),
+        (1, 0, "train.py(3): step", "python_function", 500),
+        (2, 1, "torch/nn/modules/module.py(9): _call_impl", "python_function", 100),
+        (3, 2, "aten::mm", "cpu_op", 1400),
+    ]
+    answers = {name: find(name).shaped({}, [frames_of(*calls)]) for name in ("path_outline", "path_inside")}
+    outline, largest = (
+        one for one in content("my_code", make_findings(answers=answers)) if isinstance(one, Table)
+    )
+    assert outline.frame["name"].tolist() == ["main", "train.py(3): step", calls[2][2], "aten::mm"]
+    assert largest.frame["name"].tolist() == ["train.py(3): step", "aten::mm"]
+    stream = io.StringIO()
+    print_report(
+        Console(file=stream, width=100),
+        make_findings(answers={**make_findings().answers, **answers}),
+    )
+    assert "\n    train.py(3): step " in stream.getvalue()
+    assert "\n        aten::mm " in stream.getvalue()
+    assert "shows your own code here" not in stream.getvalue()
+
+
+def test_without_python_functions_it_says_how_to_record_them() -> None:
+    (words,) = [one for one in content("my_code", make_findings()) if isinstance(one, Words) and one.tone]
+    assert "with_stack=True" in words.text
+
+
+def test_without_call_stacks_there_is_neither_an_outline_nor_a_flame_graph() -> None:
+    answers = {name: find(name).shaped({}, [frames_of()]) for name in ("path_outline", "path_inside")}
+    findings = make_findings(answers={**answers, "path_frames": frames_of()})
+    assert (content("my_code", findings), content("flame", findings)) == ([], [])
+
+
+def test_nothing_large_is_off_the_path() -> None:
+    answers = make_findings().answers
+    (table,) = content("off_path", make_findings())
+    assert isinstance(table, Table)
+    none = {**answers, "off_path_hotspots": answers["off_path_hotspots"].head(0)}
+    (words,) = content("off_path", make_findings(answers=none))
+    assert isinstance(words, Words)
+    assert words.text.startswith("none: ")

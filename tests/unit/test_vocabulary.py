@@ -24,8 +24,8 @@ MODULES = [
     for path in sorted((ROOT / room).rglob("*.py"))
     if path.name not in DECLARED or path.parent.name != "store"
 ]
-VALUES = {*SEGMENT_KINDS, *EVIDENCE, "thread", "stream", "ready", "[]", "{}", r"\n"}
-"""Texts in Cypher that are no names: kinds of segments and lanes, a state of runs, and JSON."""
+VALUES = {*SEGMENT_KINDS, *EVIDENCE, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX}
+"""Texts in Cypher that are no names: kinds of segments and lanes, a state of runs, JSON, and steps."""
 CYPHER = sorted((ROOT / "queries" / "cypher").rglob("*.cypher"))
 NAMES = {
     *(category.name for category in CATEGORIES),
@@ -41,6 +41,8 @@ HOMONYMS = {
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/keep.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/scenario.py", word) for word in ("Trace",)),
     *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""

@@ -15,9 +15,11 @@ from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WAIT, WORK
+from tracegraph.ingest.what_if.change import Change, step_window, whole_window
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
-from tracegraph.ingest.what_if.predict import Change, Gain, Predictor, step_window, whole_window
+from tracegraph.ingest.what_if.predict import Gain, Predictor
+from tracegraph.ingest.what_if.recorded import on_recorded_edges
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
@@ -153,6 +155,40 @@ def test_inferred_share(model: Model, seed: int) -> None:
     said = Predictor(graph, whole_window(graph)).predict(Change(factor)).inferred_share
     binds = (model.dependencies.binding & ~model.dependencies.recorded).any()
     assert said == pytest.approx(np.clip(1 - sure / gain, 0, 1) if gain and binds else 0)
+
+
+@given(models(), seeds)
+def test_what_is_sure_rests_on_recorded_dependencies_and_keeps_every_start(model: Model, seed: int) -> None:
+    graph = graph_of(model)
+    sure = on_recorded_edges(graph)
+    assert sure.replay.segments.start.tolist() == model.segments.start.tolist()  # tried by the replay itself
+    assert sure is graph or sure.dependencies.recorded.all()
+    share = Predictor(graph, whole_window(graph)).predict(Change(factors(model, seed))).inferred_share
+    assert 0 <= share <= (0 if sure is graph else 1)
+
+
+def test_the_share_of_a_gain_that_hangs_on_an_inferred_wait() -> None:
+    # The thread is silent until the kernel ends, again and again: it waits for it, as far as times tell.
+    rows = [row for step, lag in enumerate((12, 15, 11, 13)) for row in _round(3000 * step, lag)]
+    model = tiny.model(*rows)
+    graph = graph_of(model)
+    assert not model.dependencies.recorded[model.dependencies.binding].all()
+    names = model.events.name[model.segments.event]
+    shares = {
+        name: Predictor(graph, whole_window(graph)).predict(Change(np.where(names == name, 0.0, 1.0)))
+        for name in ("k", "op")
+    }
+    assert shares["k"].inferred_share > 0.9
+    assert shares["op"].inferred_share < 0.1
+
+
+def _round(at: int, lag: int) -> list[tiny.Row]:
+    return [
+        tiny.call("cudaLaunchKernel", at, at + 4, at + 1),
+        tiny.kernel("k", at + 7, at + 2000, at + 1),
+        tiny.event("forward", at + 20, at + 2000 + lag, category="user_annotation"),
+        tiny.event("op", at + 2000 + lag, at + 2990),
+    ]
 
 
 @given(models(), st.sampled_from(GAP_NAMES), seeds)
@@ -326,3 +362,25 @@ def test_what_cannot_be_asked(question: dict[str, object], message: str, advice:
     with pytest.raises(InputError, match=message) as raised:
         answer(graph_of(tiny.model(*TWO_STEPS)), "run", Question(**question))
     assert advice in raised.value.hint
+
+
+def test_a_gap_at_a_call_is_not_one_of_a_stream() -> None:
+    """A kernel waits for another stream's, the thread for both."""
+    rows = [
+        tiny.call("cudaLaunchKernel", 0, 2, 1),
+        tiny.kernel("first", 5, 105, 1, stream=7),
+        tiny.call("cudaStreamWaitEvent", 3, 4, 2),
+        tiny.sync("Stream Wait Event", 3, 4, 2, stream=20, wait_on_stream=7, wait_on_record=1),
+        tiny.call("cudaLaunchKernel", 5, 7, 3),
+        tiny.kernel("second", 107, 157, 3, stream=20),
+        tiny.call("cudaDeviceSynchronize", 8, 160, 4),
+        tiny.event("after", 160, 200),
+    ]
+    graph = graph_of(tiny.model(*rows))
+    predictor = Predictor(graph, whole_window(graph))
+    waiting = (GAP_CODE["waiting for GPU"],)
+    factor = np.ones(len(graph.segments))
+    everywhere = predictor.gain(Change(factor, waiting))
+    at_calls = predictor.gain(Change(factor, at_calls=waiting))
+    assert at_calls.predicted_ns > everywhere.predicted_ns
+    assert at_calls.gain_ns > 0

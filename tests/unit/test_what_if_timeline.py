@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel
 
+from tracegraph.ingest.what_if.change import Change, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.predict import Change, Predictor, whole_window
+from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.ingest.what_if.timeline import event_times, segment_times
 
 Times = tuple[list[int], list[int], list[bool]]

@@ -1,7 +1,8 @@
 "use strict";
 
-// Finds events by name on the lanes, and leads from a name in a table to the lanes and back.
-function findNames(tools, lanes) {
+// Finds events by name on the lanes and in the call stacks of `flame`, if there are any, and leads from a name in
+// a table to the lanes, or where these do not have it to the call stacks, and back from the lanes.
+function findNames(tools, lanes, flame) {
   const {add, count} = tools;
   const {drawing} = lanes;
   const {name, start, length} = drawing.rectangles;
@@ -29,7 +30,9 @@ function findNames(tools, lanes) {
     hits.sort((one, other) => start[one] - start[other]);
     at = -1;
     lanes.mark(places, -1);
-    told.textContent = hits.length ? count(hits.length, "hit") : places.size ? "only merged with others, or below a pixel" : "no hit";
+    const inside = flame ? flame.mark(fits) : "";
+    const onLanes = hits.length ? count(hits.length, "hit") : places.size ? "only merged with others, or below a pixel" : "";
+    told.textContent = [onLanes, inside].filter(Boolean).join(" · ") || "no hit";
   }
 
   function go(step) {
@@ -48,6 +51,7 @@ function findNames(tools, lanes) {
       look((one) => one.toLowerCase().includes(wanted));
     } else {
       lanes.mark(new Set(), -1);
+      if (flame) flame.clear();
       told.textContent = "";
     }
   });
@@ -57,19 +61,27 @@ function findNames(tools, lanes) {
   previous.addEventListener("click", () => go(-1));
   next.addEventListener("click", () => go(1));
 
-  const cells = [...document.querySelectorAll("[data-name]")].filter((cell) => drawing.names.includes(cell.dataset.name));
-  for (const cell of cells) {
+  function follow(wanted) {
+    field.value = wanted;
+    look((one) => one === wanted);
+    go(1);
+    lanes.canvas.scrollIntoView({block: "center"});
+  }
+
+  function lead(cell, to) {
     cell.classList.add("leads");
     cell.tabIndex = 0;
     cell.setAttribute("role", "link");
-    const follow = () => {
-      field.value = cell.dataset.name;
-      look((one) => one === cell.dataset.name);
-      go(1);
-      lanes.canvas.scrollIntoView({block: "center"});
-    };
-    cell.addEventListener("click", follow);
-    cell.addEventListener("keydown", (event) => { if (event.key === "Enter") follow(); });
+    cell.addEventListener("click", () => to(cell.dataset.name));
+    cell.addEventListener("keydown", (event) => { if (event.key === "Enter") to(cell.dataset.name); });
+  }
+
+  const named = [...document.querySelectorAll("[data-name]")], onLanes = new Set(drawing.names);
+  const cells = named.filter((cell) => onLanes.has(cell.dataset.name));
+  for (const cell of named) {
+    const inCode = flame && cell.closest("#my_code") && flame.knows(cell.dataset.name);
+    if (inCode) lead(cell, flame.show);
+    else if (onLanes.has(cell.dataset.name)) lead(cell, follow);
   }
   lanes.picked = (picked) => {
     const cell = cells.find((one) => one.dataset.name === picked);

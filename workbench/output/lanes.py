@@ -74,9 +74,8 @@ def draw_lanes(findings: Findings) -> Drawing:
     drawn = [rectangles, path, stacks]
     names, categories = _names(drawn), _distinct("category", *drawn)
     dependencies, reasons = (_distinct(column, path, chains) for column in ("dependency", "reason"))
-    places = _Places(
-        start_ns, *(_numbered(values) for values in (shown["lane"], names, categories, dependencies, reasons))
-    )
+    listed: list[Iterable[Any]] = [shown["lane"], names, categories, dependencies, reasons]
+    places = _Places(start_ns, *map(_numbered, listed))
     return Drawing(
         lanes=[
             {"name": label(str(row["name"]), 80), "kind": row["kind"], "rank": int(row["rank"])}

@@ -35,8 +35,10 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     The entries of the trace keep their text, order and positions; the flows come after them.
 
     Raises:
-        InputError: the file is gone, or is not the one that was ingested.
+        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario.
     """
+    if findings.details.scenario_of is not None:
+        raise InputError(f"{findings.details.name} is a scenario: its times are no file's")
     trace = _open(source)
     text, end = trace.text, trace.end
     quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}

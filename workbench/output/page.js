@@ -34,6 +34,7 @@
 
   const MANY = 8;
   for (const table of document.querySelectorAll("table")) {
+    if (table.querySelector(".in")) continue;  // a tree has an order of its own
     [...table.tHead.rows[0].cells].forEach((heading, column) => {
       const button = add(heading, "button", "sort", heading.textContent);
       button.type = "button";

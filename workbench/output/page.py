@@ -12,13 +12,20 @@ from tracegraph.workbench.output.embedded import TEXT_CELLS, content_hash, read_
 from tracegraph.workbench.output.lanes import NAME_CELLS
 from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
-from tracegraph.workbench.pictures.palette import category_colour
+from tracegraph.workbench.pictures.palette import frame_colour
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart, Plot
 from tracegraph.workbench.sections.cells import cell_text, number
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import format_ns, format_share, label
+
+_SCRIPTS: Mapping[str, Sequence[str]] = {
+    "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
+    "flame": ("scales.js", "flame.js"),
+    "plot": PLOT_SCRIPTS,
+}
+"""What each kind of drawing needs."""
 
 
 class _Shown(NamedTuple):
@@ -65,13 +72,9 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     """The scripts that a page with these charts needs, in their order."""
-    lanes = (
-        ("scales.js", "ways.js", "lanes.js", "find.js")
-        if any(isinstance(chart, Chart) for chart in charts)
-        else ()
-    )
-    plots = PLOT_SCRIPTS if any(isinstance(chart, Plot) for chart in charts) else ()
-    return ("tools.js", *lanes, *plots, *last)
+    drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
+    needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
+    return tuple(dict.fromkeys(("tools.js", *needed, *last)))
 
 
 def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:
@@ -88,7 +91,7 @@ def _template(name: str) -> jinja2.Template:
         "plain": number,
         "duration": format_ns,
         "share": format_share,
-        "colour": lambda category: category_colour(str(category)),
+        "colour": lambda category: frame_colour(str(category)),
         "drawn_name": lambda name: label(str(name), NAME_CELLS),
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),

@@ -1,10 +1,10 @@
 """The style of all pictures as DOT: fonts, title, legend, and labels that show any text literally."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import graphviz
 
-from tracegraph.workbench.pictures.palette import DEPENDENCY_COLOURS, category_colour, tint
+from tracegraph.workbench.pictures.palette import DEPENDENCY_COLOURS, frame_colour, tint
 from tracegraph.workbench.text import label
 
 INK = "#1f2933"
@@ -13,12 +13,14 @@ _FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
 _MOST_LEGEND = 8
 
 
-def new_graph(title: str, categories: Sequence[str]) -> "graphviz.Digraph":
+def new_graph(
+    title: str, categories: Sequence[str], arrows: Mapping[str, str] = DEPENDENCY_COLOURS
+) -> "graphviz.Digraph":
     """Return an empty graph in the style of all pictures, with a title and a legend of the colours."""
     return graphviz.Digraph(
         "tracegraph",
         graph_attr={
-            "label": _heading(title, categories),
+            "label": _heading(title, categories, arrows),
             "labelloc": "t",
             "labeljust": "l",
             "fontname": _FONT,
@@ -41,15 +43,15 @@ def new_graph(title: str, categories: Sequence[str]) -> "graphviz.Digraph":
     )
 
 
-def _heading(title: str, categories: Sequence[str]) -> str:
+def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) -> str:
     """Return title and legend as an HTML-like label: fills are categories, arrows dependency kinds."""
     fills = "".join(
-        f'<td bgcolor="{tint(category_colour(name))}"><font point-size="9">{html_label(name, 20)}</font></td>'
+        f'<td bgcolor="{tint(frame_colour(name))}"><font point-size="9">{html_label(name, 20)}</font></td>'
         for name in categories[:_MOST_LEGEND]
     )
     arrows = "".join(
         f'<td><font point-size="9" color="{colour}">→ {kind.lower().replace("_", " ")}</font></td>'
-        for kind, colour in DEPENDENCY_COLOURS.items()
+        for kind, colour in colours.items()
     )
     rows = "".join(_legend_row(cells) for cells in (fills, arrows) if cells)
     head = f'<tr><td align="left"><font point-size="13">{html_label(title, 200)}</font></td></tr>'

@@ -23,6 +23,11 @@ def category_colour(category: str) -> str:
     return find_category(category).colour
 
 
+def frame_colour(category: str) -> str:
+    """Return the colour of a frame of a call stack: that of its category, or of the kind of its lane."""
+    return LANE_COLOURS.get(category) or category_colour(category)
+
+
 def category_colours(shown: Iterable[str]) -> dict[str, str]:
     """Return the colours of those categories that have one of their own; all others have `OTHER_COLOUR`."""
     colours = {name: category_colour(name) for name in shown}

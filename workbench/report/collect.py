@@ -137,6 +137,7 @@ def _details(
         versions=_versions(database, str(stored["tool_version"]), files),
         cross_thread=str(stored["cross_thread"]),
         # A run that an earlier version stored has none.
+        scenario_of=stored["scenario_of"] or None,
         alternatives=json.loads(stored["alternatives"] or "[]"),
         what_next=json.loads(stored["what_next"] or "[]"),
         potential=json.loads(stored["potential"] or "[]"),

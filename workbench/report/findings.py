@@ -18,7 +18,8 @@ PATH_COLUMNS = (
     *("dependency", "mechanism", "evidence", "confidence", "lag_ns"),
 )
 """Columns of `critical_path.csv`; columns may be added after them, never between; `label` is the last."""
-HOTSPOT_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
+GAP_COLUMNS = ("name", "category", "duration_ns", "proportion", "prop_in_total", "count")
+HOTSPOT_COLUMNS = (*GAP_COLUMNS, "accumulated_ns", "accumulated_place")
 INFERRED = "inferred"
 NEAR_TIE_NS = 1_000
 """A second cause at most this much before the chosen one is a near-tie: many files count in µs."""
@@ -53,7 +54,7 @@ class RunDetails:
 
     `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
     that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
-    `tracegraph.ingest.what_if` made.
+    `tracegraph.ingest.what_if` made. `scenario_of`: of a scenario, the run that it is a change of.
     """
 
     name: str
@@ -70,6 +71,7 @@ class RunDetails:
     what_next: Sequence[Mapping[str, Any]]
     potential: Sequence[Mapping[str, Any]] = ()
     sources: Sequence[Source] = ()
+    scenario_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Findings:
     `path`: PATH_COLUMNS, texts as categories, lane_name and margin_ns (how much later the cause comes than
     the second-best, null without one), one row a stretch, in time order; a gap row has no `source_index`.
     `by_category_ns`: length of the path in each category, gaps as `gap`; sums to the length.
-    `hotspots`, `gaps`: HOTSPOT_COLUMNS, largest first; the listed ones.
+    `hotspots`: HOTSPOT_COLUMNS, `gaps`: GAP_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count;
     without columns where nothing is drawn.

@@ -140,6 +140,7 @@ RULES = (
         0.10,
         untraced.python,
         "Record with with_stack=True (torch.profiler.profile(with_stack=True)): then this time has names.",
+        kind="trust",
     ),
     Rule(
         "untraced-code",
@@ -149,6 +150,7 @@ RULES = (
         "It may be C++ code without operators, Python of threads that the profiler did not follow, or a "
         "pause of the profiler itself. Mark it with torch.profiler.record_function, or look at it with a "
         "sampling profiler that sees native code (py-spy record --native, perf).",
+        kind="trust",
     ),
     Rule(
         "silent-beside-gpu",

@@ -73,19 +73,26 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
 
 
 def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
-    """Names of the code, not waits, whose removal gains most: the user's own before a library's."""
+    """Names of the code, no waits or topics, by what they gain: the user's own before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
-    return sorted((row for row in rows if not _is_job(row)), key=_weight, reverse=True)
+    parts = (row for row in rows if not _is_job(row) and not _is_topic(row))
+    return sorted(parts, key=_weight, reverse=True)
 
 
 def _is_job(row: Mapping[str, Any]) -> bool:
     """Whether a function holds so much of the path that it is the job rather than a part of it."""
-    return has_role(row["category"], Role.FRAME) and row["gain_ns"] > _JOB * row["base_ns"]
+    held = max(row["path_ns"], row["gain_ns"])
+    return has_role(row["category"], Role.FRAME) and held > _JOB * row["base_ns"]
 
 
 def _weight(row: Mapping[str, Any]) -> float:
     of_library = has_role(row["category"], Role.FRAME) and is_library(str(row["name"]))
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
+
+
+def _is_topic(row: Mapping[str, Any]) -> bool:
+    """Whether its name is about a topic, which has a rule of its own: data loading or communication."""
+    return str(row["name"]).startswith(tuple(start for topic in _TOPIC.values() for start in TOPICS[topic]))
 
 
 def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
@@ -110,7 +117,7 @@ def _determines(
         parts = [
             f"{format_share(findings.share(row['path_ns']))} inside {_name(row)}"
             for row in [*about[:1], *apart[:1]]
-            if findings.share(row["path_ns"]) >= _PART
+            if findings.share(row["path_ns"]) >= _PART and not _is_topic(row)
         ]
         sentence += f", {' and '.join(parts)}" if parts else ""
     return f"{sentence}."

@@ -19,13 +19,14 @@ class Column:
 
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
     of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number.
-    `roomy`: left out where there is little room.
+    `roomy`: left out where there is little room. `indent`: the field with a value's depth in a tree.
     """
 
     field: str
     title: str
     kind: Kind = "text"
     roomy: bool = False
+    indent: str = ""
 
     @property
     def is_number(self) -> bool:

@@ -17,6 +17,11 @@ LISTED = (
     Column("count", "count", "count"),
 )
 NOTE = "proportion: share of the rows listed; prop_in_total: share of the path."
+_ALL_TIME = (
+    Column("accumulated_ns", "accumulated", "duration", roomy=True),
+    Column("accumulated_place", "place", "count", roomy=True),
+)
+_ALL_TIME_NOTE = "accumulated: all own time of that name, on the path or not; place: by it, 1 the largest."
 
 
 def _title(findings: Findings) -> str:
@@ -27,7 +32,7 @@ def _title(findings: Findings) -> str:
 def _content(findings: Findings) -> Sequence[Block]:
     if findings.hotspots.empty:
         return [Words("none")]
-    return [Table(findings.hotspots, LISTED, note=NOTE)]
+    return [Table(findings.hotspots, (*LISTED, *_ALL_TIME), note=f"{NOTE} {_ALL_TIME_NOTE}")]
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:

@@ -2,13 +2,15 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -16,20 +18,16 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import (
-    Change,
-    Gain,
-    Prediction,
-    Predictor,
-    Span,
-    step_window,
-    whole_window,
-)
+from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.text import format_ns
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import Matched, match_gap, select
+from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.run import Run
 
 AUTO, NO_CORRECTION = "auto", "none"
 ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
@@ -56,16 +54,33 @@ class Question:
         return ", ".join(parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIf:
-    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run."""
+    """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
+
+    `store` keeps the answer of a stored run as a run of its own.
+    """
 
     run: str
     question: Question
     graph: ReplayGraph
     span: Span
+    change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    store: "Callable[[WhatIf, str], Run] | None" = None
+
+    def keep(self, name: str) -> "Run":
+        """Store the changed graph, as the profiler would show it, as a run of this name.
+
+        It can be asked about as any run; `verify` compares it with what was measured later.
+
+        Raises:
+            InputError: a run of this name holds something else.
+            StoreError: the database or the workspace cannot be used.
+        """
+        assert self.store is not None  # it is the answer of a run
+        return self.store(self, name)
 
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
@@ -84,6 +99,11 @@ class WhatIf:
                 f"cannot write into {place}: {error.strerror or error}", "choose another folder"
             ) from error
         return ANSWER, TIMELINE
+
+    def __repr__(self) -> str:
+        predicted = self.prediction.corrected
+        faster = f"{predicted.speedup:.3g} times as fast, {format_ns(predicted.gain_ns)} gained"
+        return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
@@ -130,15 +150,18 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     """Answer a question about a run.
 
     Raises:
-        InputError: nothing is assumed, a name or step is not in the run, or a factor or cost is none.
+        InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
+            factor or cost is none.
     """
     if not (question.remove or question.scale or question.remove_wait):
         raise InputError("nothing is changed", "say what: --remove, --scale or --remove-wait")
     step = None if question.step is None else _step(graph, question.step)
     span = whole_window(graph) if step is None else step_window(graph, step)
+    if not span.counts.any():
+        raise InputError(f"nothing runs in step {question.step}", "name another step, or none")
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, matched, predictor.predict(change))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
@@ -150,12 +173,12 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
         matched += found.matched
-    gaps = []
+    gaps: dict[bool, list[int]] = {True: [], False: []}
     for name in question.remove_wait:
         gap, known = match_gap(graph, name)
-        gaps.append(gap)
+        gaps[name.endswith(AT_CALL)].append(gap)
         matched.append(known)
-    return Change(factor, tuple(gaps)), matched
+    return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
 
 
 def _step(graph: ReplayGraph, number: int) -> StepWindow:

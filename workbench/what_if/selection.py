@@ -18,6 +18,8 @@ from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.text import label, visible
 from tracegraph.workbench.what_if.selector import Selector
 
+AT_CALL = " at a call"
+"""After the name of a gap: where a thread waits, not a stream."""
 _MODULE = "nn.Module: "
 _NAME_CELLS = 80
 
@@ -71,19 +73,24 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
 def match_gap(graph: ReplayGraph, wanted: str) -> tuple[int, Matched]:
     """The gap that a name means, by its code, and how often and how long the run waits in it.
 
+    Where the name ends with `AT_CALL` it is about threads alone.
+
     Raises:
         InputError: no gap of the run has the name.
     """
     segments, found = graph.segments, graph.dependencies
     of_segment = np.where(segments.kind != WORK, segments.gap_name, -1)
     lagging = found.binding & (found.gap > 0)
+    if wanted.endswith(AT_CALL):
+        lagging &= segments.on_thread[found.effect]
+        of_segment = np.where(segments.on_thread, of_segment, -1)
     there = [
         code
         for code in range(len(GAP_NAMES))
         if (of_segment == code).any() or (graph.gap_name[lagging] == code).any()
     ]
     names = [GAP_NAMES[code] for code in there]
-    chosen = match_names(names, wanted)
+    chosen = match_names(names, wanted.removesuffix(AT_CALL))
     if len(chosen) != 1:
         raise InputError(
             f"{wanted!r} is {'several gaps' if chosen else 'no gap'} of the run",

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from column_answers.drawing import chain_causes, stack_timeline
 from column_answers.lanes import events_about, gpu_busy, lane_timeline, lane_waits, near_critical
+from column_answers.off_path import all_work, off_path_hotspots
 from column_answers.path_sums import composition, largest_events, largest_gaps
 from column_answers.second_causes import second_causes
 from column_answers.silences import path_silences
@@ -26,6 +27,7 @@ _TABLES = {
         chain_causes,
         lane_waits,
         near_critical,
+        off_path_hotspots,
         events_about,
         path_silences,
     )
@@ -46,7 +48,7 @@ def answer(name: str, model: Model, asked: Values) -> pd.DataFrame:
         return _frame(_WHOLE[name](model))
     rows = _frame(path_table(model))
     if name == "hotspots":
-        return largest_events(rows, int(asked["limit"]))
+        return largest_events(rows, all_work(model), int(asked["limit"]))
     return largest_gaps(rows) if name == "path_gaps" else composition(rows)
 
 

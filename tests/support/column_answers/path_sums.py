@@ -5,10 +5,23 @@ import pandas as pd
 _MOST_GAPS = 100
 
 
-def largest_events(rows: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return the events on the path by name and category, longest first, as the query `hotspots`."""
+def largest_events(rows: pd.DataFrame, work: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return the events on the path by name and category, longest first, as the query `hotspots`.
+
+    `work`: all work on the lanes.
+    """
     events = rows[rows["source_index"].notna()]
-    return _largest(events, events.drop_duplicates(["rank", "source_index"]), rows, most)
+    found = _largest(events, events.drop_duplicates(["rank", "source_index"]), rows, most)
+    kind = ["name", "category"]
+    all_time = work.groupby(kind, observed=True)["duration_ns"].sum().reset_index()
+    found = found.merge(all_time.rename(columns={"duration_ns": "accumulated_ns"}), on=kind, how="left")
+    one_step = [name[:13] if name.startswith("ProfilerStep#") else name for name in all_time["name"]]
+    sums = all_time.assign(name=one_step).groupby(kind)["duration_ns"].sum().reset_index()
+    ranked = sums.sort_values(["duration_ns", *kind], ascending=[False, True, True])
+    places = {key: place for place, key in enumerate(zip(ranked["name"], ranked["category"], strict=True), 1)}
+    shown = [name[:13] if name.startswith("ProfilerStep#") else name for name in found["name"]]
+    found["accumulated_place"] = [places[key] for key in zip(shown, found["category"], strict=True)]
+    return found
 
 
 def largest_gaps(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,58 @@
+"""What tables and paths are made from: a causal graph with its path, of a trace or after a change."""
+
+from typing import Protocol
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.binding import Binding
+from tracegraph.ingest.causal.callstack import CallStack
+from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.causal.lanes import Lanes
+from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.replay import Replay
+from tracegraph.ingest.causal.segments import Segments, Window
+from tracegraph.ingest.causal.steps import Steps
+
+
+class Solved(Protocol):
+    """A causal graph and its critical path; see `Solution`, which is one."""
+
+    @property
+    def events(self) -> Events: ...  # noqa: D102
+    @property
+    def lanes(self) -> Lanes: ...  # noqa: D102
+    @property
+    def stack(self) -> CallStack: ...  # noqa: D102
+    @property
+    def launches(self) -> Launches: ...  # noqa: D102
+    @property
+    def steps(self) -> Steps: ...  # noqa: D102
+    @property
+    def window(self) -> Window: ...  # noqa: D102
+    @property
+    def segments(self) -> Segments: ...  # noqa: D102
+    @property
+    def dependencies(self) -> Dependencies: ...  # noqa: D102
+    @property
+    def gap_name(self) -> Ints: ...  # noqa: D102
+    @property
+    def binding(self) -> Binding: ...  # noqa: D102
+    @property
+    def on_path(self) -> Flags: ...  # noqa: D102
+    @property
+    def sink(self) -> int: ...  # noqa: D102
+
+
+class Storable(Solved, Protocol):
+    """A graph that can be stored: with its replay, and what its run says of it; see `Model`, which is one."""
+
+    @property
+    def cross_thread(self) -> str: ...  # noqa: D102
+    @property
+    def replay(self) -> Replay: ...  # noqa: D102
+    @property
+    def slack(self) -> Ints: ...  # noqa: D102
+    @property
+    def clock_offset_ns(self) -> int: ...  # noqa: D102
+    @property
+    def clock_drift_ppb(self) -> int: ...  # noqa: D102

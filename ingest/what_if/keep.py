@@ -1,0 +1,113 @@
+"""From a prediction to the tables of a scenario: the changed graph as a run of its own."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.what_next import find_what_next
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
+from tracegraph.ingest.trace import FLOW_SCHEMA, TraceFile
+from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
+from tracegraph.ingest.what_if.changed import Replayed
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.predict import Prediction
+from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
+from tracegraph.store.parallel import beside
+from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.store.tables import GraphTables
+
+_TEXTS = ("name", "category", "shapes", "collective", "group", "dtype")
+_NUMBERS = ("bytes", "elements")
+
+
+def find_scenario(
+    tables: GraphTables, graph: ReplayGraph, span: Span, change: Change, prediction: Prediction
+) -> Scenario:
+    """What the naive replay of a change makes of the run with these tables, checked as a model is.
+
+    Raises:
+        TracegraphError: the changed graph breaks an invariant, a fault of tracegraph.
+    """
+    found, kept = changed_dependencies(graph, span, change)
+    start, work = prediction.after.start, prediction.after_work
+    # Of a step the run goes on after the window that was predicted.
+    before = int(graph.segments.completion[graph.counted].max())
+    after = int((start + work)[graph.counted].max())
+    replayed = Replayed(start, work, graph.window.end - before + after, found, graph.gap_name[kept])
+    scenario = build_scenario(tables, graph, replayed)
+    check_model(scenario)
+    return scenario
+
+
+def scenario_tables(
+    tables: GraphTables, scenario: Scenario, name: str, change: Mapping[str, object], folder: Path
+) -> tuple[GraphTables, dict[str, object]]:
+    """The tables of a scenario and its manifest, as `ingest_run` returns those of a trace.
+
+    `tables`: those of the run that it is a change of. `change`: the question and what was predicted.
+    """
+    trace = _trace(tables)
+    graph = build_graph(trace, scenario, name, folder)
+    facts = RunFacts(
+        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+        tool_version=version("tracegraph"),
+        integrity=json.loads(tables.nodes["Run"]["integrity"][0].as_py()),
+        scenario_of=tables.run,
+        change=json.dumps(change),
+    )
+    add_run(graph, scenario, facts)
+    manifest: dict[str, object] = {
+        "run": name,
+        "created": facts.created,
+        "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
+        "integrity": facts.integrity,
+        "timings_s": {},
+        "clock_offset_ns": scenario.clock_offset_ns,
+        "clock_drift_ppb": scenario.clock_drift_ppb,
+        "tool_version": facts.tool_version,
+        "schema_version": SCHEMA_VERSION,
+        "scenario_of": facts.scenario_of,
+        "change": facts.change,
+    }
+
+    def what_next() -> Mapping[str, str]:
+        return {"what_next": json.dumps(find_what_next(scenario))}
+
+    late = beside(what_next)
+    return replace(graph, late=late), manifest
+
+
+def _trace(tables: GraphTables) -> TraceFile:
+    """What the run's tables say of its file, with what its events state."""
+    (row,) = tables.nodes["Trace"].to_pylist()
+    events = tables.read_nodes("Event", (*_TEXTS, *_NUMBERS))
+    columns = {name: _encoded(events[name]) for name in _TEXTS}
+    numbers = {name: events[name] for name in _NUMBERS}
+    return TraceFile(
+        path=row["file"],
+        sha256=row["sha256"],
+        rank=row["rank"],
+        events=pa.table({**columns, **numbers}),
+        flows=FLOW_SCHEMA.empty_table(),
+        devices=json.loads(row["devices"]),
+        versions=json.loads(row["versions"]),
+    )
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.Array:
+    """Texts as one dictionary."""
+    texts = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    chunks = texts.unify_dictionaries().chunks
+    if not chunks:
+        return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
+    indices = np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in chunks])
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices.astype(np.int32), mask=indices < 0), chunks[0].dictionary
+    )

@@ -1,0 +1,26 @@
+// Where in the call stacks the work of a window runs that is not on its critical path: the tree of frames.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @column frame INTEGER frame id
+// @column parent INTEGER? id of the frame that called it, null for the root of a lane
+// @column depth INTEGER number of calls between the root and it
+// @column name STRING name of the events or of the lane
+// @column category STRING Kineto category, `thread` or `stream` for a lane
+// @column duration_ns INTEGER time off the path in it itself, not in what it called, ns
+// @column lag STRING? always null: a gap off the path is nobody's work
+// Order: frame, a parent before what it called.
+// Empty when: all work is on the path, or an earlier version stored the run, without frames.
+// Cost: reads the segments off the path once.
+
+// @include walk
+// @include all_chains
+MATCH (s:Segment {run: $run, chain: chain})
+WHERE s.start_ns >= exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
+  // Work that takes time: what is no event has no place in the file.
+  AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
+WITH s.frame AS frame, null AS lag, sum(
+    // @include clipped_length
+  ) AS duration_ns
+// @include with_callers

@@ -1,0 +1,196 @@
+"""Scenarios: what a change leaves is a graph like that of a trace, as long as was predicted."""
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from random_traces import replay, rows
+from tiny import call, event, kernel
+
+from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.path_rows import find_stretches, path_rows
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.scenario import Scenario
+from tracegraph.ingest.what_if.stored import read_graph
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
+from tracegraph.store.tables import GraphTables
+
+
+def tables_of(trace: TraceFile) -> GraphTables:
+    model = build_model(*read_events(trace), Integrity("tiny.json"))
+    tables = build_graph(trace, model, "base")
+    add_run(tables, model, RunFacts("2026", "0", []))
+    return tables
+
+
+def changed(
+    tables: GraphTables, graph: ReplayGraph, span: Span, change: Change
+) -> tuple[Scenario, Prediction]:
+    prediction = Predictor(graph, span).predict(change)
+    return find_scenario(tables, graph, span, change, prediction), prediction
+
+
+def without(trace: TraceFile, name: str, **waits: str) -> tuple[ReplayGraph, Scenario, Prediction]:
+    """The scenario in which what has the name takes no time."""
+    tables = tables_of(trace)
+    graph = read_graph(tables)
+    removed = (graph.segments.event >= 0) & (graph.calls.name[graph.segments.event] == name)
+    gaps = tuple(GAP_CODE[gap] for gap in waits.values())
+    change = Change(np.where(removed, 0.0, 1.0), gaps)
+    return graph, *changed(tables, graph, whole_window(graph), change)
+
+
+def check_scenario(scenario: Scenario, length_ns: int) -> None:
+    """The invariants of every graph; a plain replay gives every start; the path tiles the new window."""
+    check_model(scenario)
+    segments = scenario.segments
+    found = find_stretches(scenario)
+    assert scenario.window.end - scenario.window.start == length_ns == found.duration.sum()
+    assert (found.start[1:] == found.end[:-1]).all()
+    assert (segments.work >= 0).all()
+    assert scenario.slack[scenario.sink] == 0
+    assert replay(scenario).starts == segments.start.tolist()
+    # Segments lie in their events, and the events of a thread in what contains them.
+    own = segments.event >= 0
+    assert (scenario.events.start[segments.event] <= segments.start)[own].all()
+    assert (scenario.events.end[segments.event] >= segments.end)[own].all()
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    rows().filter(
+        lambda found: any(
+            row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in found
+        )
+    ),
+    st.sampled_from(["op", "frame", "k", "cudaLaunchKernel", "fw"]),
+    st.sampled_from([0.0, 0.5, 3.0]),
+    st.lists(st.integers(0, len(GAP_NAMES) - 1), max_size=2, unique=True),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_random_changes(
+    tmp_path_factory: pytest.TempPathFactory,
+    events: list[tiny.Row],
+    name: str,
+    factor: float,
+    gaps: list[int],
+    of_step: bool,
+    again: int,
+) -> None:
+    trace = tiny.trace(*events)
+    tables = tables_of(trace)
+    graph = read_graph(tables)
+    span = step_window(graph, graph.steps[0]) if of_step and graph.steps else whole_window(graph)
+    assume(span.counts.any())
+    chosen = (graph.segments.event >= 0) & (graph.calls.name[graph.segments.event] == name)
+    change = Change(np.where(chosen, factor, 1.0), tuple(gaps))
+    scenario, prediction = changed(tables, graph, span, change)
+    length = scenario.window.end - scenario.window.start
+    if span.length_ns == graph.window.end - graph.window.start and span.inside.all():
+        assert length == prediction.naive.predicted_ns
+    check_scenario(scenario, length)
+    folder = tmp_path_factory.mktemp("scenario")
+    kept, _ = scenario_tables(tables, scenario, "scenario", {}, folder)
+    stored = read_graph(kept.completed())
+    for column, expected in vars(scenario.segments).items():
+        assert np.array_equal(getattr(stored.segments, column), expected), column
+    for column, expected in vars(scenario.dependencies).items():
+        assert np.array_equal(getattr(stored.dependencies, column), expected), column
+    assert stored.sink == scenario.sink
+    # A scenario is a run to ask again about.
+    more = Change(np.where(np.arange(len(stored.segments)) % 100 == again, 0.0, 1.0))
+    further, second = changed(kept, stored, whole_window(stored), more)
+    check_scenario(further, second.naive.predicted_ns)
+
+
+GPU_STEP = (
+    event("op", 0, 3),
+    call("l", 3, 5, 1),
+    kernel("k", 8, 108, 1),
+    event("beside", 5, 60),
+    call("cudaDeviceSynchronize", 60, 110, 2),
+    event("after", 110, 120),
+)
+
+
+def test_without_a_kernel_the_thread_goes_on_at_once() -> None:
+    graph, scenario, prediction = without(tiny.trace(*GPU_STEP), "k")
+    assert prediction.naive.predicted_ns == 72_000
+    check_scenario(scenario, 72_000)
+    assert tiny.path(scenario) == ["op@0", "l@3", "beside@5", "cudaDeviceSynchronize@60", "after@62"]
+    times = dict(zip(scenario.events.name[:], scenario.events.start, strict=True))
+    assert times["after"] == 62_000
+    assert graph.calls.start[5] == 110_000
+
+
+def test_a_thread_that_is_early_waits_for_the_gpu() -> None:
+    _, scenario, prediction = without(tiny.trace(*GPU_STEP), "beside")
+    assert prediction.naive.predicted_ns == 120_000
+    kinds = tiny.kinds(scenario)
+    assert kinds["(waiting for GPU)@5"] == "wait"
+    assert tiny.path(scenario) == ["op@0", "l@3", "k@8", "cudaDeviceSynchronize@108", "after@110"]
+
+
+def test_a_call_in_which_a_wait_begins_lasts_until_it_ends() -> None:
+    # Nothing waited: the kernel was done before the call. Without what ran beside it, somebody does.
+    rows = (
+        event("op", 0, 3),
+        call("l", 3, 5, 1),
+        kernel("k", 8, 40, 1),
+        event("beside", 5, 60),
+        call("cudaDeviceSynchronize", 60, 62, 2),
+        event("after", 62, 70),
+    )
+    _, scenario, _ = without(tiny.trace(*rows), "beside")
+    waits = np.flatnonzero(scenario.segments.kind == WAIT)
+    assert [tiny.label(scenario, at) for at in waits] == ["(waiting for GPU)@5"]
+    called = scenario.events.name[scenario.segments.event[waits[0]]]
+    assert called == "cudaDeviceSynchronize"
+    starts = dict(zip(scenario.events.name[:], scenario.events.start, strict=True))
+    ends = dict(zip(scenario.events.name[:], scenario.events.end, strict=True))
+    assert ends["beside"] == starts["cudaDeviceSynchronize"] == 5_000
+    assert ends["cudaDeviceSynchronize"] == starts["after"] == 42_000
+
+
+def test_the_window_may_end_with_what_takes_no_time_any_more() -> None:
+    rows = (event("op", 0, 3), call("l", 3, 5, 1), kernel("k", 8, 108, 1))
+    _, scenario, prediction = without(tiny.trace(*rows), "k")
+    assert prediction.naive.predicted_ns == 8_000
+    assert scenario.segments.event[scenario.sink] == 2
+    assert [*path_rows(scenario)["name"]] == ["op", "l", "launch latency"]
+
+
+def test_a_removed_wait_has_no_edge_in_the_scenario() -> None:
+    _, scenario, prediction = without(tiny.trace(*GPU_STEP), "nothing", gap="waiting for GPU")
+    assert tiny.dependencies(scenario, "SYNCHRONIZATION") == set()
+    check_scenario(scenario, prediction.naive.predicted_ns)
+
+
+def test_only_the_step_that_is_asked_about_changes() -> None:
+    rows = [
+        row
+        for number in range(3)
+        for row in (
+            tiny.step(number, 100 * number, 100 * number + 90),
+            event("load", 100 * number, 100 * number + 40),
+            event("op", 100 * number + 40, 100 * number + 90),
+        )
+    ]
+    tables = tables_of(tiny.trace(*rows))
+    graph = read_graph(tables)
+    factor = np.where(graph.calls.name[graph.segments.event] == "load", 0.0, 1.0)
+    factor[graph.segments.event < 0] = 1
+    scenario, _ = changed(tables, graph, step_window(graph, graph.steps[1]), Change(factor))
+    assert (scenario.steps.end - scenario.steps.start).tolist() == [90_000, 50_000, 90_000]
+    assert scenario.window.end == 250_000
