@@ -1,6 +1,7 @@
 """What recording cost, estimated from recordings of jobs whose true times are known."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,14 @@ def test_a_known_cost_is_found(taken: Mapping[str, Taken]) -> None:
     assert found.method == FROM_FILE
     for category, cost in taken.items():
         assert said[category] == pytest.approx(cost.total, rel=NEAR)
+
+
+def test_a_pause_in_what_usually_does_nothing_is_no_cost() -> None:
+    lookup = Job("<built-in method get>", FRAME, after=15)
+    log = Job("train.py(7): log", FRAME, 3_000_000, 1000, [lookup, lookup])
+    job = replace(JOB, calls=[*JOB.calls, replace(JOB.calls[0], calls=[log])])
+    said = ns_per_event(estimate(graph_of_rows(recorded(job, COSTS[0]))))
+    assert said[FRAME] == pytest.approx(COSTS[0][FRAME].total, rel=NEAR)
 
 
 @pytest.mark.parametrize("taken", COSTS[:3])

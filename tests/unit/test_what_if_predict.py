@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from random_traces import replay, rows
 from tiny import call, event, kernel, step, sync
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.what_if.change import Change, step_window, whole_window
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
@@ -35,7 +35,7 @@ def models(draw: st.DrawFn) -> Model:
     return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
 
 
-def factors(model: Model, seed: int, most: float = 3.0) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def factors(model: Model, seed: int, most: float = 3.0) -> Floats:
     """A factor a segment: nothing, as it was, or anything between."""
     chance = np.random.default_rng(seed)
     count = len(model.segments)
@@ -52,7 +52,7 @@ def counted(model: Model) -> Dependencies:
     return Dependencies(**columns)
 
 
-def starts(model: Model, work: Ints, found: Dependencies, held: Ints | None = None) -> list[int]:
+def starts(model: Model, work: Ints, found: Dependencies) -> list[int]:
     """The starts of all segments, one after the other."""
     edges: list[list[tuple[int, int]]] = [[] for _ in work]
     for cause, effect, lag in zip(
@@ -62,7 +62,7 @@ def starts(model: Model, work: Ints, found: Dependencies, held: Ints | None = No
     out = [model.window.start] * len(work)
     for at in causal_order(model.segments).tolist():
         arrivals = [out[cause] + int(work[cause]) + lag for cause, lag in edges[at]]
-        out[at] = max([model.window.start if held is None else int(held[at]), *arrivals])
+        out[at] = max([model.window.start, *arrivals])
     return out
 
 
@@ -110,6 +110,51 @@ def test_the_range_holds_the_prediction(model: Model, seed: int) -> None:
     low, said, high = predicted.low, predicted.corrected, predicted.high
     assert low.speedup <= said.speedup <= high.speedup
     assert low.gain_ns <= said.gain_ns <= high.gain_ns
+
+
+def sure_starts(model: Model, factor: Floats) -> tuple[list[int], Ints]:
+    """Starts and work where nothing inferred is a cause, one segment after the other.
+
+    A wait that something inferred ended is work; what is left without a cause follows the segment before it
+    on its lane, or starts when it did.
+    """
+    segments, found, begin = model.segments, model.dependencies, model.window.start
+    freed = set(found.effect[found.binding & ~found.recorded].tolist())
+    work, start, lane = segments.work.copy(), segments.start.tolist(), segments.lane.tolist()
+    for at in freed:
+        if at and lane[at - 1] == lane[at] and segments.kind[at - 1] == WAIT:
+            work[at - 1] = segments.end[at - 1] - segments.start[at - 1]
+    done = (segments.start + work).tolist()
+    causes: list[list[tuple[int, int]]] = [[] for _ in start]
+    for i in np.flatnonzero(found.recorded).tolist():
+        cause, effect, binds = int(found.cause[i]), int(found.effect[i]), bool(found.binding[i])
+        gap = start[effect] - done[cause]
+        causes[effect].append((cause, gap if binds else min(int(found.lag[i]), gap)))
+    for at in freed:
+        if causes[at]:
+            last = max(range(len(causes[at])), key=lambda i: (done[causes[at][i][0]], i))
+            causes[at][last] = (causes[at][last][0], start[at] - done[causes[at][last][0]])
+        elif at and lane[at - 1] == lane[at] and begin < start[at] and done[at - 1] <= start[at]:
+            causes[at].append((at - 1, start[at] - done[at - 1]))
+    work = np.rint(work * factor).astype(np.int64)
+    out = [begin] * len(start)
+    for at in causal_order(segments).tolist():
+        arrivals = [out[cause] + int(work[cause]) + lag for cause, lag in causes[at]]
+        out[at] = max([begin, *arrivals]) if arrivals or start[at] == begin else start[at]
+    return out, work
+
+
+@given(models(), seeds)
+def test_inferred_share(model: Model, seed: int) -> None:
+    graph, segments, factor = graph_of(model), model.segments, factors(model, seed)
+    as_recorded, work = sure_starts(model, np.ones(len(segments)))
+    assert as_recorded == segments.start.tolist()
+    sure = last(model, as_recorded, work) - last(model, *sure_starts(model, factor))
+    work = np.rint(segments.work * factor).astype(np.int64)
+    gain = last(model, as_recorded, segments.work) - last(model, starts(model, work, counted(model)), work)
+    said = Predictor(graph, whole_window(graph)).predict(Change(factor)).inferred_share
+    binds = (model.dependencies.binding & ~model.dependencies.recorded).any()
+    assert said == pytest.approx(np.clip(1 - sure / gain, 0, 1) if gain and binds else 0)
 
 
 @given(models(), seeds)
