@@ -119,7 +119,7 @@ class Predictor:
         corrected = gains[self._usual]
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
-        likely = [doubted, *(gain for level, gain in gains.items() if level != NAIVE or len(gains) == 1)]
+        likely = (doubted, *gains.values())
         possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
         gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
         return Prediction(
