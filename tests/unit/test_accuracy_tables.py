@@ -73,7 +73,8 @@ def test_files_of_the_examples(document: Path) -> None:
     done = run("files", "--traces", ROOT / "examples" / "traces", "--document", document)
     assert done.returncode == 0, done.stderr
     text = document.read_text(encoding="utf-8")
-    names = sorted(path.name for path in (ROOT / "examples" / "traces").glob("*.json.gz"))
+    traces = ROOT / "examples" / "traces"
+    names = sorted(path.relative_to(traces).as_posix() for path in traces.rglob("*.json.gz"))
     assert [line.split(" ")[1] for line in text.splitlines() if ".json.gz |" in line] == names
 
 
