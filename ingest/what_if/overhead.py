@@ -149,14 +149,15 @@ def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
     keys = segments.lane[threads] * stride + segments.start[threads] - graph.window.start
     on_thread = graph.lanes.is_thread[calls.lane]
     inside = (calls.start >= graph.window.start) & (calls.end <= graph.window.end)
+    nowhere = len(segments)
+    at_or_after, lanes = np.append(threads, nowhere), np.append(segments.lane, -1)
     for role, cost in overhead.of_role.items():
         mine = np.flatnonzero(calls.of_role(role) & on_thread & inside)
-        at = calls.lane[mine] * stride + calls.start[mine] - graph.window.start
-        first = threads[np.minimum(np.searchsorted(keys, at), len(threads) - 1)]
-        follows = (first > 0) & (segments.lane[first - 1] == segments.lane[first])
-        np.add.at(due, first, cost.inside_ns)
-        # What is recorded as the window begins has been paid for before.
-        np.add.at(due, np.where(follows, first - 1, len(segments)), cost.outside_ns)
+        lane = calls.lane[mine]
+        place = np.searchsorted(keys, lane * stride + calls.start[mine] - graph.window.start)
+        # What is recorded as the window begins has been paid for before; as it ends, after.
+        for segment, ns in ((at_or_after[place], cost.inside_ns), (at_or_after[place - 1], cost.outside_ns)):
+            np.add.at(due, np.where(lanes[segment] == lane, segment, nowhere), ns)
     return _taken(due[:-1], segments.work * segments.on_thread, segments.lane)
 
 

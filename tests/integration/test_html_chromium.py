@@ -39,10 +39,31 @@ COLOURS = """(() => {
   return [...found];
 })()"""
 KERNEL = """(() => {
+  document.querySelector('canvas').scrollIntoView({block: 'center', behavior: 'instant'});
   const box = document.querySelector('canvas').getBoundingClientRect();
   return [box.left + 0.65 * box.width, box.top + 64];
 })()"""
 CANVAS = "document.querySelector('canvas').toDataURL()"
+TITLES = [
+    "Verdict",
+    "Recommendations",
+    "Integrity of the input",
+    "Window",
+    "Critical path",
+    "Lanes, with the critical path on them",
+    "Composition",
+    "Where in my code",
+    "Flame graph of the critical path",
+    "Hotspots on the critical path (the 10 largest)",
+    "Gaps on the critical path",
+    "What if",
+    "Other assumptions",
+    "Waiting",
+    "Large but not critical",
+    "Nearly critical",
+    "Steps",
+    "The path, stretch by stretch",
+]
 SOON = "new Promise((done) => setTimeout(done, 200))"
 Open = Callable[[Path], AbstractContextManager[Page]]
 
@@ -92,29 +113,13 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
         page.evaluate("document.querySelector('details').open = true")
         rows = dict(page.evaluate(ROWS))
         text = page.evaluate("document.body.innerText")
+        titles = page.evaluate("[...document.querySelectorAll('h2')].map((title) => title.textContent)")
     assert {name: rows[name] for name, _ in flat(summary)} == dict(flat(summary))
     path = summary["critical_path"]
     assert float(rows["critical_path.explained_share"]) == path["explained_share"]
     assert f"{path['length_ns'] / 1e6:,.3f} ms" in text
-    assert summary["run"] in text
-    titles = [
-        "Integrity",
-        "Window",
-        "Lanes",
-        "Composition",
-        "Where in my code",
-        "Flame graph",
-        "Hotspots",
-        "Gaps",
-        "What if",
-        "Other assumptions",
-        "Waiting",
-        "Large but not critical",
-        "Nearly",
-        "Steps",
-        "Recommendations",
-    ]
-    assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
+    assert titles[0] == f"Run {summary['run']}"
+    assert titles[1:] == TITLES
 
 
 def test_path_and_lanes_are_drawn(tmp_path: Path, opened: Open) -> None:
@@ -123,15 +128,21 @@ def test_path_and_lanes_are_drawn(tmp_path: Path, opened: Open) -> None:
     assert {"214,32,78", "76,120,168", "232,135,30"} <= set(colours)  # the path, an operator, a kernel
 
 
+def point_at_kernel(page: Page) -> dict[str, float]:
+    x, y = page.evaluate(KERNEL)
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    page.evaluate(SOON)
+    return {"x": x, "y": y}
+
+
 def test_zoom_and_tooltip_answer(tmp_path: Path, opened: Open) -> None:
     with opened(written(tmp_path, make_findings())) as page:
-        x, y = page.evaluate(KERNEL)
-        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        wheel = {"type": "mouseWheel", "deltaX": 0, "deltaY": -200, **point_at_kernel(page)}
         assert "gemm<float>" in page.evaluate("document.querySelector('.tip').innerText")
         before = page.evaluate(CANVAS)
-        wheel = {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -200}
         page.call("Input.dispatchMouseEvent", **wheel)
         page.evaluate(SOON)
+        wheel |= point_at_kernel(page)
         assert page.evaluate(CANVAS) == before  # the page scrolls
         page.evaluate("document.querySelector('canvas').focus({preventScroll: true})")
         page.call("Input.dispatchMouseEvent", **wheel)
@@ -195,8 +206,8 @@ def test_call_stacks_stand_above_their_thread_on_demand(tmp_path: Path, opened: 
         assert page.evaluate(height) > closed
         assert page.evaluate(f"{button}.getAttribute('aria-pressed')") == "true"
         left, top = page.evaluate(
-            "(() => { const box = document.querySelector('canvas').getBoundingClientRect();"
-            "return [box.left, box.top]; })()"
+            "(() => { const canvas = document.querySelector('canvas'); canvas.scrollIntoView();"
+            "const box = canvas.getBoundingClientRect(); return [box.left, box.top]; })()"
         )
         page.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + 400, y=top + 30)
         assert page.evaluate("document.querySelector('.tip').innerText").startswith("train\npython_function")
