@@ -1,4 +1,4 @@
-"""Microseconds as written in the file to exact integer nanoseconds."""
+"""Microseconds as written in files to exact integer nanoseconds, and back."""
 
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
@@ -32,6 +32,12 @@ def to_ns(values: Sequence[Number], literal: Callable[[int], str]) -> tuple[Ints
             exact = literal_to_ns(literal(k))
             ns[k] = ns[k] if exact is None else exact
     return ns, usable
+
+
+def literal_of_ns(ns: int) -> str:
+    """The number in µs, with three decimals."""
+    whole, rest = divmod(abs(ns), 1000)
+    return f"{'-' if ns < 0 else ''}{whole}.{rest:03d}"
 
 
 def literal_to_ns(text: str) -> int | None:

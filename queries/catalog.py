@@ -10,12 +10,12 @@ import pandas as pd
 from tracegraph.queries import call_tree, inside, module, outline, roles, shapes, unclear
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
 from tracegraph.queries.shapes import Derived
-from tracegraph.store import categories, gaps, step_names
+from tracegraph.store import categories, gaps, python_frames, step_names
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.suggest import did_you_mean
 
-SHAPING = (shapes, inside, call_tree, outline, unclear, roles, categories, gaps, step_names)
+SHAPING = (shapes, inside, call_tree, outline, unclear, roles, categories, gaps, python_frames, step_names)
 """All modules whose text decides how rows are shaped."""
 
 

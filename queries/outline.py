@@ -1,7 +1,5 @@
 """The outline of a path's call stacks: the frames that hold most of it, without the plumbing between them."""
 
-import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +9,7 @@ import pandas as pd
 from tracegraph.queries.call_tree import call_tree
 from tracegraph.queries.module import Column
 from tracegraph.store.categories import Role, has_role
+from tracegraph.store.python_frames import is_library
 
 OUTLINE_COLUMNS = (
     Column("row", "INTEGER", False, "0-based place among the rows"),
@@ -29,12 +28,6 @@ LEAST_SHARE = 0.02
 """Frames with less of the path are left out."""
 MOST_ROWS = 20
 _NEARLY_ALL = 0.95
-_MODULE = "nn.Module: "
-_FILE = re.compile(
-    r"(?:[^()]*/(?:site-packages|dist-packages|python3\.\d+)/)?(?P<package>[^/(]*)[^(]*\(\d+\): ", re.DOTALL
-)
-_FROZEN = "<frozen "
-_LIBRARIES = frozenset({"torch", "torchvision", "torchaudio"}) | sys.stdlib_module_names
 
 
 @dataclass
@@ -114,16 +107,6 @@ def _skip_plumbing(root: _Frame) -> None:
 
 def _is_own(frame: _Frame) -> bool:
     return has_role(frame.category, Role.FRAME) and not is_library(frame.name, frame.category)
-
-
-def is_library(name: str, category: str) -> bool:
-    """Whether a frame is plumbing: a Python function of PyTorch, of Python itself, or built in."""
-    if not has_role(category, Role.FRAME) or name.startswith(_MODULE):
-        return False
-    place = _FILE.match(name)
-    if place is None or place["package"].startswith(_FROZEN):
-        return True
-    return place["package"].removesuffix(".py") in _LIBRARIES
 
 
 def _rows(every: list[_Frame], listed: set[int], length: int) -> pd.DataFrame:

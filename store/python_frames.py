@@ -3,6 +3,8 @@
 import re
 import sys
 
+from tracegraph.store.categories import Role, has_role
+
 _FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|python\d\.\d+)/|^<frozen ")
 _PACKAGES = frozenset(
@@ -17,15 +19,17 @@ MODULE = "nn.Module: "
 """What the name of a module's frame begins with."""
 
 
-def is_library(name: str) -> bool:
-    """Whether a Python frame is of a library, the standard library or the interpreter.
+def is_library(name: str, category: str) -> bool:
+    """Whether an event is a Python function of a library, the standard library or the interpreter.
 
     The profiler leaves out the part of a path that is in `sys.path`, so a library begins with its package, a
     file of the standard library with its own name.
     """
+    if not has_role(category, Role.FRAME) or name.startswith(MODULE):
+        return False
     frame = _FRAME.fullmatch(name)
     if frame is None:
-        return not name.startswith(MODULE)
+        return True
     file = frame["file"]
     package = file.partition("/")[0]
     stem = package.removesuffix(".py")

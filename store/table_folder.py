@@ -78,8 +78,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
     def read(self, name: str, columns: Sequence[str]) -> pa.Table:
         """Those of the columns that a table has; the others are not read."""
         if name in self._changed:
-            known = self._changed[name]
-            return known.select([column for column in columns if column in known.column_names])
+            return select_known(self._changed[name], columns)
         with readable(self._folder):
             held = set(pq.read_schema(self.file(name)).names)
             return pq.read_table(self.file(name), columns=[column for column in columns if column in held])
@@ -99,6 +98,11 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 os.link(self.file(name), target)
             except OSError:
                 shutil.copyfile(self.file(name), target)
+
+
+def select_known(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Those of the columns that a table has."""
+    return table.select([column for column in columns if column in table.column_names])
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.store import schema
-from tracegraph.store.table_folder import TableFolder
+from tracegraph.store.table_folder import TableFolder, select_known
 
 _KINDS = ("nodes", "relationships", "rows")
 _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "BOOLEAN": pa.bool_()}
@@ -117,5 +117,4 @@ def _count(tables: Mapping[str, pa.Table], name: str) -> int:
 def _read(tables: Mapping[str, pa.Table], name: str, columns: Sequence[str]) -> pa.Table:
     if isinstance(tables, TableFolder):
         return tables.read(name, columns)
-    known = tables[name]
-    return known.select([column for column in columns if column in known.column_names])
+    return select_known(tables[name], columns)

@@ -21,7 +21,7 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     "--remove",
     metavar="SEL",
     multiple=True,
-    help=f"What takes no time, with all that waits for it. {_SELECTOR}",
+    help=f"What takes no time. {_SELECTOR}",
 )
 @click.option(
     "--scale",

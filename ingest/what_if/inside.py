@@ -1,4 +1,4 @@
-"""What runs inside something: the segments below some frames of the call stacks."""
+"""What runs inside something: which of some frames of the call stacks stands above another."""
 
 import numpy as np
 
@@ -13,9 +13,3 @@ def nearest_above(frames: Frames, chosen: Flags) -> Ints:
         level = np.flatnonzero((frames.depth == depth) & (nearest < 0))
         nearest[level] = nearest[frames.parent[level]]
     return nearest
-
-
-def segments_below(frames: Frames, chosen: Flags) -> Flags:
-    """Which segments run in the `chosen` frames or below; GPU work is below the call that launched it."""
-    below: Flags = nearest_above(frames, chosen)[frames.of_segment] >= 0
-    return below

@@ -75,15 +75,17 @@ def given_overhead(ns: float) -> Overhead:
     return Overhead(GIVEN, dict.fromkeys(BOUNDS, Cost(ns / 2, ns / 2)))
 
 
-def estimate_overhead(calls: Calls, on_thread: Flags) -> Overhead:
+def estimate_overhead(graph: ReplayGraph) -> Overhead:
     """The cost of Python frames and of operators, where the file shows it.
 
     A profiler takes its time before an event begins and before it ends. Where a parent does next to nothing
     before or between its calls, and a leaf next to nothing at all, that time is what is seen. So the mean of
-    such stretches is the cost: of those kinds
-    (names of parent and child) whose shortest are as short as those of the shortest kinds. A file whose
-    shortest ends are longer than a profiler takes (250 ns), or whose times are too coarse, says nothing.
+    such stretches is the cost: of those kinds (names of parent and child) whose shortest are as short as
+    those of the shortest kinds. A file whose shortest ends are longer than a profiler takes (250 ns), or
+    whose times are too coarse, says nothing.
     """
+    calls = graph.calls
+    on_thread = graph.lanes.is_thread[calls.lane]
     has_child = np.zeros(len(calls) + 1, dtype=bool)
     has_child[calls.parent] = True
     found = {}

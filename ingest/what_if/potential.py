@@ -30,16 +30,14 @@ def find_potential(model: Model) -> list[Row]:
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
     (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
     base_ns, speedup, halved_ns, inferred_share, following (the hotspots then); corrected for what recording
-    cost. Of names that hold the
-    same time it is the one that the user gave: an annotation, then a function of the user's, a module, an
-    operator. What holds nearly all of the path is left out.
+    cost. Of names that hold the same time it is the one that the user gave: an annotation, then a function
+    of the user's, a module, an operator. What holds nearly all of the path is left out.
     """
     graph = graph_of(model)
     if not graph.counted.any():
         return []
     rows = find_stretches(model)
-    on_thread = graph.lanes.is_thread[graph.calls.lane]
-    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph.calls, on_thread))
+    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph))
     found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
@@ -151,7 +149,7 @@ def _preference(one: _Candidate) -> tuple[int, int]:
     if has_role(one.category, Role.ANNOTATION):
         rank = 0
     elif has_role(one.category, Role.FRAME):
-        rank = 2 if one.name.startswith(MODULE) else 4 if is_library(one.name) else 1
+        rank = 2 if one.name.startswith(MODULE) else 4 if is_library(one.name, one.category) else 1
     else:
         rank = 3
     return rank, -one.path_ns

@@ -57,10 +57,9 @@ class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
-    (caches, other processes) leave it. `overhead_ns`: what recording cost in the
-    window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred dependencies,
-    0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the hotspots of the
-    path then.
+    (caches, other processes) leave it. `overhead_ns`: what recording cost in the window, on all threads.
+    `inferred_share`: of the corrected gain, how much hangs on inferred dependencies, 0..1. `after`: the naive
+    replay, `after_work`: the work of its segments. `following`: the hotspots of the path then.
     """
 
     corrected: Gain

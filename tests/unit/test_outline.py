@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pytest
 from call_stacks import frames_of
 
 from tracegraph.queries.catalog import find
-from tracegraph.queries.outline import is_library
 
 PYTHON = "python_function"
 MAIN = (0, None, "main", "thread", 0)
@@ -82,25 +80,3 @@ def test_small_frames_are_left_out_and_there_are_not_too_many() -> None:
 
 def test_no_frames() -> None:
     assert outline().empty
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        ("train.py(3): step", False),
-        ("/home/me/train.py(3): step", False),
-        ("nn.Module: Linear_0", False),
-        ("my/threading_tools.py(3): step", False),
-        ("torch/nn/modules/module.py(1776): _call_impl", True),
-        ("threading.py(359): wait", True),
-        ("<built-in function len>", True),
-        ("<frozen runpy>(198): _run_module_as_main", True),
-        ("<string>(1): <module>", False),
-        ("/usr/lib/python3.11/threading.py(359): wait", True),
-        ("/opt/lib/python3.11/site-packages/torch/_tensor.py(5): backward", True),
-        ("/opt/lib/python3.11/site-packages/timm/layers.py(5): forward", False),
-    ],
-)
-def test_libraries(name: str, library: bool) -> None:
-    assert is_library(name, PYTHON) == library
-    assert not is_library(name, "cpu_op")

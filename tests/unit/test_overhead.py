@@ -38,10 +38,6 @@ def graph_of_rows(rows: list[tiny.Row]) -> ReplayGraph:
     return graph_of(tiny.model(*rows))
 
 
-def estimate(graph: ReplayGraph) -> Overhead:
-    return estimate_overhead(graph.calls, graph.lanes.is_thread[graph.calls.lane])
-
-
 COSTS = [
     {FRAME: Taken(300, 120, 84), OPERATOR: Taken(450, 130, 116)},
     {FRAME: Taken(150, 200, 70), OPERATOR: Taken(900, 110, 202)},
@@ -53,7 +49,7 @@ COSTS = [
 
 @pytest.mark.parametrize("taken", COSTS)
 def test_a_known_cost_is_found(taken: Mapping[str, Taken]) -> None:
-    found = estimate(graph_of_rows(recorded(JOB, taken)))
+    found = estimate_overhead(graph_of_rows(recorded(JOB, taken)))
     said = ns_per_event(found)
     assert found.method == FROM_FILE
     for category, cost in taken.items():
@@ -64,7 +60,7 @@ def test_a_pause_in_what_usually_does_nothing_is_no_cost() -> None:
     lookup = Job("<built-in method get>", FRAME, after=15)
     log = Job("train.py(7): log", FRAME, 3_000_000, 1000, [lookup, lookup])
     job = replace(JOB, calls=[*JOB.calls, replace(JOB.calls[0], calls=[log])])
-    said = ns_per_event(estimate(graph_of_rows(recorded(job, COSTS[0]))))
+    said = ns_per_event(estimate_overhead(graph_of_rows(recorded(job, COSTS[0]))))
     assert said[FRAME] == pytest.approx(COSTS[0][FRAME].total, rel=NEAR)
 
 
@@ -91,7 +87,7 @@ def test_without_it_the_job_takes_its_true_time(taken: Mapping[str, Taken]) -> N
 )
 def test_a_file_that_shows_no_cost(job: Job, taken: Mapping[str, Taken], unit: int) -> None:
     graph = graph_of_rows(recorded(job, taken, unit=unit))
-    assert estimate(graph) == NO_OVERHEAD
+    assert estimate_overhead(graph) == NO_OVERHEAD
     assert not charge(graph, NO_OVERHEAD).any()
 
 

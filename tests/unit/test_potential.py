@@ -6,7 +6,6 @@ import tiny
 from tiny import call, event, kernel
 
 from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.store.python_frames import is_library
 
 
 def table(*rows: tiny.Row) -> list[tuple[Any, ...]]:
@@ -52,13 +51,3 @@ def test_gpu_work_counts_for_what_launched_it_not_for_the_call() -> None:
 
 def test_what_holds_nearly_all_is_no_part() -> None:
     assert table(event("everything", 0, 100), event("half", 10, 60)) == [("half", 50, 50, 25, None)]
-
-
-def test_whose_code_it_is() -> None:
-    assert not is_library("train.py(3): step")
-    assert not is_library("mine/data/load.py(3): step")
-    assert not is_library("nn.Module: Linear_0")
-    assert is_library("torch/nn/functional.py(3): linear")
-    assert is_library("threading.py(953): run")
-    assert is_library("/usr/lib/python3.11/site-packages/x/y.py(1): z")
-    assert is_library("<built-in function round>")

@@ -10,6 +10,7 @@ import pandas as pd
 from msgspec import Raw
 
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.chrome_text import ChromeText
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
@@ -77,7 +78,7 @@ def _place(lane: Mapping[Hashable, Any], at_ns: int, quoted: _Quoted) -> dict[st
     return {
         "pid": _as_written("pid", lane, quoted),
         "tid": _as_written("tid", lane, quoted),
-        "ts": _microseconds(at_ns),
+        "ts": Raw(literal_of_ns(at_ns).encode()),
     }
 
 
@@ -108,13 +109,6 @@ def _as_written(key: str, lane: Mapping[Hashable, Any], quoted: _Quoted) -> int 
     """Return a lane's pid or tid as the number or the text that the trace holds."""
     text = str(lane[key])
     return int(text) if _INTEGER.fullmatch(text) and (key, text) not in quoted else text
-
-
-def _microseconds(time_ns: int) -> Raw:
-    """Return a time as a literal in µs that loses nothing."""
-    sign = "-" if time_ns < 0 else ""
-    whole, rest = divmod(abs(time_ns), 1000)
-    return Raw(f"{sign}{whole}.{rest:03d}".encode())
 
 
 def _open(source: Source) -> ChromeText:

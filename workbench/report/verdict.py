@@ -86,7 +86,7 @@ def _is_job(row: Mapping[str, Any]) -> bool:
 
 
 def _weight(row: Mapping[str, Any]) -> float:
-    of_library = has_role(row["category"], Role.FRAME) and is_library(str(row["name"]))
+    of_library = is_library(str(row["name"]), str(row["category"]))
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
 
 

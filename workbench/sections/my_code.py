@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tracegraph.queries.outline import LEAST_SHARE, MOST_ROWS, is_library
+from tracegraph.queries.outline import LEAST_SHARE, MOST_ROWS
 from tracegraph.store.categories import Role, names_of
+from tracegraph.store.python_frames import is_library
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section

@@ -195,7 +195,7 @@ def _step(graph: ReplayGraph, number: int) -> StepWindow:
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
     if wanted == AUTO:
-        return estimate_overhead(graph.calls, graph.lanes.is_thread[graph.calls.lane])
+        return estimate_overhead(graph)
     if wanted == NO_CORRECTION:
         return NO_OVERHEAD
     try:

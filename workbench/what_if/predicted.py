@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 from msgspec import Raw
 
+from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.predict import Prediction
@@ -43,16 +44,15 @@ def _entries(graph: ReplayGraph, prediction: Prediction) -> Iterator[bytes]:
                 "name": str(calls.name[event]),
                 "pid": lane["pid"],
                 "tid": lane["tid"],
-                "ts": _microseconds(int(start[event])),
-                "dur": _microseconds(int(end[event] - start[event])),
+                "ts": _literal(start[event]),
+                "dur": _literal(end[event] - start[event]),
                 "args": {
                     "source_index": int(calls.source_index[event]),
-                    "earlier_us": _microseconds(int(calls.start[event] - start[event])),
+                    "earlier_us": _literal(calls.start[event] - start[event]),
                 },
             }
         )
 
 
-def _microseconds(ns: int) -> Raw:
-    whole, rest = divmod(abs(ns), 1000)
-    return Raw(f"{'-' if ns < 0 else ''}{whole}.{rest:03d}".encode())
+def _literal(ns: np.int64) -> Raw:
+    return Raw(literal_of_ns(int(ns)).encode())

@@ -13,6 +13,7 @@ from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.python_frames import MODULE
 from tracegraph.store.step_names import STEP_PREFIX, step_number
 from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.text import label, visible
@@ -20,7 +21,6 @@ from tracegraph.workbench.what_if.selector import Selector
 
 AT_CALL = " at a call"
 """After the name of a gap: where a thread waits, not a stream."""
-_MODULE = "nn.Module: "
 _NAME_CELLS = 80
 
 
@@ -144,7 +144,7 @@ def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[st
 
 
 _Holds = Callable[[ReplayGraph, Selector, str], Flags]
-_BELOW = {"under": "", "module": _MODULE}
+_BELOW = {"under": "", "module": MODULE}
 
 
 def _of_text(column: Callable[[ReplayGraph], TextColumn]) -> _Holds:

@@ -18,7 +18,7 @@ KEYS: Mapping[str, str] = {
     "rank": "number of a rank",
 }
 """What a selector may say, and what it means."""
-NUMBERS = ("stream", "step", "rank")
+_NUMBERS = ("stream", "step", "rank")
 _NEXT = re.compile(rf"(?<!\\),(?=(?:{'|'.join(KEYS)})=)")
 _WRITE = "write key=value, joined by commas, as under=train_step,category=kernel; a comma in a value is \\,"
 
@@ -29,11 +29,6 @@ class Selector:
 
     text: str
     conditions: Mapping[str, str]
-
-    def number(self, key: str) -> int | None:
-        """The value of one of `NUMBERS`, None where the selector does not say."""
-        value = self.conditions.get(key)
-        return None if value is None else int(value)
 
 
 def parse_selector(text: str) -> Selector:
@@ -57,7 +52,7 @@ def parse_selector(text: str) -> Selector:
             )
         if key in conditions:
             raise InputError(f"{text!r} says {key} twice", "give each key once; --remove may be given again")
-        if key in NUMBERS and not re.fullmatch(r"-?[0-9]{1,18}", value):
+        if key in _NUMBERS and not re.fullmatch(r"-?[0-9]{1,18}", value):
             raise InputError(f"{text!r}: {key} is a number, not {value!r}", _WRITE)
         conditions[key] = value
     return Selector(text, conditions)
