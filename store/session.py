@@ -7,7 +7,7 @@ from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.locks import lock, try_lock
-from tracegraph.store.managed import restore, server
+from tracegraph.store.managed import leftovers, restore, server
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.server import ServerState
 from tracegraph.store.progress import Progress, silent
@@ -43,6 +43,7 @@ def open_at_once(
             yield database
         return
     with _use_of_server(workspace, progress) as managed, connect(managed) as database:
+        leftovers.clear_half_loaded(workspace, database, progress)
         yield database
 
 

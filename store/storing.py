@@ -132,7 +132,7 @@ def _add(
 ) -> Iterator[Database]:
     """Add the run to the managed database, made where there is none, and open the one that then serves."""
     # A rebuild restarts the server: not what a command that others work beside should choose by itself.
-    wanted = "bolt" if load is None and _others_use(workspace) else load
+    wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
@@ -150,7 +150,7 @@ def _add(
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
             name = rebuild.import_all(workspace, database, tables, plan.others, progress)
             stack.close()  # the old server may end now
-            rebuild.switch(workspace, name, tables, manifest, progress)
+            rebuild.switch(workspace, name, lambda: workspace.save_run(tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))
         else:
             with generation.own_writes(workspace.neo4j_home, database):
@@ -168,7 +168,8 @@ def _append(
     make_ready(database, tables)
 
 
-def _others_use(workspace: Workspace) -> bool:
+def is_used_beside(workspace: Workspace) -> bool:
+    """Whether any command uses the managed database."""
     with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
         return not unused
 

@@ -19,6 +19,7 @@ from tracegraph.store.tables import GraphTables, load_graph
 
 _MANIFEST = "manifest.json"
 _SPOOL = "spool-"
+_FRESH, _OLD, _DOOMED = ".new", ".old", ".deleted"
 _LONGEST_FILE_NAME = 255
 
 
@@ -47,11 +48,7 @@ class Workspace:
         Raises:
             StoreError: it cannot be made.
         """
-        for left in self.root.glob(f"{_SPOOL}*.lock"):
-            with try_lock(left) as is_left:
-                if is_left:
-                    shutil.rmtree(left.with_suffix(""), ignore_errors=True)
-                    left.unlink(missing_ok=True)
+        self.clear_spools()
         folder = self.root / f"{_SPOOL}{os.getpid()}"
         own = folder.with_suffix(".lock")
         with lock(own):
@@ -65,16 +62,35 @@ class Workspace:
                 shutil.rmtree(folder, ignore_errors=True)
                 own.unlink(missing_ok=True)
 
+    def clear_spools(self) -> None:
+        """Remove the folders of `spool` that killed commands left."""
+        for left in self.root.glob(f"{_SPOOL}*.lock"):
+            with try_lock(left) as is_left:
+                if is_left:
+                    shutil.rmtree(left.with_suffix(""), ignore_errors=True)
+                    left.unlink(missing_ok=True)
+
+    def clear_unfinished(self) -> None:
+        """Remove what a killed command left of kept runs; the caller holds `ingest_lock`.
+
+        A run that was being replaced is put back where the new one did not get its name.
+        """
+        old = self.runs_dir / _OLD
+        replaced = _read_manifest(old / _MANIFEST)
+        if replaced is not None and not (folder := self.run_folder(str(replaced["run"]))).exists():
+            old.rename(folder)
+        for name in (_FRESH, _OLD, _DOOMED):
+            shutil.rmtree(self.runs_dir / name, ignore_errors=True)
+
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
         """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
 
         The caller holds `ingest_lock`. The folder gets its name when all is on disk: no reader sees a part.
         """
         folder = self.run_folder(tables.run)
-        fresh, old = self.runs_dir / ".new", self.runs_dir / ".old"
+        fresh, old = self.runs_dir / _FRESH, self.runs_dir / _OLD
         try:
-            for leftover in (fresh, old):
-                shutil.rmtree(leftover, ignore_errors=True)
+            self.clear_unfinished()
             fresh.mkdir(parents=True)
             tables.save(fresh)
             (fresh / _MANIFEST).write_text(json.dumps(manifest, indent=1))
@@ -136,7 +152,7 @@ class Workspace:
         """Remove the kept tables of a run, if any; the caller holds `ingest_lock`."""
         folder = self.run_folder(name)
         if folder.is_dir():
-            doomed = self.runs_dir / ".old"
+            doomed = self.runs_dir / _DOOMED
             shutil.rmtree(doomed, ignore_errors=True)
             folder.rename(doomed)
             shutil.rmtree(doomed, ignore_errors=True)

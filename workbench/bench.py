@@ -14,13 +14,14 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
+from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
-from tracegraph.store.storing import remove_run, store_and_open, turn_to_write
+from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -158,6 +159,8 @@ class Workbench(BenchQueries):
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.
 
+        Where more of the database is dead then than lives, it is made anew, which gives its space back.
+
         Raises:
             InputError: there is no such run.
         """
@@ -166,6 +169,9 @@ class Workbench(BenchQueries):
             if answers.of("run_details", {"run": name}).empty and not kept:
                 raise unknown_run(answers.of, name)
             remove_run(self.workspace, self.connection, answers.database, name)
+            wasteful = is_wasteful(self.workspace, self.connection, answers.database)
+        if wasteful and not is_used_beside(self.workspace):
+            compact(self.workspace, self.progress)
 
     def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
         """Rows of a Cypher query of your own, which may not write.

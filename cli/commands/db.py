@@ -3,9 +3,11 @@
 import click
 
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings, connect
 from tracegraph.store.managed.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
+from tracegraph.workbench.text import format_bytes
 
 _COMPONENTS = """
 CALL dbms.components() YIELD versions, edition
@@ -59,6 +61,18 @@ def status(context: Context) -> None:
     else:
         click.echo(f"running, process {state.pid}, " + ("kept" if state.keep else "for another command"))
         _describe(context, state)
+
+
+@db.command("compact")
+@pass_context
+def compact_database(context: Context) -> None:
+    """Give back the space of deleted runs: make the database anew from the kept ones."""
+    if context.connection.uri is not None:
+        _say_external(context.connection)
+        return
+    with context.progress() as progress:
+        done = compact(context.workspace, progress)
+    click.echo(f"{format_bytes(done.before_bytes)} before, {format_bytes(done.after_bytes)} after")
 
 
 @db.command()

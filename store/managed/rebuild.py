@@ -1,7 +1,8 @@
-"""Adding a run by a new database made from the kept tables of all runs, beside the one that serves."""
+"""A new database made from the kept tables of all runs, and one to add, beside the one that serves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from tracegraph.store.connection import Database, connect
 from tracegraph.store.errors import StoreError
@@ -15,9 +16,8 @@ from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
-_VISIBLE = (
-    "MATCH (r:Run {state: 'ready'}) WHERE r.name <> $run RETURN r.name AS name ORDER BY r.created, name"
-)
+_VISIBLE = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name ORDER BY r.created, name"
+_HINT = "store the run with --load bolt"
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Lo
     Raises:
         StoreError: `load` is bulk, and a rebuild would lose something.
     """
-    others = tuple(database.read(_VISIBLE, {"run": tables.run})["name"])
+    others = tuple(name for name in visible_runs(database) if name != tables.run)
     if load == "bolt":
         return Plan("bolt", others)
     try:
-        _check_nothing_lost(workspace, database, others)
+        check_nothing_lost(workspace, database, others)
     except StoreError:
         if load == "bulk":
             raise
@@ -48,8 +48,28 @@ def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Lo
     return Plan(load or cheaper(size_of(tables), replaced, kept), others)
 
 
-def _check_nothing_lost(workspace: Workspace, database: Database, others: tuple[str, ...]) -> None:
-    hint = "store the run with --load bolt"
+def visible_runs(database: Database) -> tuple[str, ...]:
+    """The names of the runs that are ready, oldest first."""
+    return tuple(database.read(_VISIBLE)["name"])
+
+
+def loses_nothing(workspace: Workspace, database: Database) -> bool:
+    """Whether the kept tables hold all that the database holds."""
+    try:
+        check_nothing_lost(workspace, database, visible_runs(database))
+    except StoreError:
+        return False
+    return True
+
+
+def check_nothing_lost(
+    workspace: Workspace, database: Database, others: tuple[str, ...], hint: str = _HINT
+) -> None:
+    """Check that the kept tables of these runs hold all that the database holds.
+
+    Raises:
+        StoreError: a rebuild would lose something.
+    """
     if generation.is_changed(workspace.neo4j_home, database):
         raise StoreError("the database holds changes of your own, which a rebuild would lose", hint)
     for name in others:
@@ -71,26 +91,42 @@ def import_all(
     Raises:
         StoreError: the import failed, or somebody changed the old database meanwhile.
     """
-    runs = _all_runs(workspace, tables, others)
+    runs = chain([tables], _kept(workspace, others))
+    return _import_checked(workspace, database, runs, others, progress)
+
+
+def import_kept(
+    workspace: Workspace, database: Database, runs: tuple[str, ...], progress: Progress, hint: str
+) -> str:
+    """As `import_all`, of kept runs alone."""
+    return _import_checked(workspace, database, _kept(workspace, runs), runs, progress, hint)
+
+
+def _import_checked(
+    workspace: Workspace,
+    database: Database,
+    runs: Iterable[GraphTables],
+    others: tuple[str, ...],
+    progress: Progress,
+    hint: str = _HINT,
+) -> str:
     name = import_beside(workspace, runs, progress)
-    _check_nothing_lost(workspace, database, others)
+    check_nothing_lost(workspace, database, others, hint)
     return name
 
 
-def _all_runs(workspace: Workspace, tables: GraphTables, others: tuple[str, ...]) -> Iterator[GraphTables]:
-    yield tables
-    for name in others:
+def _kept(workspace: Workspace, names: tuple[str, ...]) -> Iterator[GraphTables]:
+    for name in names:
         yield workspace.load_run(name)
 
 
 def switch(
     workspace: Workspace,
     name: str,
-    tables: GraphTables,
-    manifest: Mapping[str, object],
+    keep: Callable[[], object],
     progress: Progress,
 ) -> None:
-    """Serve the database `name` from now on, once it has its indexes and the new run is kept.
+    """Serve the database `name` from now on, once it has its indexes and `keep` has kept the new run.
 
     Until its last step the next start of the server serves the old database again, which is then removed.
     """
@@ -106,7 +142,7 @@ def switch(
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
                 begin_schema(database, progress)
-                workspace.save_run(tables, manifest)
+                keep()
                 finish_schema(database, progress)
                 generation.commit(home, generation.Generation(name, database.bookmark()))
             generation.discard_unserved(home)

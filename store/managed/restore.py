@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tracegraph.store.connection import connect
 from tracegraph.store.load import ensure_schema
-from tracegraph.store.managed import generation, server
+from tracegraph.store.managed import generation, leftovers, server
 from tracegraph.store.managed.offline_import import build_home
 from tracegraph.store.managed.server import ServerState, UnopenableError
 from tracegraph.store.progress import Progress
@@ -23,6 +23,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     home, broken = workspace.neo4j_home, _aside(workspace)
     if broken.exists() and not home.exists():
         broken.rename(home)  # a kill cut the restoring off
+    leftovers.clear_files(workspace)
     try:
         state = server.start(workspace, progress, keep=keep)
     except UnopenableError:

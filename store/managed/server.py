@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from tracegraph.store.connection import ConnectionSettings, answers, why_closed
+from tracegraph.store.disk import check_space
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import generation, install, java, processes
 from tracegraph.store.managed.config import HOST, USERNAME, Ports, configuration
@@ -178,6 +179,7 @@ def _start_on_free_ports(
 
 
 def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
+    check_space(workspace.root)
     home = workspace.neo4j_home
     if not keep:
         ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth
@@ -211,6 +213,7 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
     settings = settings_of(workspace, state)
     while not ((listens := _listens(state.bolt)) and answers(settings)):
         progress("starting Neo4j", 0, 0)
+        check_space(workspace.root)  # on a full disk it neither starts nor ends
         if listens and (words := why_closed(settings)):
             raise UnopenableError(
                 f"Neo4j cannot open its database: {words}",

@@ -32,6 +32,7 @@ TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.
 MANAGED = ConnectionSettings()
 ENDLESS = "UNWIND range(1, 100000000000) AS i RETURN sum(i)"
 DISK_MIB = 160
+AT_ONCE_S = 30
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +191,10 @@ def test_a_full_disk_is_named_and_harms_nothing(tmp_path: Path) -> None:
         for load in LOADS:
             code, line = run(tmp_path, "ingest", TRACE, "--run", "second", "--load", load)
             assert (code, f"the disk with {tmp_path} is full" in line) == (3, True), line
+        begun = time.monotonic()
+        code, line = run(tmp_path, "runs")
+        assert (code, f"the disk with {tmp_path} is full" in line) == (3, True), line
+        assert time.monotonic() - begun < AT_ONCE_S
         filler.unlink()
         check_runs(workspace, "first")
         code, line = run(tmp_path, "ingest", TRACE, "--run", "second")

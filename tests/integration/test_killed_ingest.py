@@ -24,5 +24,10 @@ def test_the_next_ingest_completes_what_a_killed_one_left(workspace: Workspace, 
     command.kill()
     assert database.read(STATE, {"run": RUN})["state"].tolist() in ([], ["loading"])
     assert workspace.manifest(RUN) is None
+    # The next command of any kind removes it before it answers.
+    assert (
+        main(["--workspace", str(workspace.root), "cypher", "MATCH (n) WHERE n.run = 'killed' RETURN n"]) == 0
+    )
+    assert database.read("MATCH (n) WHERE n.run = $run OR n.name = $run RETURN n", {"run": RUN}).empty
     assert main(["--workspace", str(workspace.root), *arguments]) == 0
     assert from_database(database, RUN) == from_tables(workspace.load_run(RUN))

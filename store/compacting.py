@@ -1,0 +1,82 @@
+"""Giving space back: the managed database made anew from the kept runs, without what was deleted."""
+
+from dataclasses import dataclass
+
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.disk import free_bytes
+from tracegraph.store.locks import lock, waiting_lock
+from tracegraph.store.managed import leftovers, rebuild, restore, server
+from tracegraph.store.managed.failure_causes import explained
+from tracegraph.store.managed.space import folder_bytes, space_of
+from tracegraph.store.progress import Progress, silent
+from tracegraph.store.session import open_database
+from tracegraph.store.storing import turn_to_write
+from tracegraph.store.workspace import Workspace
+
+_HINT = "nothing was changed; what you wrote yourself can be exported first"
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What the database took on the disk before and after, bytes."""
+
+    before_bytes: int
+    after_bytes: int
+
+
+def is_wasteful(workspace: Workspace, settings: ConnectionSettings, database: Database) -> bool:
+    """Whether `compact` should follow a deletion: most is dead, there is room, nothing would be lost."""
+    if settings.uri is not None:
+        return False
+    space = space_of(workspace.neo4j_home, database)
+    return (
+        space.is_mostly_dead
+        and space.needed_bytes < free_bytes(workspace.root)
+        and rebuild.loses_nothing(workspace, database)
+    )
+
+
+def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
+    """Make the managed database anew from the kept tables of its runs.
+
+    The old one serves until the new one is complete: an interrupt or a kill leaves it as it was. Waits for
+    commands that use it.
+
+    Raises:
+        StoreError: something in the database is in no kept run, or the disk is full.
+    """
+    data = workspace.neo4j_home / "data"
+    with turn_to_write(workspace, progress), explained(workspace):
+        before = folder_bytes(data)
+        if workspace.has_database():
+            _make_anew(workspace, progress)
+        return Compacted(before, folder_bytes(data))
+
+
+def _make_anew(workspace: Workspace, progress: Progress) -> None:
+    with open_database(workspace, ConnectionSettings(), progress) as database:
+        runs = rebuild.visible_runs(database)
+        rebuild.check_nothing_lost(workspace, database, runs, _HINT)
+        name = rebuild.import_kept(workspace, database, runs, progress, _HINT) if runs else None
+    if name is None:
+        _drop(workspace, progress)
+    else:
+        rebuild.switch(workspace, name, _nothing, progress)
+
+
+def _nothing() -> None:
+    """All runs are kept already."""
+
+
+def _drop(workspace: Workspace, progress: Progress) -> None:
+    """Leave no database where no run is stored, as in a new workspace."""
+
+    def say_waiting() -> None:
+        progress("waiting until no other command uses the database", 0, 0)
+
+    with lock(workspace.server_lock), waiting_lock(workspace.use_lock, say_waiting):
+        state = server.running(workspace)
+        server.stop(workspace)
+        leftovers.discard_home(workspace)
+        if state is not None and state.keep:
+            restore.start(workspace, progress, keep=True)

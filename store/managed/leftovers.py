@@ -1,0 +1,56 @@
+"""What killed commands left behind, removed by whoever finds that nobody owns it."""
+
+import shutil
+from contextlib import ExitStack
+
+from tracegraph.store.connection import Database
+from tracegraph.store.load import delete_half_loaded
+from tracegraph.store.locks import try_lock
+from tracegraph.store.managed import generation, server
+from tracegraph.store.managed.import_files import FOLDER
+from tracegraph.store.progress import Progress
+from tracegraph.store.workspace import Workspace
+
+
+def clear_files(workspace: Workspace) -> None:
+    """Remove files of imports and of stored runs that nobody makes any more, and end their Java.
+
+    The caller holds `workspace.server_lock`, under which alone a new home is made.
+    """
+    unfinished, home = workspace.neo4j_home.with_suffix(".new"), workspace.neo4j_home
+    if unfinished.exists():
+        server.end_imports(unfinished)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    workspace.clear_spools()
+    with try_lock(workspace.ingest_lock) as is_left:
+        if not is_left:
+            return
+        workspace.clear_unfinished()
+        if (home / FOLDER).exists():
+            server.end_imports(home)
+            shutil.rmtree(home / FOLDER, ignore_errors=True)
+            serving = server.running(workspace)
+            if serving is None or serving.database != generation.unserved(home):
+                generation.discard_unserved(home)
+
+
+def discard_home(workspace: Workspace) -> None:
+    """Remove the server home, in one step for whoever comes after a kill; nobody uses it."""
+    doomed = workspace.neo4j_home.with_suffix(".new")
+    shutil.rmtree(doomed, ignore_errors=True)
+    workspace.neo4j_home.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def clear_half_loaded(workspace: Workspace, database: Database, progress: Progress) -> None:
+    """Delete from the managed database the runs that a killed command half loaded, where there may be some.
+
+    While somebody stores a run, its nodes are there.
+    """
+    home = workspace.neo4j_home
+    if generation.current(home).bookmark is not None:
+        return
+    with ExitStack() as stack:
+        if stack.enter_context(try_lock(workspace.ingest_lock)):
+            stack.enter_context(generation.own_writes(home, database))
+            delete_half_loaded(database, progress)
