@@ -1,11 +1,13 @@
 """Giving space back: the managed database made anew from the kept runs, without what was deleted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.disk import free_bytes
+from tracegraph.store.disk import free_bytes, full, is_full
 from tracegraph.store.locks import lock, waiting_lock
-from tracegraph.store.managed import leftovers, rebuild, restore, server
+from tracegraph.store.managed import generation, leftovers, rebuild, restore, server
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.space import folder_bytes, space_of
 from tracegraph.store.progress import Progress, silent
@@ -40,7 +42,7 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     """Make the managed database anew from the kept tables of its runs.
 
     The old one serves until the new one is complete: an interrupt or a kill leaves it as it was. Waits for
-    commands that use it.
+    commands that use it. On a full disk what a cut off load left makes room first.
 
     Raises:
         StoreError: something in the database is in no kept run, or the disk is full.
@@ -49,7 +51,7 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     with turn_to_write(workspace, progress), explained(workspace):
         before = folder_bytes(data)
         if workspace.has_database():
-            _make_anew(workspace, progress)
+            (_make_room if is_full(workspace.root) else _make_anew)(workspace, progress)
         return Compacted(before, folder_bytes(data))
 
 
@@ -64,19 +66,37 @@ def _make_anew(workspace: Workspace, progress: Progress) -> None:
         rebuild.switch(workspace, name, _nothing, progress)
 
 
+def _make_room(workspace: Workspace, progress: Progress) -> None:
+    """As `_make_anew` where no server can start, and only what cut off loads wrote is in no kept run."""
+    known = generation.current(workspace.neo4j_home)
+    if known.changed or known.bookmark is not None:
+        raise full(workspace.root)
+    with _alone(workspace, progress):
+        server.stop(workspace)
+        server.end_strays(workspace.neo4j_home)
+        restore.make_anew(workspace, progress)
+
+
 def _nothing() -> None:
     """All runs are kept already."""
 
 
 def _drop(workspace: Workspace, progress: Progress) -> None:
     """Leave no database where no run is stored, as in a new workspace."""
-
-    def say_waiting() -> None:
-        progress("waiting until no other command uses the database", 0, 0)
-
-    with lock(workspace.server_lock), waiting_lock(workspace.use_lock, say_waiting):
+    with _alone(workspace, progress):
         state = server.running(workspace)
         server.stop(workspace)
         leftovers.discard_home(workspace)
         if state is not None and state.keep:
             restore.start(workspace, progress, keep=True)
+
+
+@contextmanager
+def _alone(workspace: Workspace, progress: Progress) -> Iterator[None]:
+    """Hold what keeps every other command away from the server, waiting for those that use it."""
+
+    def say_waiting() -> None:
+        progress("waiting until no other command uses the database", 0, 0)
+
+    with lock(workspace.server_lock), waiting_lock(workspace.use_lock, say_waiting):
+        yield

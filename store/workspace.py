@@ -39,7 +39,7 @@ class Workspace:
 
     def has_database(self) -> bool:
         """Whether a managed database exists, running or not."""
-        return (self.neo4j_home / "data" / "databases").is_dir()
+        return self.neo4j_home.is_dir()
 
     @contextmanager
     def spool(self) -> Iterator[Path]:

@@ -24,6 +24,8 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     if broken.exists() and not home.exists():
         broken.rename(home)  # a kill cut the restoring off
     leftovers.clear_files(workspace)
+    if generation.is_recorded(home) and not (home / "data").exists():
+        make_anew(workspace, progress)  # a kill cut that off
     try:
         state = server.start(workspace, progress, keep=keep)
     except UnopenableError:
@@ -39,17 +41,37 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     return state
 
 
+def make_anew(workspace: Workspace, progress: Progress) -> None:
+    """Make the database from the kept runs where the disk has no room for a second one; no server runs.
+
+    The data go first, the record of the home stays: after a kill `start` goes on here.
+    """
+    data, doomed = workspace.neo4j_home / "data", workspace.neo4j_home / "discarded"
+    if data.exists():
+        shutil.rmtree(doomed, ignore_errors=True)
+        data.rename(doomed)  # of half of it a server would make an empty database
+    shutil.rmtree(doomed, ignore_errors=True)
+    if workspace.manifests():
+        _build(workspace, progress)
+    else:
+        leftovers.discard_home(workspace)
+
+
 def _restore(workspace: Workspace, progress: Progress) -> None:
     home, broken = workspace.neo4j_home, _aside(workspace)
-    progress("restoring the database from the kept runs", 0, 0)
     shutil.rmtree(broken, ignore_errors=True)
     home.rename(broken)
-    names = [str(manifest["run"]) for manifest in workspace.manifests()]
     try:
-        build_home(workspace, (workspace.load_run(name) for name in names), progress)
+        _build(workspace, progress)
     except BaseException:
         broken.rename(home)
         raise
+
+
+def _build(workspace: Workspace, progress: Progress) -> None:
+    progress("restoring the database from the kept runs", 0, 0)
+    names = [str(manifest["run"]) for manifest in workspace.manifests()]
+    build_home(workspace, (workspace.load_run(name) for name in names), progress)
 
 
 def _aside(workspace: Workspace) -> Path:

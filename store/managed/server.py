@@ -77,6 +77,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         stop(workspace)  # a rebuild was killed before its database was complete
         keep, state = keep or state.keep, None
     if state is None or not _answers(workspace, state, progress):
+        check_space(workspace.root)
         install.install(progress)
         end_strays(workspace.neo4j_home)
         try:
@@ -179,7 +180,6 @@ def _start_on_free_ports(
 
 
 def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
-    check_space(workspace.root)
     home = workspace.neo4j_home
     if not keep:
         ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth

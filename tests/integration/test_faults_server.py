@@ -18,6 +18,7 @@ from relay import Relay
 from storing_runs import store_run
 
 from tracegraph.store import connection, ddl
+from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import delete_run
@@ -178,6 +179,36 @@ def small_disk(folder: Path) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_load_that_filled_the_disk_gives_its_space_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path):
+        workspace = open_workspace(tmp_path)
+        add(workspace, "first")
+        command = Command(tmp_path, "ingest", TRACE, "--run", "second", "--load", "bolt")
+        command.wait_for("storing relationships")
+        command.kill()
+        stop_server(workspace)
+        held = workspace.neo4j_home / "data" / "transactions" / "neo4j" / "held"
+        held.write_bytes(bytes(max(0, shutil.disk_usage(tmp_path).free - (1 << 20))))
+        assert run(tmp_path, "runs")[0] == 3
+        # A kill between the steps: the next command goes on.
+        with monkeypatch.context() as patch:
+            patch.setattr("tracegraph.store.managed.restore.build_home", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                compact(workspace)
+        assert not (workspace.neo4j_home / "data").exists()
+        check_runs(workspace, "first")
+        assert not held.exists()
+        code, line = run(tmp_path, "ingest", TRACE, "--run", "second")
+        assert code == 0, line
+        check_runs(workspace, "first", "second")
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_full_disk_is_named_and_harms_nothing(tmp_path: Path) -> None:
