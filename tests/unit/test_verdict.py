@@ -68,6 +68,15 @@ def test_what_a_path_is_bound_by(parts: list[tuple[int, str, str, int]], bottlen
     assert sum(shares(findings).values()) == pytest.approx(1)
 
 
+def test_waits_of_threads_are_no_work() -> None:
+    turn = (0, "CPU turn of another thread", "gap", 20)
+    said = judge(found(rows((0, "f", "python_function", 80), turn))).sentences[0]
+    assert said == (
+        "The CPU determines the length: 80.0 % of the path is work of its threads "
+        "and 20.0 % their waits for a turn or for each other."
+    )
+
+
 def test_every_gap_is_something() -> None:
     assert set(OF_GAP) == set(GAP_NAMES)
 

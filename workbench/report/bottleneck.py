@@ -78,6 +78,12 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
     return {name: found[name] for name in sorted(found, key=rank)}
 
 
+def waiting_share(findings: Findings) -> float:
+    """Share of the path in which threads wait for their turn on the CPU or for each other."""
+    named = findings.path["name"].map(OF_GAP).eq("cpu") & findings.is_gap
+    return findings.share(int(findings.durations[named].sum()))
+
+
 def _kinds(findings: Findings) -> npt.NDArray[Any]:
     """What each row of the path is bound by, topics left aside."""
     path = findings.path

@@ -8,7 +8,7 @@ from tracegraph.store.categories import GAP, GPU_WORK, Role, has_role
 from tracegraph.store.gaps import LAUNCH_LATENCY, WAITING_FOR_GIL, WAITING_FOR_GPU, WAITING_FOR_RANK
 from tracegraph.store.python_frames import is_library
 from tracegraph.workbench.names import readable
-from tracegraph.workbench.report.bottleneck import Bottleneck, shares
+from tracegraph.workbench.report.bottleneck import Bottleneck, shares, waiting_share
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
 from tracegraph.workbench.text import format_ns, format_share, label, plural
@@ -16,7 +16,7 @@ from tracegraph.workbench.text import format_ns, format_share, label, plural
 _MOST_GAINS = 3
 _NAME_CELLS = 60
 _PART, _JOB, _LIBRARY = 0.1, 0.6, 0.9
-_UNCLEAR, _DOUBT = 0.05, 0.3
+_UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
@@ -110,7 +110,10 @@ def _determines(
     findings: Findings, bottleneck: Bottleneck, share: float, ranked: Sequence[Mapping[str, Any]]
 ) -> str:
     who, what = _BOUND[bottleneck]
-    sentence = f"{who} determines the length: {format_share(share)} of the path {what}"
+    waits = waiting_share(findings) if bottleneck == "cpu" else 0.0
+    waits = waits if waits >= _WAITING else 0.0
+    sentence = f"{who} determines the length: {format_share(share - waits)} of the path {what}"
+    sentence += f" and {format_share(waits)} their waits for a turn or for each other" if waits else ""
     if findings.step is None:
         about = [row for row in ranked if row["category"] != GAP and _is_about(row, bottleneck)]
         apart = [row for row in about[1:] if not (_holds(row, about[0]) or _holds(about[0], row))]
