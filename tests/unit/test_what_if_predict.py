@@ -44,12 +44,16 @@ def factors(model: Model, seed: int, most: float = 3.0) -> Floats:
 
 
 def counted(model: Model) -> Dependencies:
-    """The dependencies that hold in a replay: at other times others would hold the GIL."""
+    """The dependencies that hold in a replay: at other times others would hold the GIL.
+
+    A cause that lost a close race by a nanosecond is complete before its effect at other times.
+    """
     found = model.dependencies
     names = np.array([MECHANISMS[code].name for code in found.mechanism], dtype=object)
     columns = {
         field.name: getattr(found, field.name)[names != "GIL holder"] for field in dataclasses.fields(found)
     }
+    columns["lag"] = np.maximum(columns["lag"], 0)
     return Dependencies(**columns)
 
 
@@ -130,7 +134,7 @@ def sure_starts(model: Model, factor: Floats) -> tuple[list[int], Ints]:
     for i in np.flatnonzero(found.recorded).tolist():
         cause, effect, binds = int(found.cause[i]), int(found.effect[i]), bool(found.binding[i])
         gap = start[effect] - done[cause]
-        causes[effect].append((cause, gap if binds else min(int(found.lag[i]), gap)))
+        causes[effect].append((cause, max(0, gap if binds else min(int(found.lag[i]), gap))))
     for at in freed:
         if causes[at]:
             last = max(range(len(causes[at])), key=lambda i: (done[causes[at][i][0]], i))
