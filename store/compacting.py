@@ -1,12 +1,9 @@
 """Giving space back: the managed database made anew from the kept runs, without what was deleted."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.disk import free_bytes, full, is_full
-from tracegraph.store.locks import lock, waiting_lock
 from tracegraph.store.managed import generation, leftovers, rebuild, restore, server
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.space import folder_bytes, space_of
@@ -59,7 +56,7 @@ def _make_anew(workspace: Workspace, progress: Progress) -> None:
     with open_database(workspace, ConnectionSettings(), progress) as database:
         runs = rebuild.visible_runs(database)
         rebuild.check_nothing_lost(workspace, database, runs, _HINT)
-        name = rebuild.import_kept(workspace, database, runs, progress, _HINT) if runs else None
+        name = rebuild.import_all(workspace, database, [], runs, progress, _HINT) if runs else None
     if name is None:
         _drop(workspace, progress)
     else:
@@ -71,7 +68,7 @@ def _make_room(workspace: Workspace, progress: Progress) -> None:
     known = generation.current(workspace.neo4j_home)
     if known.changed or known.bookmark is not None:
         raise full(workspace.root)
-    with _alone(workspace, progress):
+    with rebuild.alone(workspace, progress):
         server.stop(workspace)
         server.end_strays(workspace.neo4j_home)
         restore.make_anew(workspace, progress)
@@ -83,20 +80,9 @@ def _nothing() -> None:
 
 def _drop(workspace: Workspace, progress: Progress) -> None:
     """Leave no database where no run is stored, as in a new workspace."""
-    with _alone(workspace, progress):
+    with rebuild.alone(workspace, progress):
         state = server.running(workspace)
         server.stop(workspace)
         leftovers.discard_home(workspace)
         if state is not None and state.keep:
             restore.start(workspace, progress, keep=True)
-
-
-@contextmanager
-def _alone(workspace: Workspace, progress: Progress) -> Iterator[None]:
-    """Hold what keeps every other command away from the server, waiting for those that use it."""
-
-    def say_waiting() -> None:
-        progress("waiting until no other command uses the database", 0, 0)
-
-    with lock(workspace.server_lock), waiting_lock(workspace.use_lock, say_waiting):
-        yield

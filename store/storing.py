@@ -148,7 +148,7 @@ def _add(
         plan = rebuild.plan(workspace, database, tables, wanted)
         if plan.load == "bulk":
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
-            name = rebuild.import_all(workspace, database, tables, plan.others, progress)
+            name = rebuild.import_all(workspace, database, [tables], plan.others, progress)
             stack.close()  # the old server may end now
             rebuild.switch(workspace, name, lambda: workspace.save_run(tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))

@@ -1,6 +1,7 @@
 """A new database made from the kept tables of all runs, and one to add, beside the one that serves."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
@@ -84,33 +85,19 @@ def check_nothing_lost(
 
 
 def import_all(
-    workspace: Workspace, database: Database, tables: GraphTables, others: tuple[str, ...], progress: Progress
-) -> str:
-    """Import `tables` and the kept runs `others` into a database that nobody serves yet; returns its name.
-
-    Raises:
-        StoreError: the import failed, or somebody changed the old database meanwhile.
-    """
-    runs = chain([tables], _kept(workspace, others))
-    return _import_checked(workspace, database, runs, others, progress)
-
-
-def import_kept(
-    workspace: Workspace, database: Database, runs: tuple[str, ...], progress: Progress, hint: str
-) -> str:
-    """As `import_all`, of kept runs alone."""
-    return _import_checked(workspace, database, _kept(workspace, runs), runs, progress, hint)
-
-
-def _import_checked(
     workspace: Workspace,
     database: Database,
-    runs: Iterable[GraphTables],
+    new: Sequence[GraphTables],
     others: tuple[str, ...],
     progress: Progress,
     hint: str = _HINT,
 ) -> str:
-    name = import_beside(workspace, runs, progress)
+    """Import `new` and the kept runs `others` into a database that nobody serves yet; returns its name.
+
+    Raises:
+        StoreError: the import failed, or somebody changed the old database meanwhile.
+    """
+    name = import_beside(workspace, chain(new, _kept(workspace, others)), progress)
     check_nothing_lost(workspace, database, others, hint)
     return name
 
@@ -118,6 +105,18 @@ def _import_checked(
 def _kept(workspace: Workspace, names: tuple[str, ...]) -> Iterator[GraphTables]:
     for name in names:
         yield workspace.load_run(name)
+
+
+@contextmanager
+def alone(workspace: Workspace, progress: Progress) -> Iterator[None]:
+    """Keep every other command away from the server, waiting for those that use it."""
+
+    def say_waiting() -> None:
+        progress("waiting until no other command uses the database", 0, 0)
+
+    # In this order everywhere; whoever waits for the server lock has given up its use before.
+    with waiting_lock(workspace.server_lock, say_waiting), waiting_lock(workspace.use_lock, say_waiting):
+        yield
 
 
 def switch(
@@ -131,12 +130,7 @@ def switch(
     Until its last step the next start of the server serves the old database again, which is then removed.
     """
     home = workspace.neo4j_home
-
-    def say_waiting() -> None:
-        progress("waiting until no other command uses the database", 0, 0)
-
-    # In this order everywhere; whoever waits for the server lock has given up its use before.
-    with waiting_lock(workspace.server_lock, say_waiting), waiting_lock(workspace.use_lock, say_waiting):
+    with alone(workspace, progress):
         old = server.running(workspace)
         try:
             state = server.restart_on(workspace, name, progress)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from commands import Command, run
 from export import from_database, from_tables
-from hostile import hostile_graph
-from storing_runs import store_run
+from storing_runs import store_small_run
 
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
@@ -26,14 +25,9 @@ MANAGED = ConnectionSettings()
 def own(tmp_path: Path) -> Iterator[Workspace]:
     workspace = open_workspace(tmp_path)
     for name in ("first", "second"):
-        add(workspace, name)
+        store_small_run(workspace, name)
     yield workspace
     stop_server(workspace)
-
-
-def add(workspace: Workspace, name: str) -> None:
-    tables = hostile_graph(name, list("abcdef"))
-    store_run(workspace, MANAGED, tables, {"run": name, "created": "1", "sources": [{"sha256": "00"}]})
 
 
 def check_runs(workspace: Workspace, *names: str) -> None:
@@ -54,7 +48,7 @@ def test_a_database_that_is_mostly_dead_is_made_anew(own: Workspace, monkeypatch
     bench.delete("first")
     assert not own.neo4j_home.exists()
     check_runs(own)
-    add(own, "third")
+    store_small_run(own, "third")
     check_runs(own, "third")
 
 

@@ -15,7 +15,7 @@ from commands import Command, run
 from export import from_database, from_tables
 from hostile import hostile_graph
 from relay import Relay
-from storing_runs import store_run
+from storing_runs import store_run, store_small_run
 
 from tracegraph.store import connection, ddl
 from tracegraph.store.compacting import compact
@@ -40,14 +40,9 @@ AT_ONCE_S = 30
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """A workspace that holds the small run `first`."""
     workspace = open_workspace(tmp_path_factory.mktemp("faults"))
-    add(workspace, "first")
+    store_small_run(workspace, "first")
     yield workspace
     stop_server(workspace)
-
-
-def add(workspace: Workspace, name: str) -> None:
-    tables = hostile_graph(name, list("abcdef"))
-    store_run(workspace, MANAGED, tables, {"run": name, "created": "1", "sources": [{"sha256": "00"}]})
 
 
 def check_runs(workspace: Workspace, *names: str) -> None:
@@ -186,7 +181,7 @@ def test_a_load_that_filled_the_disk_gives_its_space_back(
 ) -> None:
     with small_disk(tmp_path):
         workspace = open_workspace(tmp_path)
-        add(workspace, "first")
+        store_small_run(workspace, "first")
         command = Command(tmp_path, "ingest", TRACE, "--run", "second", "--load", "bolt")
         command.wait_for("storing relationships")
         command.kill()
@@ -214,7 +209,7 @@ def interrupted(*_: object) -> None:
 def test_a_full_disk_is_named_and_harms_nothing(tmp_path: Path) -> None:
     with small_disk(tmp_path):
         workspace = open_workspace(tmp_path)
-        add(workspace, "first")
+        store_small_run(workspace, "first")
         filler = tmp_path / "filler"
         with filler.open("wb") as file:
             free = shutil.disk_usage(tmp_path).free

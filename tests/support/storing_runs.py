@@ -1,6 +1,8 @@
-"""Storing a run of which nothing is asked afterwards."""
+"""Storing runs of which nothing is asked afterwards."""
 
 from collections.abc import Mapping
+
+from hostile import hostile_graph
 
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.managed.estimate import Load
@@ -21,3 +23,10 @@ def store_run(
     """As `store_and_open`, and close it."""
     with store_and_open(workspace, settings, tables, manifest, progress, load):
         pass
+
+
+def store_small_run(workspace: Workspace, name: str) -> None:
+    """Store a run of a few nodes in the managed database."""
+    tables = hostile_graph(name, list("abcdef"))
+    manifest = {"run": name, "created": "1", "sources": [{"sha256": "00"}]}
+    store_run(workspace, ConnectionSettings(), tables, manifest)
