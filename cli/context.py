@@ -8,7 +8,9 @@ import click
 from rich.console import Console
 
 from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.linger import LINGER
 from tracegraph.store.progress import Progress, silent
+from tracegraph.store.session import find_server
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.progress_bar import bar_progress, line_progress
@@ -40,8 +42,28 @@ class Context:
     @contextmanager
     def bench(self) -> Iterator[Workbench]:
         """The workbench of the command, with its progress; nothing may be printed in the block."""
-        with self.progress() as progress, Workbench(self.workspace, self.connection, progress) as bench:
+        with (
+            self._saying_what_stays(),
+            self.progress() as progress,
+            Workbench(self.workspace, self.connection, progress) as bench,
+        ):
             yield bench
+
+    @contextmanager
+    def _saying_what_stays(self) -> Iterator[None]:
+        """Say once of a server that it lingers: by the command that began it."""
+        before = find_server(self.workspace)
+        try:
+            yield
+        finally:
+            after = find_server(self.workspace)
+            began = after if before is None or after is None or before.pid != after.pid else None
+            if began is not None and began.linger_s and not self.quiet:
+                click.echo(
+                    f"Neo4j stays ready for {began.linger_s / 60:g} idle minutes, for the next command to be "
+                    f"fast; tracegraph db stop ends it, --linger or {LINGER} changes that",
+                    err=True,
+                )
 
 
 pass_context = click.make_pass_decorator(Context)

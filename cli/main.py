@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
 from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.store.linger import LINGER, LINGER_MINUTES
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.workbench.text import visible
 
@@ -113,6 +114,16 @@ class CommandTable(click.Group):
 @click.option("--username", envvar="NEO4J_USERNAME", show_envvar=True, default="neo4j", help="User at --uri.")
 @click.option("--password", envvar="NEO4J_PASSWORD", show_envvar=True, default="", help="Password at --uri.")
 @click.option("--database", envvar="NEO4J_DATABASE", show_envvar=True, help="Database at --uri.")
+@click.option(
+    "--linger",
+    type=click.FloatRange(min=0.0),
+    envvar=LINGER,
+    show_envvar=True,
+    metavar="MINUTES",
+    default=LINGER_MINUTES,
+    show_default=True,
+    help="How long tracegraph's own Neo4j stays after its last use, for the next command to be fast.",
+)
 @click.option("-v", "--verbose", count=True, help="Say more; with an error, show where it arose.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.pass_context
@@ -121,6 +132,7 @@ def cli(
     /,
     *,
     workspace: Path | None,
+    linger: float,
     verbose: int,
     quiet: bool,
     **connection: str | None,
@@ -140,7 +152,9 @@ def cli(
     settings = ConnectionSettings(
         connection["uri"], connection["username"] or "", connection["password"] or "", connection["database"]
     )
-    ctx.obj = Context(open_workspace(workspace), settings, Console(stderr=True), quiet, verbose)
+    ctx.obj = Context(
+        open_workspace(workspace, 60.0 * linger), settings, Console(stderr=True), quiet, verbose
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -149,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
     workspace; 130 interrupted or terminated.
     """
-    # A command that is told to end leaves no server behind, like one that is interrupted.
+    # A command that is told to end clears up, like one that is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = cli.main(arguments, prog_name="tracegraph", standalone_mode=False)

@@ -20,8 +20,8 @@ def open_database(
 ) -> Iterator[Database]:
     """Open the server that `settings.uri` names, else the managed one, started when it does not run.
 
-    Indexes that a managed server is building are waited for. It is stopped at the end when no other command
-    uses it, unless `tracegraph db start` keeps it.
+    Indexes that a managed server is building are waited for. At the end, when no other command uses it, it
+    stays for the workspace's `linger_s`, or until it is told to end where `tracegraph db start` keeps it.
 
     Raises:
         StoreError: the server cannot be reached, installed or started.
@@ -58,13 +58,17 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
         try:
             with explained(workspace, state):
                 yield server.settings_of(workspace, state)
+        except StoreError:
+            use.close()
+            _release_server(workspace, linger_s=0.0, at_once=True)  # whatever ails it: the next one is sound
+            raise
         except BaseException:
             use.close()
             # Whoever interrupts a command waits for its end, not for the server's.
-            _release_server(workspace, at_once=True)
+            _release_server(workspace, linger_s=workspace.linger_s, at_once=True)
             raise
         use.close()
-        _release_server(workspace)
+        _release_server(workspace, linger_s=workspace.linger_s)
 
 
 @contextmanager
@@ -77,18 +81,22 @@ def kept_warm(workspace: Workspace) -> Iterator[None]:
         with lock(workspace.warm_lock, shared=True):
             yield
     finally:
-        _release_server(workspace)
+        _release_server(workspace, linger_s=workspace.linger_s)
 
 
-def _release_server(workspace: Workspace, *, at_once: bool = False) -> None:
-    """Stop the managed server unless it is kept, or somebody uses it or wants it warm."""
+def _release_server(workspace: Workspace, *, linger_s: float, at_once: bool = False) -> None:
+    """Let the managed server linger or stop it, unless it is kept, or somebody uses it or wants it warm."""
     with (
         lock(workspace.server_lock),
         try_lock(workspace.use_lock) as unused,
         try_lock(workspace.warm_lock) as unwanted,
     ):
         state = server.running(workspace)
-        if unused and unwanted and state is not None and not state.keep:
+        if state is None or state.keep or not (unused and unwanted):
+            return
+        if linger_s > 0.0:
+            server.linger(workspace, state, linger_s)
+        else:
             server.stop(workspace, at_once=at_once)
 
 

