@@ -49,6 +49,11 @@ class Command:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate(timeout=_LIMIT_S)
 
+    def kill_alone(self) -> None:
+        """Kill the command's own process and no other, as the system does where memory is short."""
+        self._process.kill()
+        self._process.wait(_LIMIT_S)
+
     def interrupt(self) -> float:
         """Send what Ctrl-C sends to the process group; returns the seconds until the command is gone."""
         begun = time.monotonic()
