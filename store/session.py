@@ -1,9 +1,10 @@
 """Opening the database for one command: an external server, or the workspace's own."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.disk import is_full
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.locks import lock, try_lock
@@ -12,6 +13,9 @@ from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.server import ServerState
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.workspace import Workspace
+
+_AHEAD_S = 60.0
+"""How long a server that was begun ahead waits for its first use."""
 
 
 @contextmanager
@@ -45,6 +49,19 @@ def open_at_once(
     with _use_of_server(workspace, progress) as managed, connect(managed) as database:
         leftovers.clear_half_loaded(workspace, database, progress)
         yield database
+
+
+@contextmanager
+def begun_ahead(workspace: Workspace) -> Iterator[None]:
+    """Have the managed server start while the block prepares what it is opened for soon after."""
+    if not is_full(workspace.root):
+        with lock(workspace.server_lock), suppress(OSError, StoreError):  # opening it says why it cannot
+            server.begin(workspace, max(workspace.linger_s, _AHEAD_S))
+    try:
+        yield
+    except BaseException:
+        _release_server(workspace, linger_s=workspace.linger_s, at_once=True)
+        raise
 
 
 @contextmanager

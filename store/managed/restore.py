@@ -29,6 +29,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     try:
         state = server.start(workspace, progress, keep=keep)
     except UnopenableError:
+        server.stop(workspace)  # if it was begun ahead
         if not workspace.manifests() or generation.current(home).changed:
             raise
         _restore(workspace, progress)

@@ -101,6 +101,21 @@ def linger(workspace: Workspace, state: ServerState, linger_s: float | None) -> 
     return noted
 
 
+def begin(workspace: Workspace, linger_s: float) -> None:
+    """Begin to start the server where that needs nothing else first, and do not wait: `start` does.
+
+    The caller holds `workspace.server_lock`. For `linger_s` it stays unused.
+    """
+    home = workspace.neo4j_home
+    is_sound = generation.is_recorded(home) and (home / "data").exists()
+    if running(workspace) is None and install.is_installed() and (is_sound or not home.exists()):
+        end_strays(home)
+        if not is_prepared(home):
+            prepare(workspace, home)
+        state = _launch(workspace, _free_ports(), generation.current(home).database, keep=False)
+        linger(workspace, state, linger_s)
+
+
 def _answers(workspace: Workspace, state: ServerState, progress: Progress) -> bool:
     """Wait for a server that somebody started; whether it answers and did not just end."""
     try:

@@ -41,6 +41,7 @@ def test_the_commands_print_what_is_shown(tmp_path: Path) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "TRACEGRAPH_WORKSPACE": str(tmp_path / "workspace"),
+        "TRACEGRAPH_LINGER": "10",
     }
     environment.pop("COLUMNS", None)
     asked = [block for block in BLOCKS.finditer(TEXT) if block["kind"] == "sh" and not block["mark"].strip()]
