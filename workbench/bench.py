@@ -43,7 +43,7 @@ class Workbench(BenchQueries):
     """Stored runs and the database that holds them; every query about no run in particular is a method.
 
     `open` makes one for a session of several questions. One that is made directly is for a single command:
-    it leaves no server behind between its questions.
+    between its questions the server stays only as long as the workspace says.
     """
 
     def __init__(
