@@ -63,7 +63,7 @@ def _limits() -> Iterator[str]:
     for field in fields(Limits):
         default = _OF_THE_MEMORY.get(field.name) or f"{field.default:,}"
         yield f"| `{field.name}` | {default} | {_LIMITS[field.name]} |"
-    yield "\nA gzip file that unpacks to over 1 GiB and to over 100 times its size is refused, whatever the"
+    yield "\nA gzip file that unpacks to over 1 GB and to over 100 times its size is refused, whatever the"
     yield "limit: real traces unpack to 13 to 30 times theirs. `gunzip` it first if it is one."
     yield "\nAn entry may be nested as deep as Python's decoder goes, about a thousand levels; a deeper one"
     yield "is skipped and counted as `event_broken`. A pipe that nobody writes to for ten seconds is refused."

@@ -9,6 +9,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import Content, new_content, too_large
 from tracegraph.store.errors import InputError
+from tracegraph.store.memory import give_back_memory
 
 PACKED = ".gz"
 """How the name of a packed file ends."""
@@ -17,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 _GZIP_WBITS = 31
 _GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
 _BOM = b"\xef\xbb\xbf"
-_KEPT = 1 << 30
+_KEPT = 10**9
 """Bytes that are kept before the size of the content is known: a refusal costs no more memory."""
 _DENSEST = 1032
 """Times its own size that gzip can unpack to."""
@@ -29,7 +30,7 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
     """Content of a trace file: `data` without gzip and byte order mark.
 
     A stream that is cut or damaged gives what comes before the damage, with a finding. InputError says that
-    nothing comes before it, that the content is larger than `limits.unpacked`, or that it is over a GiB of
+    nothing comes before it, that the content is larger than `limits.unpacked`, or that it is over a GB of
     next to no information.
     """
     content = data
@@ -63,6 +64,7 @@ def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str]:
                 "unpack it with `gunzip` and pass the result if it is one",
             )
         del content
+        give_back_memory()
         content = new_content(size)
         _unpack_into(content, path, data, limits)
     return content[:size], problem
