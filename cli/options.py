@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.limits import Limits
 from tracegraph.store.errors import InputError
 from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import CROSS_THREAD_POLICIES
@@ -81,7 +81,8 @@ def limit_option(command: _Command) -> _Command:
         multiple=True,
         metavar="NAME=N",
         callback=_limits,
-        help=f"Raise a limit on what a trace may hold: {names}; such as unpacked=16GiB.",
+        help=f"Raise a limit on what a trace may hold: {names}; such as unpacked=16GiB. "
+        "How much text and how many events are the default depends on the memory (docs/integrity.md).",
     )(command)
 
 
@@ -99,7 +100,7 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
                 f"--limit {assignment} is no limit", "write --limit NAME=N, such as unpacked=16GiB"
             )
         values[name] = int(re.sub("[_,]", "", match[1])) * _UNITS[match[2].lower()]
-    return replace(DEFAULT_LIMITS, **values)
+    return replace(Limits(), **values)
 
 
 def cross_thread_option(command: _Command) -> _Command:

@@ -1,16 +1,37 @@
 """How much a trace may hold: beyond it a file is refused, or cut, instead of filling the machine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from tracegraph.store.machine import memory_mib
+
+_MIB = 1 << 20
+MEMORY_OF_A_BYTE = 6
+"""Bytes of memory that a byte of text takes until its run is stored: 5.6 with a trace of 388 MB."""
+MEMORY_OF_AN_ENTRY = 2048
+"""Bytes of memory that an entry takes until its run is stored: 2.1 kB with a trace of 1.05 million events."""
+MOST_UNPACKED = 4 * 2**30
+MOST_EVENTS = 20_000_000
+"""More than this is not taken for granted on any machine: hardly a file of that size is a trace."""
+
+
+def _unpacked() -> int:
+    return min(memory_mib() * _MIB // MEMORY_OF_A_BYTE, MOST_UNPACKED)
+
+
+def _events() -> int:
+    return min(memory_mib() * _MIB // MEMORY_OF_AN_ENTRY, MOST_EVENTS)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one file, for a machine with 16 GiB or more; raise them where a real trace needs it."""
+    """Bounds on one file; the default ones fit the memory that this process may use."""
 
-    unpacked: int = 4 * 2**30
+    unpacked: int = field(default_factory=_unpacked)
     """Bytes of its text, after unpacking."""
-    events: int = 20_000_000
+    events: int = field(default_factory=_events)
     """Entries of its list."""
+    entry: int = 4 * 2**20
+    """Bytes of one entry; a longer one is skipped and counted."""
     threads: int = 2_000
     """Threads and streams with events."""
     text: int = 65_536

@@ -31,9 +31,8 @@ CODES = {
     ),
     "event_broken": Code(
         "error",
-        "Entries are not valid JSON, such as a name with quotes in it that are not escaped. They are "
-        "skipped; "
-        "their time is unknown.",
+        "Entries are not valid JSON, such as a name with quotes in it that are not escaped, or longer than "
+        "the limit `entry`. They are skipped; their time is unknown.",
         "A newer torch escapes names.",
     ),
     "events_after_end": Code(

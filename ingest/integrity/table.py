@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from tracegraph.ingest.integrity.codes import CODES
-from tracegraph.ingest.limits import DEFAULT_LIMITS
+from tracegraph.ingest.limits import (
+    MEMORY_OF_A_BYTE,
+    MEMORY_OF_AN_ENTRY,
+    MOST_EVENTS,
+    MOST_UNPACKED,
+    Limits,
+)
 
 _LEVELS = {
     "error": "time or events are lost, so that numbers may be wrong",
@@ -14,8 +20,15 @@ _LEVELS = {
 _LIMITS = {
     "unpacked": "bytes of text after unpacking; KiB, MiB and GiB may follow the number",
     "events": "entries of the list",
+    "entry": "bytes of one entry; a longer one is skipped and counted as `event_broken`",
     "threads": "threads and streams with events",
     "text": "characters of one text; a longer one is cut and counted as `text_truncated`",
+}
+
+
+_OF_THE_MEMORY = {
+    "unpacked": f"memory / {MEMORY_OF_A_BYTE}, at most {MOST_UNPACKED:,}",
+    "events": f"memory / {MEMORY_OF_AN_ENTRY:,} bytes, at most {MOST_EVENTS:,}",
 }
 
 
@@ -42,11 +55,16 @@ def _codes() -> Iterator[str]:
 def _limits() -> Iterator[str]:
     yield "\n## Limits\n"
     yield "A file beyond a limit ends in one line, before it can fill the machine. `--limit NAME=N` raises"
-    yield "one, on `report`, `ingest`, `convert` and `doctor`.\n"
+    yield "one, on `report`, `ingest`, `convert` and `doctor`. The memory is what the process may use: the"
+    yield "machine's, or less where its container (cgroup) has a limit. A real trace takes 5.6 bytes of it a"
+    yield "byte of text, 2.1 kB an entry, until its run is stored.\n"
     yield "| limit | default | of what |"
     yield "|---|---|---|"
-    for field in fields(DEFAULT_LIMITS):
-        yield f"| `{field.name}` | {getattr(DEFAULT_LIMITS, field.name):,} | {_LIMITS[field.name]} |"
+    for field in fields(Limits):
+        default = _OF_THE_MEMORY.get(field.name) or f"{field.default:,}"
+        yield f"| `{field.name}` | {default} | {_LIMITS[field.name]} |"
+    yield "\nA gzip file that unpacks to over 1 GB and to over 100 times its size is refused, whatever the"
+    yield "limit: real traces unpack to 13 to 30 times theirs. `gunzip` it first if it is one."
     yield "\nAn entry may be nested as deep as Python's decoder goes, about a thousand levels; a deeper one"
     yield "is skipped and counted as `event_broken`. A pipe that nobody writes to for ten seconds is refused."
 

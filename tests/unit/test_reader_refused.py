@@ -3,6 +3,7 @@
 import gzip
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -146,15 +147,15 @@ def test_a_pipe_without_a_name_and_writer_is_refused_at_once() -> None:
 def test_a_file_that_grows_meanwhile_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "growing"
     path.write_bytes(b"[" + EVENT % 1)
-    read = os.read
+    read = os.readv
 
-    def read_and_append(descriptor: int, size: int) -> bytes:
-        piece = read(descriptor, size)
-        if not piece:
+    def read_and_write(descriptor: int, buffers: Sequence[memoryview]) -> int:
+        size = read(descriptor, buffers)
+        if not size:
             path.write_bytes(b"another file")
-        return piece
+        return size
 
-    monkeypatch.setattr(os, "read", read_and_append)
+    monkeypatch.setattr(os, "readv", read_and_write)
     integrity = Integrity("growing")
     read_bytes(path, integrity)
     assert [finding.code for finding in integrity] == ["changed_while_read"]

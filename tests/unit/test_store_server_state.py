@@ -113,17 +113,6 @@ def test_the_heap_fits_the_machine(mib: int, heap: str, monkeypatch: pytest.Monk
     assert heap in java.server_command(Path("home"), brief=False)
 
 
-@pytest.mark.parametrize(("limit", "mib"), [("max", None), ("1073741824", 1024), (None, None)])
-def test_a_containers_limit_counts(
-    limit: str | None, mib: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if limit is not None:
-        (tmp_path / "max").write_text(limit + "\n")
-    whole = java.memory_mib()
-    monkeypatch.setattr(java, "_CGROUP_LIMIT", tmp_path / "max")
-    assert java.memory_mib() == (mib or whole) or limit == "max"
-
-
 def test_java_gets_no_flags_of_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1m")
     assert "JAVA_TOOL_OPTIONS" not in java.environment(tmp_path)

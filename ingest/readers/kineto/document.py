@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.store.errors import InputError
 
 BATCH = 32_768
 """Entries decoded at a time: their objects live only until they are columns."""
+_LONGEST_FACT = 1 << 20
+"""Bytes of a fact around the list that is looked at: as objects it may take twenty times as much memory."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,15 @@ class TopLevel(Versions, gc=False):
     deviceProperties: Raw | UnsetType = UNSET
 
 
+def check_entries(path: Path, count: int, limits: Limits) -> None:
+    """InputError where a file has more entries than it may."""
+    if count > limits.events:
+        raise InputError(
+            f"{path} holds more than {limits.events:,} entries",
+            "record fewer steps, or raise the limit with --limit events=N",
+        )
+
+
 def read_facts(top: TopLevel) -> Facts:
     """The facts in `top`; what has another form than Kineto writes is left out."""
     info = _plain(top.distributedInfo)
@@ -73,7 +87,7 @@ def read_facts(top: TopLevel) -> Facts:
 
 
 def _plain(raw: Raw | UnsetType) -> object:
-    if isinstance(raw, UnsetType):
+    if isinstance(raw, UnsetType) or len(memoryview(raw)) > _LONGEST_FACT:
         return None
     try:
         return msgspec.json.decode(raw)

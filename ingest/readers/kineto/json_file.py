@@ -6,7 +6,7 @@ from typing import BinaryIO
 import msgspec
 
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText, join_text, lossy
 from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
@@ -25,15 +25,15 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: SourceFile, integrity: Integrity, limits: Limits) -> TraceFile:
-    return build_trace(source, _open(source, integrity), integrity, limits)
+    return build_trace(source, _open(source, integrity, limits), integrity, limits)
 
 
-def _open(source: SourceFile, integrity: Integrity) -> Document:
+def _open(source: SourceFile, integrity: Integrity, limits: Limits) -> Document:
     text = source.take()
     try:
-        document = parse_strict(source.path, text)
+        document = parse_strict(source.path, text, limits)
     except _DAMAGED:
-        return LenientDocument(source.path, text, integrity)
+        return LenientDocument(source.path, text, integrity, limits)
     message = "other lists of events stand beside the one that is read (the last); their time is unknown"
     integrity.add("list_repeated", "error", document.count_other_lists(text), message)
     return document
@@ -45,15 +45,15 @@ def _chrome_text(source: SourceFile) -> ChromeText:
     try:
         begin, end = locate_list(text)
     except (msgspec.DecodeError, RecursionError):
-        damaged = LenientDocument(source.path, text, Integrity(source.path.name))
+        damaged = LenientDocument(source.path, text, Integrity(source.path.name), DEFAULT_LIMITS)
         return join_text(ChromeDocument(source.path, b'{"traceEvents": ', damaged.batches(), b"}"))
-    return ChromeText(memoryview(text), begin, end - 1)
+    return ChromeText(text, begin, end - 1)
 
 
-def _split(source: SourceFile, _: Limits) -> ChromeDocument:
+def _split(source: SourceFile, limits: Limits) -> ChromeDocument:
     text = source.take()
     try:
-        document = parse_strict(source.path, text)
+        document = parse_strict(source.path, text, limits)
         begin, end = locate_list(text)
         head, tail = bytes(text[:begin]), bytes(text[end:])
         head.decode()

@@ -25,8 +25,8 @@ from tracegraph.ingest.readers.chrome_text import (
     lossy,
     time_literals,
 )
-from tracegraph.ingest.readers.file_bytes import too_large
-from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.file_bytes import Content, too_large
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.trace_builder import build_trace
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -40,6 +40,7 @@ _HEAD = b"tracegraph.head"
 _TAIL = b"tracegraph.tail"
 """Metadata key: the document's text after the list of entries."""
 
+_JSON = "json"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(
     [
@@ -51,7 +52,7 @@ _SCHEMA = pa.schema(
         pa.field("tid", _TEXT),
         pa.field("ts_ns", pa.int64()),
         pa.field("dur_ns", pa.int64()),
-        pa.field("json", pa.large_string(), nullable=False),
+        pa.field(_JSON, pa.large_string(), nullable=False),
     ]
 )
 """One row an entry of traceEvents, in its order."""
@@ -60,13 +61,14 @@ _SCHEMA = pa.schema(
 class ParquetDocument:
     """A converted trace, read a batch at a time."""
 
-    def __init__(self, path: Path, data: bytes | bytearray, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, path: Path, data: Content, limits: Limits = DEFAULT_LIMITS) -> None:
         try:
-            self._file = pq.ParquetFile(pa.BufferReader(data))
+            # equal texts stay one: a dictionary of a few may stand for any number of rows
+            self._file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=[_JSON])
         except (pa.ArrowException, OSError) as error:
             raise _damage(path, error) from None
         metadata = self._file.schema_arrow.metadata or {}
-        if _HEAD not in metadata or _TAIL not in metadata or "json" not in self._file.schema_arrow.names:
+        if _HEAD not in metadata or _TAIL not in metadata or _JSON not in self._file.schema_arrow.names:
             raise InputError(
                 f"{path} is Parquet, but no trace that tracegraph wrote",
                 "make one with `tracegraph convert trace.json trace.parquet`",
@@ -74,16 +76,20 @@ class ParquetDocument:
         sizes = (self._file.metadata.row_group(k).total_byte_size for k in range(self._file.num_row_groups))
         if sum(sizes) > limits.unpacked:
             raise too_large(path, limits)
-        self._path = path
+        check_entries(path, self._file.metadata.num_rows, limits)
+        self._path, self._limits = path, limits
         self.head: bytes = metadata[_HEAD]
         self.tail: bytes = metadata[_TAIL]
 
     def batches(self) -> Iterator[Batch]:
         """Events in the order of the file."""
-        start = 0
+        start = size = 0
         try:
-            for batch in self._file.iter_batches(batch_size=BATCH, columns=["json"]):
-                texts = batch.column(0).cast(pa.large_binary()).fill_null(b"null").to_pylist()
+            for batch in self._file.iter_batches(batch_size=BATCH, columns=[_JSON]):
+                texts = _texts_of(batch.column(0))
+                size += sum(map(len, texts))
+                if size > self._limits.unpacked:
+                    raise too_large(self._path, self._limits)
                 yield Batch(texts, range(start, start + len(texts)))
                 start += len(texts)
         except (pa.ArrowException, OSError) as error:
@@ -97,6 +103,11 @@ class ParquetDocument:
             return read_facts(msgspec.json.decode(self.head + b"[]" + self.tail, type=TopLevel))
         except (msgspec.MsgspecError, RecursionError) as error:
             raise _damage(self._path, error) from None
+
+
+def _texts_of(column: "pa.DictionaryArray[Any, Any]") -> list[bytes]:
+    distinct = [*column.dictionary.cast(pa.large_binary()).to_pylist(), b"null"]
+    return [distinct[k] for k in column.indices.fill_null(len(distinct) - 1).to_pylist()]
 
 
 def _damage(path: Path, error: Exception, place: str = "") -> InputError:
@@ -150,7 +161,7 @@ def _to_table(source: Path, batch: Batch) -> pa.Table:
         "tid": _texts([event.tid for event in events]),
         "ts_ns": _nullable(to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0])),
         "dur_ns": _nullable(to_ns([event.dur for event in events], lambda k: time_literals(texts[k])[1])),
-        "json": pa.array(exact, pa.large_string()),
+        _JSON: pa.array(exact, pa.large_string()),
     }
     return table_in(_SCHEMA, columns)
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.kineto.entry_pieces import cut_pieces, may_exceed
 from tracegraph.store.errors import InputError
 
 _LIST_FIRST = re.compile(rb"\s*\[")
@@ -25,9 +27,11 @@ class _ListOnly(Struct, gc=False):
 class StrictDocument:
     """A document that the strict decoder has taken as a whole; lets go of the text as it is read."""
 
-    def __init__(self, facts: Facts, events: list[Raw]) -> None:
+    def __init__(self, facts: Facts, events: list[Raw], span: tuple[int, int]) -> None:
         self._facts = facts
         self._events = events
+        self._span = span
+        """Where in the text the first entry begins and the last one ends."""
 
     def batches(self) -> Iterator[Batch]:
         """Events in the order of the file; once."""
@@ -40,29 +44,48 @@ class StrictDocument:
         """Rank, devices and versions."""
         return self._facts
 
-    def count_other_lists(self, data: bytes | bytearray) -> int:
+    def count_other_lists(self, data: Content) -> int:
         """Lists of events in the text beside this one, which is the last of equal keys; ask first."""
         if not self._events or _is_list(data):
             return 0
-        first, last = (np.frombuffer(self._events[k], np.uint8) for k in (0, -1))
-        base = _address(np.frombuffer(data, np.uint8))
-        before = _LIST_KEY.findall(data, 0, _address(first) - base)
-        after = _LIST_KEY.findall(data, _address(last) - base + len(last))
-        return len(before) + len(after) - 1
+        first, last = self._span
+        return len(_LIST_KEY.findall(data, 0, first)) + len(_LIST_KEY.findall(data, last)) - 1
 
 
-def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
+def parse_strict(path: Path, data: Content, limits: Limits) -> StrictDocument:
     """Split a well-formed document into its events.
 
-    Raises msgspec.DecodeError or RecursionError when the text is not well-formed JSON, InputError when it
-    is, but holds no list of events.
+    Raises msgspec.DecodeError or RecursionError when the text is not well-formed JSON or its entries are too
+    many to be taken apart at once, InputError when it holds no list of events or more than `limits.events`.
     """
-    if _is_list(data):
-        return StrictDocument(Facts(), msgspec.json.decode(data, type=list[Raw]))
-    try:
-        top = msgspec.json.decode(data, type=TopLevel)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path} is no trace: {error}", _RECORD) from None
+    return _parse_in_pieces(path, data, limits) or _parse_whole(path, data, limits)
+
+
+def _parse_in_pieces(path: Path, data: Content, limits: Limits) -> StrictDocument | None:
+    """The document, its list taken apart piece by piece; None where it does not begin as is usual.
+
+    What is left when well-formed entries are taken out of the list is well-formed if the document is.
+    """
+    opening = _LIST_FIRST.match(data) or _LIST_KEY.search(data)
+    if opening is None:
+        return None
+    begin = opening.end()
+    events, rest = cut_pieces(path, data, begin, limits)
+    if not events or may_exceed(data[rest:], limits):
+        return None
+    remainder = memoryview(b"".join((data[:begin], data[rest:])))
+    document = _parse_whole(path, remainder, limits)
+    first, last = document._span
+    if bytes(remainder[begin:first]).strip() or first == last:
+        return None  # another list of the same key counts, or the key stands in a text
+    moved = rest - begin
+    return StrictDocument(document._facts, events + document._events, (begin, last + moved))
+
+
+def _parse_whole(path: Path, data: Content, limits: Limits) -> StrictDocument:
+    if may_exceed(data, limits):
+        raise msgspec.DecodeError("its entries cannot be told apart piece by piece")
+    top = _decode(path, data)
     if isinstance(top.traceEvents, UnsetType):
         what = (
             "an execution trace (it has `nodes`), not a profiler trace"
@@ -70,24 +93,43 @@ def parse_strict(path: Path, data: bytes | bytearray) -> StrictDocument:
             else "no trace"
         )
         raise InputError(f"{path} is {what}: the key traceEvents is missing", _RECORD)
-    return StrictDocument(read_facts(top), top.traceEvents)
+    events = top.traceEvents
+    return StrictDocument(read_facts(top), events, _span(events, data))
 
 
-def _is_list(data: bytes | bytearray) -> bool:
+def _decode(path: Path, data: Content) -> TopLevel:
+    if _is_list(data):
+        return TopLevel(traceEvents=msgspec.json.decode(data, type=list[Raw]))
+    try:
+        return msgspec.json.decode(data, type=TopLevel)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} is no trace: {error}", _RECORD) from None
+
+
+def _is_list(data: Content) -> bool:
     return bool(_LIST_FIRST.match(data))
 
 
-def locate_list(data: bytes | bytearray) -> tuple[int, int]:
+def locate_list(data: Content) -> tuple[int, int]:
     """Start and end (byte offsets) of the list of events in a text that `parse_strict` takes."""
     if _is_list(data):
         events = msgspec.json.decode(data, type=Raw)
     else:
         events = msgspec.json.decode(data, type=_ListOnly).traceEvents
-    # the raw value is a view into `data`, so that its address tells its place
-    view = np.frombuffer(events, np.uint8)
-    start = _address(view) - _address(np.frombuffer(data, np.uint8))
-    return start, start + len(view)
+    start = _place(events, data)
+    return start, start + len(memoryview(events))
 
 
-def _address(view: npt.NDArray[np.uint8]) -> int:
-    return int(view.__array_interface__["data"][0])
+def _span(events: list[Raw], data: Content) -> tuple[int, int]:
+    if not events:
+        return 0, 0
+    return _place(events[0], data), _place(events[-1], data) + len(memoryview(events[-1]))
+
+
+def _place(raw: Raw, data: Content) -> int:
+    """Byte offset of a raw value, which is a view into the text it was decoded from."""
+    return _address(raw) - _address(data)
+
+
+def _address(text: Raw | Content) -> int:
+    return int(np.frombuffer(text, np.uint8).__array_interface__["data"][0])

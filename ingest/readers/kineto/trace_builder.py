@@ -9,7 +9,7 @@ from pathlib import Path
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import Batch
-from tracegraph.ingest.readers.kineto.document import Document
+from tracegraph.ingest.readers.kineto.document import Document, check_entries
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
@@ -18,7 +18,6 @@ from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import SPAN
-from tracegraph.store.errors import InputError
 
 
 class _Collector:
@@ -73,7 +72,7 @@ def build_trace(
     source: SourceFile, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 ) -> TraceFile:
     """Columns of a document; InputError when it holds too many entries."""
-    collector = _collect(source.path, document, limits)
+    collector = _collect(source.path, document, integrity, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
     return TraceFile(
@@ -91,17 +90,25 @@ def build_trace(
     )
 
 
-def _collect(path: Path, document: Document, limits: Limits) -> _Collector:
+def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
+    """The entries that are no longer than they may be: what is decoded of one takes many times its length."""
+    if max(map(len, batch.texts), default=0) <= limits.entry:
+        return batch
+    entries = list(zip(batch.texts, batch.positions, strict=True))
+    long = [position for text, position in entries if len(text) > limits.entry]
+    integrity.add_places("event_broken", "error", f"events of over {limits.entry:,} bytes are skipped", long)
+    kept = [(text, position) for text, position in entries if len(text) <= limits.entry]
+    return Batch([text for text, _ in kept], [position for _, position in kept])
+
+
+def _collect(path: Path, document: Document, integrity: Integrity, limits: Limits) -> _Collector:
     """The entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
     with _collection_paused():
         for batch in document.batches():
-            if batch.positions and batch.positions[-1] >= limits.events:
-                raise InputError(
-                    f"{path} holds more than {limits.events:,} entries",
-                    "record fewer steps, or raise the limit with --limit events=N",
-                )
-            collector.add(batch)
+            if batch.positions:
+                check_entries(path, batch.positions[-1] + 1, limits)
+            collector.add(_without_long(batch, integrity, limits))
     return collector
 
 
