@@ -17,7 +17,7 @@ def describe(cycles: Sequence[Cycle], machine: str, picture: str) -> str:
     restarts = sum(before.server_pid != after.server_pid for before, after in pairwise(cycles))
     return "\n\n".join(
         [
-            f"{machine}. {len(cycles)} cycles: {traces}. The server was restarted {restarts} times.",
+            f"{machine}. {len(cycles)} cycles: {traces}. Restarts of the server: {restarts}.",
             table(_COLUMNS, [_row(measure, cycles) for measure in MEASURES]),
             f"![Disk, memory, time and nodes after each cycle]({picture})",
         ]
