@@ -27,7 +27,7 @@ _PATH = click.Path(path_type=Path)
 @click.command()
 @click.option("--cycles", "count", type=click.IntRange(4), default=100, show_default=True)
 @click.option(
-    "--warm-up", type=click.IntRange(0), default=20, show_default=True, help="Cycles before those that count."
+    "--warm-up", type=click.IntRange(0), default=10, show_default=True, help="Cycles before those that count."
 )
 @click.option("--traces", type=_PATH, default=SHARED / "traces", help="Folder of the recorded traces.")
 @click.option(

@@ -8,8 +8,10 @@ from tracegraph.store.tables import GraphTables
 Load = Literal["bulk", "bolt"]
 LOADS: tuple[Load, ...] = ("bulk", "bolt")
 
-_BOLT_NODES_PER_S = 40_000  # into indexes that are online; what else is stored makes no difference
-_BOLT_RELATIONSHIPS_PER_S = 75_000
+# Whatever else is stored. With two cores to itself a load is half as fast again; beside other work, which an
+# import hardly minds, half as fast.
+_BOLT_NODES_PER_S = 28_000
+_BOLT_RELATIONSHIPS_PER_S = 48_000
 _DELETED_NODES_PER_S = 20_000
 _FIRST_S = 6.0  # the import's Java
 _REBUILD_S = 15.0  # the import's Java, the end of one server and the start of the next
