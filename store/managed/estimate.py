@@ -8,8 +8,8 @@ from tracegraph.store.tables import GraphTables
 Load = Literal["bulk", "bolt"]
 LOADS: tuple[Load, ...] = ("bulk", "bolt")
 
-# Whatever else is stored. With two cores to itself a load is half as fast again; beside other work, which an
-# import hardly minds, half as fast.
+# Whatever else is stored. With two cores to itself a load is half as fast again; beside other work less than
+# half as fast, which slows an import less.
 _BOLT_NODES_PER_S = 28_000
 _BOLT_RELATIONSHIPS_PER_S = 48_000
 _DELETED_NODES_PER_S = 20_000
