@@ -74,7 +74,7 @@ def _make_room(workspace: Workspace, progress: Progress) -> None:
         restore.make_anew(workspace, progress)
 
 
-def _nothing() -> None:
+def _nothing(_: Database) -> None:
     """All runs are kept already."""
 
 

@@ -28,6 +28,17 @@ def names() -> set[str]:
     return {_name(index) for index in INDEXES}
 
 
+def match_nodes(label: str) -> str:
+    """Cypher that finds the nodes `n` of a label in the run `$run` by an index, whatever other runs hold.
+
+    An index knows the nodes that have all of its properties, as every node has that ingest makes.
+    """
+    kept = (index for index in INDEXES if index.label == label and index.properties[0] == "run")
+    _, *others = min((index.properties for index in kept), key=len)
+    conditions = " AND ".join(["n.run = $run", *(f"n.{name} IS NOT NULL" for name in others)])
+    return f"MATCH (n:{label}) WHERE {conditions}"
+
+
 def _name(index: Index) -> str:
     return "_".join(("tracegraph", index.label.lower(), *index.properties))
 

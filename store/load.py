@@ -97,9 +97,9 @@ def delete_run(database: Database, name: str, progress: Progress = silent) -> No
     for done, label in enumerate(labels):
         progress("removing the old run", done, len(labels))
         database.write(
-            f"MATCH (n:{label}) WHERE n.run = $name "
+            f"{ddl.match_nodes(label)} "
             f"CALL {{ WITH n DETACH DELETE n }} IN TRANSACTIONS OF {_DELETE_ROWS} ROWS",
-            {"name": name},
+            {"run": name},
         )
     database.write("MATCH (r:Run {name: $name}) DETACH DELETE r", {"name": name})
 

@@ -63,11 +63,11 @@ def store_and_open(
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
-                _append(workspace, database, tables.completed(), manifest, progress)
+                _append(workspace, database, tables, manifest, progress)
             elif _is_imported(workspace, tables, load) and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
-                database = stack.enter_context(_add(workspace, tables.completed(), manifest, progress, load))
+                database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
         yield database
 
 
@@ -118,10 +118,7 @@ def _open_import(
     with open_at_once(workspace, _MANAGED, progress) as database:
         with generation.own_writes(workspace.neo4j_home, database):
             begin_schema(database, progress)
-            # What the run says of itself may have been found out while Neo4j imported the rest.
-            whole = tables.completed()
-            workspace.save_run(whole, manifest)
-            make_ready(database, whole)
+            _keep(workspace, database, tables, manifest)
         yield database
         finish_schema(database, progress)
 
@@ -138,8 +135,7 @@ def _add(
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
             with generation.own_writes(workspace.neo4j_home, database):
                 load_first(database, tables, progress)
-                workspace.save_run(tables, manifest)
-                make_ready(database, tables)
+                _keep(workspace, database, tables, manifest)
             yield database
             finish_schema(database, progress)
             return
@@ -148,9 +144,9 @@ def _add(
         plan = rebuild.plan(workspace, database, tables, wanted)
         if plan.load == "bulk":
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
-            name = rebuild.import_all(workspace, database, [tables], plan.others, progress)
+            name = rebuild.import_all(workspace, database, [as_loading(tables)], plan.others, progress)
             stack.close()  # the old server may end now
-            rebuild.switch(workspace, name, lambda: workspace.save_run(tables, manifest), progress)
+            rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))
         else:
             with generation.own_writes(workspace.neo4j_home, database):
@@ -164,8 +160,15 @@ def _append(
 ) -> None:
     _refuse_other_content(tables.run, contents(database, tables.run), manifest)
     load_hidden(database, tables, progress)
-    workspace.save_run(tables, manifest)
-    make_ready(database, tables)
+    _keep(workspace, database, tables, manifest)
+
+
+def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:
+    """Keep a run that is hidden in the database, and make it visible."""
+    # What the run says of itself may have been found out while Neo4j took the rest.
+    whole = tables.completed()
+    workspace.save_run(whole, manifest)
+    make_ready(database, whole)
 
 
 def is_used_beside(workspace: Workspace) -> bool:

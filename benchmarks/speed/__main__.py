@@ -87,7 +87,7 @@ def main(
         for trace in found:
             results.append((trace, measure(trace, place, runs[trace.size])))
             # After each trace: an hour's figures outlive whatever ends the rest.
-            block.write(describe(results, runs, _machine()))
+            block.write(describe(results, runs, machine()))
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def _machine() -> str:
+def machine() -> str:
     """Cores and memory, and how busy others keep them: a shared machine inflates wall times."""
     memory = psutil.virtual_memory().total / 1e9
     python, load = platform.python_version(), os.getloadavg()[2]

@@ -179,8 +179,8 @@ def report(_: Path, workspace: Workspace) -> Facts:
 def _heap_bytes(database: Database) -> float:
     """The largest sum of what the server's memory pools for objects have held, in bytes."""
     query = (
-        "CALL dbms.queryJmx('java.lang:type=MemoryPool,name=PS*') YIELD attributes "
-        "RETURN sum(attributes.PeakUsage.value.properties.used) AS used"
+        "CALL dbms.queryJmx('java.lang:type=MemoryPool,name=*') YIELD attributes "
+        "WHERE attributes.Type.value = 'HEAP' RETURN sum(attributes.PeakUsage.value.properties.used) AS used"
     )
     return float(database.read(query)["used"].iloc[0])
 

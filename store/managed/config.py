@@ -6,6 +6,7 @@ from tracegraph.store.managed.java import page_cache_mib
 
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
+_LOG_FILE_MIB = 32
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ def configuration(ports: Ports, database: str) -> str:
         # Everything stored can be loaded again from the workspace: no long transaction log is needed.
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.retention_policy": "keep_none",
+        # What a transaction frees in an index, and the log itself, is used again after a checkpoint only: by
+        # default one in 15 min, in which a hundred runs stored and deleted take as much as if all were there.
+        "db.tx_log.rotation.size": f"{_LOG_FILE_MIB}m",
+        "db.checkpoint": "VOLUME",
+        "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",
         # A full disk tears the last transaction: nobody was told that it is stored, and all others are whole.
         "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
         "server.memory.pagecache.size": f"{page_cache_mib()}m",

@@ -8,13 +8,15 @@ from tracegraph.store.tables import GraphTables
 Load = Literal["bulk", "bolt"]
 LOADS: tuple[Load, ...] = ("bulk", "bolt")
 
+# Whatever else is stored. With two cores to itself a load is half as fast again; beside other work less than
+# half as fast, which slows an import less.
 _BOLT_NODES_PER_S = 28_000
 _BOLT_RELATIONSHIPS_PER_S = 48_000
 _DELETED_NODES_PER_S = 20_000
 _FIRST_S = 6.0  # the import's Java
-_REBUILD_S = 12.0  # the import's Java and one restart of the server
-_IMPORTED_ROWS_PER_S = 250_000  # reading the kept tables, writing the files and importing them
-_INDEXED_NODES_PER_S = 300_000
+_REBUILD_S = 15.0  # the import's Java, the end of one server and the start of the next
+_IMPORTED_ROWS_PER_S = 300_000  # reading the kept tables, writing the files and importing them
+_INDEXED_NODES_PER_S = 150_000
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,10 @@ def alone(workspace: Workspace, progress: Progress) -> Iterator[None]:
 def switch(
     workspace: Workspace,
     name: str,
-    keep: Callable[[], object],
+    keep: Callable[[Database], object],
     progress: Progress,
 ) -> None:
-    """Serve the database `name` from now on, once it has its indexes and `keep` has kept the new run.
+    """Serve the database `name` from now on, once it has its indexes and `keep` has kept the new run of it.
 
     Until its last step the next start of the server serves the old database again, which is then removed.
     """
@@ -136,7 +136,7 @@ def switch(
             state = server.restart_on(workspace, name, progress)
             with connect(server.settings_of(workspace, state)) as database:
                 begin_schema(database, progress)
-                keep()
+                keep(database)
                 finish_schema(database, progress)
                 generation.commit(home, generation.Generation(name, database.bookmark()))
             generation.discard_unserved(home)

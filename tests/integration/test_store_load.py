@@ -10,7 +10,7 @@ from storing_runs import store_run
 
 from tracegraph.store.bolt import relationship_query
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.ddl import constraint_names
+from tracegraph.store.ddl import constraint_names, match_nodes
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.load import (
     as_loading,
@@ -23,6 +23,7 @@ from tracegraph.store.load import (
     load_run,
     make_ready,
 )
+from tracegraph.store.schema import NODES, RUN
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
@@ -143,6 +144,13 @@ def test_half_loaded_runs_are_removed(loaded: GraphTables, database: Database) -
     delete_half_loaded(database)
     assert from_database(database, "half") == ([], [])
     assert states(database, loaded.run) == ["ready"]
+
+
+@pytest.mark.parametrize("label", [kind.label for kind in NODES if kind is not RUN])
+def test_a_deletion_never_looks_at_other_runs(label: str, database: Database) -> None:
+    plan = str(database.explain(f"{match_nodes(label)} DETACH DELETE n", {"run": "one"}))
+    assert "'operatorType': 'NodeIndexSeek@" in plan
+    assert "Scan" not in plan
 
 
 def test_relationships_find_their_nodes_by_id(database: Database) -> None:

@@ -12,6 +12,7 @@ from export import from_tables
 
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.progress import silent
+from tracegraph.store.schema import INDEXES
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 ELSEWHERE = f"""
@@ -46,3 +47,11 @@ def test_another_process_makes_the_same_graph_of_a_real_trace(
     shared_trace: Callable[[str], Path], name: str
 ) -> None:
     assert digest(shared_trace(name)) == in_another_process(shared_trace(name))
+
+
+def test_every_node_has_what_its_indexes_know_it_by() -> None:
+    tables = ingest_run([EXAMPLE], "same", silent)[0].completed()
+    for table in tables.nodes.values():
+        for row in table.to_pylist():
+            known_by = [index for index in INDEXES if index.label in row["labels"].split(";")]
+            assert all(row[name] is not None for index in known_by for name in index.properties)

@@ -63,7 +63,7 @@ def test_what_it_depends_on_gives_it_another_name(
 
 
 def test_java_is_told_of_an_archive_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert class_archive.flags(tmp_path) == ["-XX:+UseParallelGC"]
+    assert class_archive.flags(tmp_path) == ["-XX:+UseSerialGC"]
     class_archive.archive_path(tmp_path).write_text("")
     assert f"-XX:SharedArchiveFile={class_archive.archive_path(tmp_path)}" in class_archive.flags(tmp_path)
     monkeypatch.setenv(class_archive.RECORD_VARIABLE, "/lists")

@@ -42,12 +42,17 @@ def test_every_index_can_be_created_twice() -> None:
     ]
 
 
+def import_file(home: Path, name: str) -> Path:
+    [path] = (home / "import").glob(f"{name}.*.csv")
+    return path
+
+
 def test_import_files_keep_every_name(tmp_path: Path) -> None:
     names = [name for name in NAMES if "\0" not in name]  # which Python's reader refuses
     tables = hostile_graph("run", names)
     arguments = write_files(tmp_path, [tables], silent)
     csv.field_size_limit(10_000_000)
-    with (tmp_path / "import" / "0.nodes.Event.csv").open(newline="", encoding="utf-8") as file:
+    with import_file(tmp_path, "nodes.Event").open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header[:4] == [":ID", ":LABEL", "run:string", "rank:long"]
     column = header.index("name:string")
@@ -58,7 +63,7 @@ def test_import_files_keep_every_name(tmp_path: Path) -> None:
 def test_an_empty_text_differs_from_none(tmp_path: Path) -> None:
     tables = hostile_graph("run", ["", "b", "c", "", "e", "f"])
     write_files(tmp_path, [tables], silent)
-    lines = (tmp_path / "import" / "0.nodes.Event.csv").read_text().splitlines()
+    lines = import_file(tmp_path, "nodes.Event").read_text().splitlines()
     shapes = lines[0].split(",").index("shapes:string")
     assert [line.split(",")[shapes] for line in lines[1:5]] == ["", '"b"', '"c"', ""]
 
@@ -68,15 +73,28 @@ def test_node_ids_of_several_runs_follow_on_each_other(tmp_path: Path) -> None:
     arguments = write_files(tmp_path, iter(runs), silent)
     ids = [
         int(line.split(",")[0])
-        for path in sorted((tmp_path / "import").glob("*.nodes.*.csv"))
+        for path in (tmp_path / "import").glob("nodes.*.csv")
         for line in path.read_text().splitlines()[1:]
     ]
     count = runs[0].count_nodes()
     assert sorted(ids) == list(range(2 * count))
-    first, second = ((tmp_path / "import" / f"{i}.relationships.LAUNCHED.csv").read_text() for i in (0, 1))
-    shifted = [[int(field) + count for field in line.split(",")] for line in first.splitlines()[1:]]
-    assert [[int(field) for field in line.split(",")] for line in second.splitlines()[1:]] == shifted
+    header, *lines = import_file(tmp_path, "relationships.LAUNCHED").read_text().splitlines()
+    assert header == ":START_ID,:END_ID"
+    rows = [[int(field) for field in line.split(",")] for line in lines]
+    first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    assert second == [[start + count, end + count] for start, end in first]
     assert not [argument for argument in arguments if str(tmp_path) in argument]
+
+
+def test_more_runs_are_no_more_files(tmp_path: Path) -> None:
+    runs = [hostile_graph(str(number), list("abcdef")) for number in range(3)]
+    of_an_older_version = runs[2].with_nodes("Chain", runs[2].nodes["Chain"].drop_columns(["lane"]))
+    for name, graphs in {"one": runs[:1], "all": runs, "mixed": [*runs[:2], of_an_older_version]}.items():
+        (tmp_path / name).mkdir()
+        write_files(tmp_path / name, graphs, silent)
+    one, all_, mixed = (set((tmp_path / name / "import").iterdir()) for name in ("one", "all", "mixed"))
+    assert {path.name for path in one} == {path.name for path in all_} < {path.name for path in mixed}
+    assert len(mixed) == len(one) + 1
 
 
 def test_two_writers_of_relationships_share_no_node() -> None:

@@ -44,6 +44,14 @@ def test_a_server_without_the_browser_has_no_http_port() -> None:
     assert Ports(1, None).browser is None
 
 
+def test_a_server_gives_back_what_it_no_longer_needs() -> None:
+    settings = dict(line.split("=", 1) for line in configuration(Ports(1, None), "neo4j").splitlines())
+    assert settings["db.checkpoint"] == "VOLUME"
+    assert settings["db.checkpoint.interval.volume"] == "64m"
+    assert settings["db.tx_log.rotation.size"] == "32m"
+    assert "-XX:+UseSerialGC" in java.server_command(Path("home"), brief=False)
+
+
 def test_a_brief_server_differs_in_how_java_compiles_only() -> None:
     brief, long = (set(java.server_command(Path("home"), brief=brief)) for brief in (True, False))
     assert {flag.partition("=")[0] for flag in brief - long} == {
