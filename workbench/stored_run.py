@@ -20,8 +20,8 @@ from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
-_SMALL_BYTES = 600_000
-"""A packed trace of this size has some 25,000 events: a first run of fewer is added, of more imported."""
+_SMALL_BYTES = 1_000_000
+"""A packed trace of this size has some 40,000 events: a first run of fewer is added, of more imported."""
 _PACKING = 10
 """How much smaller a trace gets by packing."""
 

@@ -21,7 +21,7 @@ from tracegraph.store.workspace import Workspace
 
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _REPLACED_GRACE_S = 1.0
-_SMALL_BYTES = 64 << 20
+_BRIEF_BYTES = 64 << 20
 _POLL_S = 0.05
 _PORT_TAKEN = "already in use"
 
@@ -231,7 +231,7 @@ def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) ->
 
 def _is_small(home: Path, database: str) -> bool:
     files = (home / "data" / "databases" / database).rglob("*")
-    return sum(file.stat().st_size for file in files) < _SMALL_BYTES
+    return sum(file.stat().st_size for file in files) < _BRIEF_BYTES
 
 
 def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progress) -> None:
