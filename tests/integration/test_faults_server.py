@@ -22,6 +22,7 @@ from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.load import delete_run
+from tracegraph.store.locks import lock
 from tracegraph.store.managed import java, server
 from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.schema import INDEXES
@@ -117,7 +118,7 @@ def test_a_cut_connection_leaves_a_run_that_the_next_ingest_completes(
 
 def test_stale_files_of_dead_commands_do_no_harm(own: Workspace) -> None:
     own.server_file.write_text(
-        f'{{"pid": {os.getpid()}, "bolt": 9, "http": 9, "keep": true, "database": "rebuilt"}}'
+        f'{{"pid": {os.getpid()}, "bolt": 9, "http": 9, "linger_s": null, "database": "rebuilt"}}'
     )
     for path in (own.use_lock, own.server_lock, own.ingest_lock):
         path.write_text("4711")
@@ -149,7 +150,8 @@ def test_a_wrong_server_is_refused_in_one_line(own: Workspace, monkeypatch: pyte
     real = java.server_command
     flag = "-Dinternal.neo4j.custom.version=4.4.0"
     monkeypatch.setattr(java, "server_command", lambda *a, **b: [real(*a, **b)[0], flag, *real(*a, **b)[1:]])
-    state = server._launch(own, server._free_ports(), "neo4j", keep=False)
+    with lock(own.server_lock):
+        state = server._launch(own, server._free_ports(), "neo4j", keep=True)
     password = own.password_file.read_text().strip()
     try:
         while not server._listens(state.bolt):

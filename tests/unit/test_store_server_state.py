@@ -95,10 +95,10 @@ def test_every_workspace_has_a_password_of_its_own(tmp_path: Path) -> None:
         "",
         "{}",
         "[1]",
-        '{"pid": "x", "bolt": 1, "http": 2, "keep": false}',
-        json.dumps({"pid": os.getpid(), "bolt": 1, "http": 2, "keep": True}),  # a reused pid
-        json.dumps({"pid": 2**22 + 1, "bolt": 1, "http": 2, "keep": True}),  # no such process
-        json.dumps({"pid": -1, "bolt": 1, "http": 2, "keep": True}),
+        '{"pid": "x", "bolt": 1, "http": 2, "linger_s": 0.0}',
+        json.dumps({"pid": os.getpid(), "bolt": 1, "http": 2, "linger_s": None}),  # a reused pid
+        json.dumps({"pid": 2**22 + 1, "bolt": 1, "http": 2, "linger_s": None}),  # no such process
+        json.dumps({"pid": -1, "bolt": 1, "http": 2, "linger_s": None}),
     ],
 )
 def test_a_state_file_alone_is_no_server(content: str | None, workspace: Workspace) -> None:
