@@ -55,7 +55,7 @@ def _skipped_ids(events: Events, calls: Ints, until: Ints) -> Ints:
     next_call = np.searchsorted(events.start[calls], until)
     here = np.append(skipped, 0)[next_call]
     elsewhere = np.delete(skipped, next_call[next_call < len(calls)]).max(initial=1)
-    return np.where(here >= 2 * elsewhere, here - elsewhere, 0)
+    return np.where(here // 2 >= elsewhere, here - elsewhere, 0)  # twice a hostile id is no int64
 
 
 def _missing_work(events: Events, launches: Launches, calls: Ints, start: Ints, end: Ints) -> Ints:

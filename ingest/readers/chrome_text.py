@@ -61,17 +61,17 @@ _decode_times = msgspec.json.Decoder(_Times).decode
 
 
 def time_literals(text: RawEntry) -> tuple[str, str]:
-    """`ts` and `dur` of an entry as they are written; msgspec.MsgspecError when it is no object."""
-    times = _decode_times(text)
+    """`ts` and `dur` of an entry as they are written; empty where it cannot be read as a whole."""
+    try:
+        times = _decode_times(text)
+    except msgspec.MsgspecError:  # what an event's own decoder does not look at may be broken
+        return "", ""
     return _digits(times.ts), _digits(times.dur)
 
 
 def written_span(text: RawEntry) -> tuple[int, int] | None:
     """Start and end of an entry as written, in ns; None where it has none."""
-    try:
-        start, length = (literal_to_ns(literal) for literal in time_literals(text))
-    except msgspec.MsgspecError:
-        return None
+    start, length = (literal_to_ns(literal) for literal in time_literals(text))
     return None if start is None or length is None else (start, start + length)
 
 

@@ -112,6 +112,12 @@ def test_a_lone_surrogate_escape_is_replaced(read_document: Read) -> None:
     assert trace.events["name"].to_pylist() == ["a", "?"]
 
 
+def test_a_long_time_beside_a_broken_escape_is_read(read_document: Read) -> None:
+    text = _event("a", ts=2.0**44).replace('"tid": 1', '"tid": "\\ud800"')
+    trace, _ = read_document(f"[{text}]")
+    assert trace.events["name"].to_pylist() == ["a"]
+
+
 def test_nesting_without_end_costs_one_event(read_document: Read) -> None:
     deep = _event("deep")[:-1] + ', "args": ' + "[" * 100_000 + "]" * 100_000 + "}"
     trace, findings = read_document(f"[{A}, {deep}, {C}]")
