@@ -33,6 +33,12 @@ ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="exhaustive tests, too, and more random examples")
+    parser.addoption(
+        "--crash-all", action="store_true", help="with --all: kills at every step instead of some, for hours"
+    )
+    parser.addoption(
+        "--crash-trials", type=int, metavar="N", help="with --all: so many kills of each way of storing"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -29,9 +29,9 @@ def clear_files(workspace: Workspace) -> None:
         if (home / FOLDER).exists():
             server.end_imports(home)
             shutil.rmtree(home / FOLDER, ignore_errors=True)
-            serving = server.running(workspace)
-            if serving is None or serving.database != generation.unserved(home):
-                generation.discard_unserved(home)
+        serving = server.running(workspace)
+        if serving is None or serving.database != generation.unserved(home):
+            generation.discard_unserved(home)
 
 
 def discard_home(workspace: Workspace) -> None:

@@ -80,6 +80,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     serving = generation.current(workspace.neo4j_home).database
     if state is not None and state.database != serving:
         stop(workspace)  # a rebuild was killed before its database was complete
+        generation.discard_unserved(workspace.neo4j_home)
         keep, state = keep or state.keep, None
     if state is None or not _answers(workspace, state, progress):
         check_space(workspace.root)

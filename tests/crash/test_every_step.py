@@ -1,0 +1,59 @@
+"""The client, Java or both are killed just before each step of each way of storing.
+
+A first, undisturbed run of the command lists its steps (see `crash_driver`); then each trial is made on a
+fresh copy of a workspace. `--all` tries some of the steps, evenly spaced; `--crash-all` every one.
+"""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from crash_check import Truth, check_after, check_end
+from crash_steps import Trial, spread, trials_of
+from crash_ways import WAYS, Prepared, Way, disturb, record
+
+SAMPLE = 2
+OFFSET = random.random()
+"""Which of the steps are in the sample; a failure names its step."""
+
+
+def chosen(trials: list[Trial], config: pytest.Config) -> list[Trial]:
+    """The trials that the command line asks for."""
+    if config.getoption("--crash-all"):
+        return trials
+    return spread(trials, config.getoption("--crash-trials") or SAMPLE, OFFSET)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_kill_at_any_step_loses_nothing(
+    name: str, prepared: Prepared, truth: Truth, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    way, root = WAYS[name], tmp_path / "workspace"
+    trials = trials_of(record(way, prepared.copy(way.before, root)))
+    failures = []
+    begun, tried = time.monotonic(), chosen(trials, pytestconfig)
+    for trial in tried:
+        prepared.copy(way.before, root)
+        if failure := tried_once(way, root, trial, truth):
+            failures.append(f"{trial}: {failure}")
+            print(failures[-1], flush=True)
+    print(
+        f"{name}: {len(tried)} of {len(trials)} trials in {time.monotonic() - begun:.0f} s, "
+        f"{len(failures)} failed"
+    )
+    assert not failures, "\n".join(failures)
+
+
+def tried_once(way: Way, root: Path, trial: Trial, truth: Truth) -> str:
+    """Why a trial failed; nothing where all is well."""
+    try:
+        outcome = disturb(way, root, trial)
+        if not outcome.reached:
+            return "the step did not come"
+        if trial.victim == "java":
+            check_end(outcome)
+        check_after(way, root, truth)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
