@@ -61,8 +61,8 @@ def configuration(ports: Ports, database: str) -> str:
         "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",
         # A full disk tears the last transaction: nobody was told that it is stored, and all others are whole.
         "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
-        # A query is planned anew when what is stored has grown tenfold, not fourfold: to plan those of a report
-        # takes seconds, and they find the nodes of a run by indexes, whatever else is there.
+        # A query is planned anew when what is stored has grown tenfold, not fourfold: for a report that takes
+        # seconds, and its queries find the nodes of a run by indexes, whatever else is there.
         "dbms.cypher.statistics_divergence_threshold": "0.9",
         "server.memory.pagecache.size": f"{page_cache_mib()}m",
         # Else a stop waits up to 10 s for idle Bolt threads; committed data are safe without.
