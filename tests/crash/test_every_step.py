@@ -13,7 +13,7 @@ from crash_check import Truth, check_after, check_end
 from crash_steps import Trial, spread, trials_of
 from crash_ways import WAYS, Prepared, Way, disturb, record
 
-SAMPLE = 2
+SAMPLE = 1
 OFFSET = random.random()
 """Which of the steps are in the sample; a failure names its step."""
 
@@ -53,7 +53,7 @@ def tried_once(way: Way, root: Path, trial: Trial, truth: Truth) -> str:
             return "the step did not come"
         if trial.victim == "java":
             check_end(outcome)
-        check_after(way, root, truth)
+        check_after(way, root, truth, is_done=outcome.code == 0)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
