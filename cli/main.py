@@ -140,6 +140,8 @@ def cli(
     """Why is this training step slow? Profiler traces as a causal graph in Neo4j."""
     logging.basicConfig(format="%(message)s")
     _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
+    # The driver tells each error and repetition; what was in vain ends the command with a line of its own.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     if ctx.meta[_HELP_ASKED]:
         return  # the help of a command needs no workspace
     # Imported here: the help must not wait for pandas and the driver.

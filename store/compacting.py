@@ -8,7 +8,7 @@ from tracegraph.store.managed import generation, leftovers, rebuild, restore, se
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.managed.space import folder_bytes, space_of
 from tracegraph.store.progress import Progress, silent
-from tracegraph.store.session import open_database
+from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import turn_to_write
 from tracegraph.store.workspace import Workspace
 
@@ -48,7 +48,8 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     with turn_to_write(workspace, progress), explained(workspace):
         before = folder_bytes(data)
         if workspace.has_database():
-            (_make_room if is_full(workspace.root) else _make_anew)(workspace, progress)
+            with kept_warm(workspace):  # the end of which stops the server that a new database got
+                (_make_room if is_full(workspace.root) else _make_anew)(workspace, progress)
         return Compacted(before, folder_bytes(data))
 
 

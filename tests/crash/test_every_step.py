@@ -53,7 +53,7 @@ def tried_once(way: Way, root: Path, trial: Trial, truth: Truth) -> str:
             return "the step did not come"
         if trial.victim == "java":
             check_end(outcome)
-        check_after(way, root, truth)
+        check_after(way, root, truth, is_done=outcome.code == 0)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""

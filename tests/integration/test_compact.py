@@ -13,7 +13,7 @@ from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import generation, space
-from tracegraph.store.session import open_database, stop_server
+from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench import Workbench
 
@@ -77,6 +77,7 @@ def test_the_command_says_how_much(own: Workspace) -> None:
     begun = time.monotonic()
     code, line = run(own.root, "db", "compact")
     assert code == 0, line
+    assert find_server(own) is None
     check_runs(own, "first", "second")
     assert generation.current(own.neo4j_home).database == generation.NAMES[1]
     assert time.monotonic() - begun < 120

@@ -66,6 +66,7 @@ def test_a_server_killed_during_a_load(own: Workspace) -> None:
     kill_server(own)
     code, line = command.end()
     assert (code, "Neo4j ended while this command used it" in line) == (3, True), line
+    assert not [line for line in command.lines if "retried" in line]
     check_runs(own, "first")
     assert run(own.root, "ingest", TRACE, "--run", "second")[0] == 0
     check_runs(own, "first", "second")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commands import Command
+from crash_java import runs_java
 from crash_steps import Plan, Step, Trial, read_steps
 from storing_runs import store_small_run
 
@@ -92,6 +93,7 @@ def record(way: Way, root: Path) -> list[Step]:
     log = root.with_suffix(".steps")
     ended = _run(way, Plan(str(root), str(log), wasteful=way.wasteful))
     assert ended.returncode == 0, ended.stderr
+    assert not runs_java(str(root)), "an undisturbed command leaves Java behind"
     return read_steps(log)
 
 
