@@ -18,7 +18,7 @@ from disk_shim import Calls, Fault, compile_shim, run_on_disk
 STORING = ("appended over Bolt", "rebuilt with one more", "deleted")
 KILLS, TORN, FAILURES = 17, 6, 4
 """Of each way: kills where the disk is waited for, kills at any call, and calls from which on all fail."""
-LIMIT_S = 60
+LIMIT_S = 90
 """What fails ends before; what is only slow has longer."""
 SLOW_LIMIT_S = 300
 CRAWLING_MS = 20

@@ -13,7 +13,12 @@ import pytest
 from crash_ways import Outcome, Way
 
 _SOURCE = Path(__file__).with_name("disk_shim.c")
-_MAIN = "from tracegraph.cli.main import main; raise SystemExit(main())"
+_MAIN = """
+from tracegraph.cli.main import main
+from tracegraph.store.managed import server
+server._START_LIMIT_S = 30.0  # a server whose disk fails while it starts may hang: it is given up then
+raise SystemExit(main())
+"""
 _COUNTER = "qq"
 
 
