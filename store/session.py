@@ -67,12 +67,8 @@ def begun_ahead(workspace: Workspace) -> Iterator[None]:
 @contextmanager
 def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[ConnectionSettings]:
     with ExitStack() as use:
-        with lock(workspace.server_lock):
-            # Taken before the start: whoever wants to stop the server takes the server lock first.
-            use.enter_context(lock(workspace.use_lock, shared=True))
-            with explained(workspace):
-                state = restore.start(workspace, progress)
         try:
+            state = _begin_use(workspace, use, progress)
             with explained(workspace, state):
                 yield server.settings_of(workspace, state)
         except StoreError:
@@ -86,6 +82,19 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
             raise
         use.close()
         _release_server(workspace, linger_s=workspace.linger_s)
+
+
+def _begin_use(workspace: Workspace, use: ExitStack, progress: Progress) -> ServerState:
+    """Start the server or take the running one, and hold the lock on its use in `use`."""
+    with lock(workspace.server_lock):
+        # Taken before the start: whoever wants to stop the server takes the server lock first.
+        use.enter_context(lock(workspace.use_lock, shared=True))
+        with explained(workspace):
+            state = restore.start(workspace, progress)
+        if state.keep or state.linger_s == workspace.linger_s:
+            return state
+        # Begun ahead, say: it would outlive a command that is killed from now on.
+        return server.linger(workspace, state, workspace.linger_s)
 
 
 @contextmanager

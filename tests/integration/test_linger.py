@@ -11,7 +11,10 @@ import pytest
 from commands import Command, run
 
 from tracegraph.cli.main import main
-from tracegraph.store.session import find_server, stop_server
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.errors import StoreError
+from tracegraph.store.managed import server
+from tracegraph.store.session import begun_ahead, find_server, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
@@ -98,6 +101,18 @@ def test_the_server_of_a_command_killed_while_it_starts_ends(own: Workspace) -> 
     command = Command(own.root, "--linger", "0", "cypher", "RETURN 1")
     assert becomes(lambda: bool(javas(own)))
     command.kill_alone()
+    assert becomes(lambda: not javas(own))
+
+
+@pytest.mark.exhaustive
+def test_a_server_that_does_not_come_up_is_ended(own: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_START_LIMIT_S", 0.0)
+    with (
+        pytest.raises(StoreError, match="did not answer"),
+        begun_ahead(own),
+        open_database(own, ConnectionSettings()),
+    ):
+        pass
     assert becomes(lambda: not javas(own))
 
 
