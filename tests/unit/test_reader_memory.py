@@ -26,9 +26,11 @@ try:
     read_trace(Path(sys.argv[1]), Integrity(""), Limits(unpacked=4 << 30, events=12_000_000))
 except InputError as error:
     print(error)
-peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
-print(int(peak.split()[1]) * 1024)  # not ru_maxrss: that begins with what the process had that started this one
+status = Path("/proc/self/status").read_text().splitlines()
+peak = next(line for line in status if line.startswith("VmHWM:"))
+print(int(peak.split()[1]) * 1024)
 """
+"""Not by ru_maxrss, which begins with what the process had that started this one."""
 MOST_BYTES = 1_500_000_000
 EVENT = b'[{"ph":"X","ts":1,"dur":1,"tid":1,"cat":"cpu_op",'
 
