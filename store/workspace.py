@@ -178,9 +178,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         (root / "runs").mkdir(exist_ok=True)
         if not marker.exists():
-            fresh = marker.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))
-            fresh.replace(marker)
+            _write_marker(Workspace(root), marker)
         version = json.loads(marker.read_text())["schema_version"]
     except OSError as error:
         raise _unwritable(root, error) from error
@@ -196,6 +194,14 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             else "choose another folder with --workspace and ingest the traces again",
         )
     return Workspace(root, linger_s)
+
+
+def _write_marker(workspace: Workspace, marker: Path) -> None:
+    fresh = marker.with_suffix(".new")  # one name for all: what a killed command left of it is used
+    with lock(workspace.server_lock):
+        if not marker.exists():
+            fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))
+            fresh.replace(marker)
 
 
 def _read_manifest(path: Path) -> dict[str, object] | None:

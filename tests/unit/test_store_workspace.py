@@ -51,6 +51,13 @@ def test_any_name_is_one_folder_below_runs(name: str, workspace: Workspace) -> N
     assert workspace.manifests() == []
 
 
+def test_what_a_killed_command_left_of_a_new_workspace_is_used(tmp_path: Path) -> None:
+    (tmp_path / "workspace.new").write_text("{")
+    for _ in range(2):
+        open_workspace(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"workspace.json", "runs", "server.lock"}
+
+
 def test_names_do_not_meet(workspace: Workspace) -> None:
     assert len({workspace.run_folder(name) for name in NAMES}) == len(NAMES)
 
