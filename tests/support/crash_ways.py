@@ -28,7 +28,8 @@ _NONE, _ONE, _TWO = frozenset[str](), frozenset({FIRST}), frozenset({FIRST, SECO
 class Way:
     """A command in a workspace that holds the runs `before`; undisturbed it leaves the runs `after`.
 
-    `between`: what else a kill may leave. `wasteful`: see `Plan`.
+    `between`: what else a kill may leave. `wasteful`: see `Plan`. `exchanges`: the kept tables of the run
+    change a moment before the database does.
     """
 
     arguments: tuple[str, ...]
@@ -36,6 +37,7 @@ class Way:
     after: frozenset[str]
     between: frozenset[str] | None = None
     wasteful: bool = False
+    exchanges: bool = False
 
     @property
     def repeated(self) -> tuple[str, ...]:
@@ -54,7 +56,7 @@ WAYS: Mapping[str, Way] = {
     "appended over Bolt": Way((*_INGEST, "bolt"), _ONE, _TWO),
     "replaced over Bolt": Way((*_INGEST, "bolt"), _TWO, _TWO, between=_ONE),
     "rebuilt with one more": Way((*_INGEST, "bulk"), _ONE, _TWO),
-    "rebuilt replacing one": Way((*_INGEST, "bulk"), _TWO, _TWO),
+    "rebuilt replacing one": Way((*_INGEST, "bulk"), _TWO, _TWO, exchanges=True),
     "deleted": Way(("runs", "delete", SECOND), _TWO, _ONE),
     "deleted and compacted": Way(("runs", "delete", SECOND), _TWO, _ONE, wasteful=True),
     "deleted as the last": Way(("runs", "delete", FIRST), _ONE, _NONE, wasteful=True),
