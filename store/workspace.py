@@ -173,12 +173,12 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
         StoreError: the folder cannot be written, or a newer version of tracegraph made it.
     """
     root = (path or default_root()).expanduser().resolve()
-    marker = root / "workspace.json"
+    workspace, marker = Workspace(root, linger_s), root / "workspace.json"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         (root / "runs").mkdir(exist_ok=True)
         if not marker.exists():
-            _write_marker(Workspace(root), marker)
+            _write_marker(workspace, marker)
         version = json.loads(marker.read_text())["schema_version"]
     except OSError as error:
         raise _unwritable(root, error) from error
@@ -193,7 +193,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             if newer
             else "choose another folder with --workspace and ingest the traces again",
         )
-    return Workspace(root, linger_s)
+    return workspace
 
 
 def _write_marker(workspace: Workspace, marker: Path) -> None:
