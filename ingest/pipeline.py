@@ -12,7 +12,7 @@ from typing import TypeVar
 from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model, build_model
+from tracegraph.ingest.causal.model import Model, RankModel, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
@@ -55,7 +55,7 @@ def run_name(path: Path, sha256: str, cross_thread: str = EVIDENCE) -> str:
     return f"{trace_stem(path.name)}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
 
 
-def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
+def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> RankModel:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
     model = build_model(*read_events(trace), integrity, cross_thread)
     check_model(model)
@@ -113,8 +113,6 @@ def ingest_run(
         "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
         "integrity": facts.integrity,
         "timings_s": stages.timings,
-        "clock_offset_ns": model.clock_offset_ns,
-        "clock_drift_ppb": model.clock_drift_ppb,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
     }

@@ -30,6 +30,11 @@ EVENT_SCHEMA = pa.schema(
         pa.field("collective", _TEXT),
         pa.field("group", _TEXT),
         pa.field("dtype", _TEXT),
+        pa.field("group_ranks", _TEXT),  # JSON list, as Kineto writes it
+        pa.field("group_size", pa.int64()),
+        pa.field("group_sequence", pa.int64()),  # "Seq": counts the operations of a group
+        pa.field("receiver", pa.int64()),  # "Dst Rank" and "Src Rank" of a send or receive
+        pa.field("sender", pa.int64()),
     ]
 )
 """Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file."""
@@ -62,6 +67,38 @@ class TraceFile:
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
     rank_stated: bool = True  # or 0 because the file does not say
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a run says of a file; `clock_*` and `rank_*`: what was added to its times, ns and ns a second.
+
+    `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
+    rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
+    where nothing tells.
+    """
+
+    path: str
+    sha256: str
+    rank: int
+    devices: list[str]
+    versions: dict[str, str]
+    clock_offset_ns: int
+    clock_drift_ppb: int
+    rank_offset_ns: int = 0
+    rank_drift_ppb: int = 0
+    rank_spread_ns: int | None = None
+
+    def as_source(self) -> dict[str, object]:
+        """As manifests name it."""
+        return {"path": self.path, "sha256": self.sha256, "rank": self.rank}
+
+
+def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> FileFacts:
+    """The facts of a file alone."""
+    return FileFacts(
+        trace.path, trace.sha256, trace.rank, trace.devices, trace.versions, clock_offset_ns, clock_drift_ppb
+    )
 
 
 def table_in(schema: pa.Schema, columns: Mapping[str, "pa.Array[Any]"]) -> pa.Table:

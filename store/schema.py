@@ -133,6 +133,15 @@ TRACE = NodeLabel(
         _number(
             "clock_drift_ppb", "added to GPU rows besides, for each second since the window's start", "ns/s"
         ),
+        _number(
+            "rank_offset_ns",
+            "added to all its rows at the window's start, to bring them on the first rank's clock",
+            "ns",
+        ),
+        _number("rank_drift_ppb", "added to all its rows besides, for each second since then", "ns/s"),
+        _time(
+            "rank_spread_ns", "how far the ends of its collectives then lie from those of others, as a rule"
+        ),
         _text("devices", "JSON list of device names"),
         _text("versions", "JSON object: versions that the file states"),
     ),

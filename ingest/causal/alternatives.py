@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.model import Model, Solution, solve
 from tracegraph.ingest.causal.path_rows import find_stretches
-from tracegraph.ingest.causal.rules import POLICIES, apply
+from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.store.categories import GAP
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.schema import RECORDED_ONLY
@@ -28,15 +28,17 @@ def find_alternatives(model: Model) -> list[Summary]:
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
     for assumption, found in _assumptions(model):
-        other = _summarise(solve(model.context, found)) if _differs(model.found, found) else summary
+        other = (
+            _summarise(solve(model.scene, found, model.meetings)) if _differs(model.found, found) else summary
+        )
         rows.append({"assumption": assumption, "chosen": False, **other})
     return rows
 
 
 def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
-    for policy, rules in POLICIES.items():
+    for policy in POLICIES:
         if policy != model.cross_thread:
-            yield policy, apply(rules, model.context, model.shared)
+            yield policy, model.under(policy)
     yield RECORDED_ONLY, model.found.recorded_only()
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import select_rows
+from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.dependencies import Candidates, Dependencies, choose
 from tracegraph.ingest.causal.edges import Edges
 from tracegraph.ingest.causal.lane_times import Keys
@@ -39,11 +39,11 @@ def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, In
         if len(threads)
         else edges.cause_event
     )
-    cause = np.where(on_gpu, segments.of_gpu_event[edges.cause_event], before)
+    cause = np.where(on_gpu, segments.gpu_last[edges.cause_event], before)
     to_gpu = edges.effect_event >= 0
     position = np.minimum(at(edges.effect_lane, edges.effect_time), len(threads) - 1)
     after = threads[position] if len(threads) else edges.effect_event
-    effect = np.where(to_gpu, segments.of_gpu_event[edges.effect_event], after)
+    effect = np.where(to_gpu, segments.gpu_first[edges.effect_event], after)
     keep = (on_gpu | (edges.cause_time > window.start)) & (to_gpu | (edges.effect_time < window.end))
     keep &= (to_gpu | (edges.effect_time > window.start)) & (cause >= 0) & (effect >= 0)
     return cause[keep], effect[keep], select_rows(edges, keep)
@@ -69,10 +69,13 @@ def _queue_starts(segments: Segments, reached: Ints) -> tuple[Ints, Ints]:
     return root_of[segments.lane[orphans]], orphans
 
 
-def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies, Binding]:
-    """Choose for every segment the cause that explains its start: see `choose`."""
+def bind(
+    segments: Segments, edges: Edges, window: Window, joints: Candidates | None = None
+) -> tuple[Dependencies, Binding]:
+    """Choose for every segment the cause that explains its start: see `choose`; `joints`: between ranks."""
     cause, effect, edges = _resolve(edges, segments, window)
-    inner_cause, inner_effect, inner_code = _inner_edges(segments, effect)
+    reached = effect if joints is None else np.append(effect, joints.effect)
+    inner_cause, inner_effect, inner_code = _inner_edges(segments, reached)
     is_order = inner_code == CODE[PROGRAM_ORDER]
     candidates = Candidates(
         cause=np.concatenate([cause, inner_cause]),
@@ -82,7 +85,7 @@ def bind(segments: Segments, edges: Edges, window: Window) -> tuple[Dependencies
         confidence=np.concatenate([edges.confidence, np.where(is_order, 1.0, 0.5)]),
         arrival=np.concatenate([edges.arrival, segments.completion[inner_cause]]),
     )
-    found, edge, margin = choose(segments, candidates)
+    found, edge, margin = choose(segments, candidates if joints is None else join_rows([candidates, joints]))
     return found, Binding(edge, margin, number_chains(segments, found, edge))
 
 

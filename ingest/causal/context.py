@@ -20,20 +20,29 @@ from tracegraph.ingest.integrity.findings import Integrity
 
 
 @dataclass(frozen=True)
-class Context:
-    """All that a rule may look at; `events` are on the CPU's clock."""
+class Scene:
+    """What a graph is made on, besides edges: of one rank, or of all ranks of a job.
+
+    `events` are on the CPU's clock, those of several ranks on that of the first; `doubts`: of each file.
+    """
 
     events: Events
     lanes: Lanes
     stack: CallStack
     launches: Launches
+    steps: Steps
+    window: Window
+    doubts: tuple[Doubts, ...]
+
+
+@dataclass(frozen=True)
+class Context(Scene):
+    """All that a rule may look at: one rank."""
+
     streams: Streams
     sync_rows: SyncRows
     host_waits: HostWaits
     lags: Lags
-    steps: Steps
-    window: Window
-    doubts: Doubts
     clock: GpuClock
     """What was added to the GPU rows, told from the window's start."""
 
@@ -75,6 +84,6 @@ def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
         lags=measure_lags(gpu.events, gpu.launches, gpu.streams, len(lanes.frame)),
         steps=find_steps(gpu.events, gpu.launches),
         window=window,
-        doubts=find_doubts(gpu.events, lanes, gpu.launches),
+        doubts=(find_doubts(gpu.events, lanes, gpu.launches),),
         clock=gpu.clock.at(window.start),
     )

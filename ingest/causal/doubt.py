@@ -1,5 +1,6 @@
 """What a file cannot tell about causes, and the edges that rest on it: their confidence is at most .5."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,12 +20,14 @@ _JOINED = 0.1
 
 @dataclass(frozen=True)
 class Doubts:
-    """`holes`: stretches whose events were lost. `shared`: streams that several processes launch work on.
-    `unjoined`: whether launches and GPU work have nothing that joins them."""
+    """Of one file. `holes`: stretches whose events were lost. `shared`: streams that several processes launch
+    work on. `unjoined`: whether launches and GPU work have nothing that joins them. `lanes`: the file's own.
+    """
 
     holes: Stretches
     shared: Flags
     unjoined: bool
+    lanes: Flags
 
 
 def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
@@ -33,6 +36,7 @@ def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
         find_holes(events, launches),
         _shared_streams(events, lanes, launches),
         _is_unjoined(events, launches),
+        np.ones(len(lanes.frame), dtype=bool),
     )
 
 
@@ -55,29 +59,38 @@ def _is_unjoined(events: Events, launches: Launches) -> bool:
 
 
 def lower_confidence(
-    doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies
+    doubts: Iterable[Doubts], events: Events, segments: Segments, dependencies: Dependencies
 ) -> Dependencies:
-    """The same dependencies; those that rest on what the file cannot tell have a confidence of at most .5.
+    """The same dependencies; those that rest on what a file cannot tell have a confidence of at most .5.
 
     That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes,
     and with any GPU work where nothing joins it with its calls; and there, what follows a call that waits.
     """
     doubtful = np.zeros(len(dependencies), dtype=bool)
-    cause, effect = dependencies.cause, dependencies.effect
-    active = np.append(~is_annotation(events), False)[segments.event]
-    for since, until in zip(*(moments.tolist() for moments in doubts.holes), strict=True):
-        doubtful |= (segments.start[cause] < until) & (segments.end[effect] > since)
-        doubtful |= _beside(segments, active, since, until)[effect]
-    gpu = ~segments.on_thread & (doubts.shared[segments.lane] | doubts.unjoined)
-    doubtful |= gpu[cause] | gpu[effect]
-    if gpu.any():
-        # What a call waited for is among what nobody can tell.
-        waits = np.append(is_call_named(events, "Synchronize", "Memcpy"), False)[segments.event]
-        doubtful |= waits[cause] & segments.on_thread[cause]
+    for one in doubts:
+        doubtful |= _doubtful(one, events, segments, dependencies)
     if not doubtful.any():
         return dependencies
     lowered = np.minimum(dependencies.confidence, _MOST)
     return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
+
+
+def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies) -> Flags:
+    """Which dependencies rest on what the file of these doubts cannot tell."""
+    cause, effect, mine = dependencies.cause, dependencies.effect, doubts.lanes[segments.lane]
+    found = np.zeros(len(dependencies), dtype=bool)
+    active = np.append(~is_annotation(events), False)[segments.event] & mine
+    for since, until in zip(*(moments.tolist() for moments in doubts.holes), strict=True):
+        found |= (segments.start[cause] < until) & (segments.end[effect] > since)
+        found |= _beside(segments, active, since, until)[effect]
+    found &= mine[effect]
+    gpu = ~segments.on_thread & (doubts.shared[segments.lane] | (doubts.unjoined & mine))
+    found |= gpu[cause] | gpu[effect]
+    if gpu.any():
+        # What a call waited for is among what nobody can tell.
+        waits = np.append(is_call_named(events, "Synchronize", "Memcpy"), False)[segments.event]
+        found |= waits[cause] & segments.on_thread[cause] & mine[cause]
+    return found
 
 
 def _beside(segments: Segments, active: Flags, since: int, until: int) -> Flags:

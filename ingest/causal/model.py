@@ -1,11 +1,13 @@
 """The causal model of a run: from its events to segments, dependencies and the critical path."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.binding import Binding, bind, find_sink, walk
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.context import Context, find_context
+from tracegraph.ingest.causal.context import Context, Scene, find_context
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.doubt import lower_confidence
 from tracegraph.ingest.causal.events import Events
@@ -13,6 +15,8 @@ from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.gaps import name_gaps
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.meetings import Meetings
+from tracegraph.ingest.causal.rendezvous import join_ranks, thread_waits
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
 from tracegraph.ingest.causal.segments import Segments, Window, build_segments
@@ -24,7 +28,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 class Solution:
     """A causal graph and its critical path; `gap_name`: of each dependency, position in `GAP_NAMES`."""
 
-    context: Context
+    scene: Scene
     segments: Segments
     dependencies: Dependencies
     gap_name: Ints
@@ -35,46 +39,91 @@ class Solution:
     @property
     def events(self) -> Events:
         """All events, on the CPU's clock."""
-        return self.context.events
+        return self.scene.events
 
     @property
     def lanes(self) -> Lanes:
         """The lanes of the events."""
-        return self.context.lanes
+        return self.scene.lanes
 
     @property
     def stack(self) -> CallStack:
         """How the events of each thread are nested."""
-        return self.context.stack
+        return self.scene.stack
 
     @property
     def launches(self) -> Launches:
         """Which call launched which work."""
-        return self.context.launches
+        return self.scene.launches
 
     @property
     def steps(self) -> Steps:
         """The profiler's steps."""
-        return self.context.steps
+        return self.scene.steps
 
     @property
     def window(self) -> Window:
         """What the path tiles."""
-        return self.context.window
+        return self.scene.window
+
+
+def solve(scene: Scene, found: Found, meetings: Meetings | None = None) -> Solution:
+    """Cut the lanes at the ports of the edges, choose what explains every start, and walk the path."""
+    events, window = scene.events, scene.window
+    waits = found.waits if meetings is None else join_rows([found.waits, thread_waits(meetings, events)])
+    segments = build_segments(events, scene.stack, scene.lanes, window, found.edges, waits, scene.steps.cuts)
+    segments, joints = (segments, None) if meetings is None else join_ranks(segments, events, meetings)
+    dependencies, binding = bind(segments, found.edges, window, joints)
+    dependencies = lower_confidence(scene.doubts, events, segments, dependencies)
+    sink = find_sink(segments, window, scene.lanes)
+    return Solution(
+        scene=scene,
+        segments=segments,
+        dependencies=dependencies,
+        gap_name=name_gaps(events, scene.launches, segments, dependencies),
+        binding=binding,
+        on_path=walk(segments, dependencies, binding, sink),
+        sink=sink,
+    )
 
 
 @dataclass(frozen=True)
 class Model(Solution):
-    """The graph of a run under one policy between threads.
-
-    `shared`: what the rules found that hold under every policy; `found`: what the graph was made from.
-    """
+    """The graph of a run under one policy between threads, with its replay."""
 
     cross_thread: str
-    shared: Found
     found: Found
+    """What the graph was made from, but for the meetings of ranks."""
+    under: Callable[[str], Found]
+    """The same under another policy."""
+    meetings: Meetings | None
     replay: Replay
     slack: Ints
+
+
+def make_model(
+    scene: Scene, found: Callable[[str], Found], cross_thread: str, meetings: Meetings | None = None
+) -> Model:
+    """Solve a graph and replay it; `found`: what the rules find under each of `rules.POLICIES`."""
+    mine = found(cross_thread)
+    solution = solve(scene, mine, meetings)
+    replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
+    return Model(
+        **{field.name: getattr(solution, field.name) for field in fields(Solution)},
+        cross_thread=cross_thread,
+        found=mine,
+        under=found,
+        meetings=meetings,
+        replay=replay,
+        slack=replay.slack(),
+    )
+
+
+@dataclass(frozen=True)
+class RankModel(Model):
+    """The graph of one file; `context`: what its rules looked at."""
+
+    context: Context
 
     @property
     def clock_offset_ns(self) -> int:
@@ -87,38 +136,11 @@ class Model(Solution):
         return self.context.clock.drift_ppb
 
 
-def solve(context: Context, found: Found) -> Solution:
-    """Cut the threads at the ports of the edges, choose what explains every start, and walk the path."""
-    events, window = context.events, context.window
-    segments = build_segments(
-        events, context.stack, context.lanes, window, found.edges, found.waits, context.steps.cuts
-    )
-    dependencies, binding = bind(segments, found.edges, window)
-    dependencies = lower_confidence(context.doubts, events, segments, dependencies)
-    sink = find_sink(segments, window, context.lanes)
-    return Solution(
-        context=context,
-        segments=segments,
-        dependencies=dependencies,
-        gap_name=name_gaps(events, context.launches, segments, dependencies),
-        binding=binding,
-        on_path=walk(segments, dependencies, binding, sink),
-        sink=sink,
-    )
-
-
-def build_model(events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE) -> Model:
+def build_model(
+    events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE
+) -> RankModel:
     """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`."""
     context = find_context(events, lanes, integrity)
     shared = apply(SHARED, context, Found())
-    found = apply(POLICIES[cross_thread], context, shared)
-    solution = solve(context, found)
-    replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
-    return Model(
-        **{field.name: getattr(solution, field.name) for field in fields(Solution)},
-        cross_thread=cross_thread,
-        shared=shared,
-        found=found,
-        replay=replay,
-        slack=replay.slack(),
-    )
+    model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
+    return RankModel(**{field.name: getattr(model, field.name) for field in fields(Model)}, context=context)

@@ -43,8 +43,10 @@ class Segments:
     gap_name: Ints
     work: Ints
     on_thread: Flags
-    of_gpu_event: Ints
-    """For each GPU activity the segment it is; -1 for other events, and for empty ones off the window."""
+    gpu_first: Ints
+    """For each GPU activity the segment it begins with; -1 for others, and for empty ones off the window."""
+    gpu_last: Ints
+    """The segment that it ends with: the same, but for a collective that first waits."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -192,8 +194,8 @@ def _with_streams(
     on_thread = np.arange(len(columns[0])) < len(threads[0])
     order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
     lane, start, end, event, kind, gap_name = (column[order] for column in columns)
-    of_gpu_event = np.full(len(events), -1, dtype=np.int64)
+    activity = np.full(len(events), -1, dtype=np.int64)
     is_activity = (event >= 0) & ~on_thread[order]
-    of_gpu_event[event[is_activity]] = np.flatnonzero(is_activity)
+    activity[event[is_activity]] = np.flatnonzero(is_activity)
     work: Ints = np.where(kind == WAIT, 0, end - start)
-    return Segments(lane, start, end, event, kind, gap_name, work, on_thread[order], of_gpu_event)
+    return Segments(lane, start, end, event, kind, gap_name, work, on_thread[order], activity, activity)

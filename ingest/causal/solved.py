@@ -52,7 +52,3 @@ class Storable(Solved, Protocol):
     def replay(self) -> Replay: ...  # noqa: D102
     @property
     def slack(self) -> Ints: ...  # noqa: D102
-    @property
-    def clock_offset_ns(self) -> int: ...  # noqa: D102
-    @property
-    def clock_drift_ppb(self) -> int: ...  # noqa: D102

@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events import NONE, is_call_named, step_numbers
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.intervals import pauses
@@ -16,7 +16,7 @@ _EMPTY_SHARE = 0.5
 """A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
 
 
-def diagnose(model: Model, integrity: Integrity) -> None:
+def diagnose(model: RankModel, integrity: Integrity) -> None:
     """Add the findings that need the call tree, the launches, the steps and the window."""
     _diagnose_nesting(model, integrity)
     if model.events.is_gpu.any():
@@ -27,7 +27,7 @@ def diagnose(model: Model, integrity: Integrity) -> None:
     _diagnose_window(model, integrity)
 
 
-def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
+def _diagnose_nesting(model: RankModel, integrity: Integrity) -> None:
     stack, events = model.stack, model.events
     if stack.overruns:
         message = (
@@ -43,7 +43,7 @@ def _diagnose_nesting(model: Model, integrity: Integrity) -> None:
         integrity.add("frames_cut", "info", len(last) * (len(last) > 1), message)
 
 
-def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
+def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
     events = model.events
     total = max(length_of(model, events.is_gpu), 1.0)
     if not events.of_role(Role.SYNC).any():
@@ -61,7 +61,7 @@ def _diagnose_gpu(model: Model, integrity: Integrity) -> None:
         integrity.add("stream_overlap", "info", len(overlapping), message, share)
 
 
-def _diagnose_threads(model: Model, integrity: Integrity) -> None:
+def _diagnose_threads(model: RankModel, integrity: Integrity) -> None:
     """No numbers although several threads of a process run operators: how much of the path this concerns."""
     events, segments, edges = model.events, model.segments, model.dependencies
     if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
@@ -84,7 +84,7 @@ def _diagnose_threads(model: Model, integrity: Integrity) -> None:
     integrity.add("no_sequence_numbers", "info", 1, message, share)
 
 
-def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
+def _diagnose_stream_waits(model: RankModel, integrity: Integrity) -> None:
     events, found = model.events, model.dependencies
     calls = np.flatnonzero(is_call_named(events, "StreamWaitEvent"))
     rows = np.flatnonzero(events.of_role(Role.SYNC) & events.name.among("Stream Wait Event"))
@@ -100,7 +100,7 @@ def _diagnose_stream_waits(model: Model, integrity: Integrity) -> None:
     integrity.add("stream_waits_inferred", "info", int((~told).sum()), message)
 
 
-def _diagnose_steps(model: Model, integrity: Integrity) -> None:
+def _diagnose_steps(model: RankModel, integrity: Integrity) -> None:
     stated = int((step_numbers(model.events) != NONE).sum())
     numbers = np.sort(model.steps.number)
     message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"
@@ -113,7 +113,7 @@ def _diagnose_steps(model: Model, integrity: Integrity) -> None:
         integrity.add("step_left_out", "info", int((np.diff(numbers)[holes] - 1).sum()), message)
 
 
-def _diagnose_window(model: Model, integrity: Integrity) -> None:
+def _diagnose_window(model: RankModel, integrity: Integrity) -> None:
     events, window = model.events, model.window
     span = max(window.end - window.start, 1)
     placed = events.on_thread | events.is_gpu
@@ -132,7 +132,7 @@ def _diagnose_window(model: Model, integrity: Integrity) -> None:
     integrity.add("window_empty", "warning", int(share > _EMPTY_SHARE), message, share)
 
 
-def _overlapping(model: Model) -> tuple[Ints, float]:
+def _overlapping(model: RankModel) -> tuple[Ints, float]:
     """GPU activities that start before an earlier one of their stream has ended, and for how many ns."""
     segments = model.segments
     on_stream = np.flatnonzero(~segments.on_thread)

@@ -5,14 +5,14 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.store.categories import Role
 
 _MID_STEP_SHARE = 0.1
 
 
-def diagnose_missing(model: Model, integrity: Integrity) -> None:
+def diagnose_missing(model: RankModel, integrity: Integrity) -> None:
     """Add the findings about what is not in the file, or not told apart."""
     _diagnose_holes(model, integrity)
     _diagnose_beginning(model, integrity)
@@ -22,19 +22,19 @@ def diagnose_missing(model: Model, integrity: Integrity) -> None:
     _diagnose_calls(model, integrity)
 
 
-def place_of(model: Model, index: int) -> str:
+def place_of(model: RankModel, index: int) -> str:
     """The event as the place of a first case."""
     events = model.events
     return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
 
 
-def length_of(model: Model, chosen: Flags | Ints) -> float:
+def length_of(model: RankModel, chosen: Flags | Ints) -> float:
     """Summed duration of events in ns; floats, since a sum over many long events may pass 64 bits."""
     return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
 
 
-def _diagnose_holes(model: Model, integrity: Integrity) -> None:
-    start, end = model.context.doubts.holes
+def _diagnose_holes(model: RankModel, integrity: Integrity) -> None:
+    start, end = model.context.doubts[0].holes
     if len(start):
         share = float((end - start).sum()) / max(model.window.end - model.window.start, 1)
         message = (
@@ -44,8 +44,8 @@ def _diagnose_holes(model: Model, integrity: Integrity) -> None:
         integrity.add("recording_hole", "error", len(start), message, share)
 
 
-def _diagnose_shared(model: Model, integrity: Integrity) -> None:
-    events, shared = model.events, model.context.doubts.shared
+def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
+    events, shared = model.events, model.context.doubts[0].shared
     mine = np.flatnonzero(events.is_gpu & shared[events.lane])
     if len(mine):
         share = length_of(model, mine) / max(length_of(model, events.is_gpu), 1.0)
@@ -56,11 +56,11 @@ def _diagnose_shared(model: Model, integrity: Integrity) -> None:
         integrity.add("device_shared", "error", int(shared.sum()), message, share)
 
 
-def _diagnose_work(model: Model, integrity: Integrity) -> None:
+def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
     """GPU work without a call: all of it, that of the beginning, and the rest."""
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)
-    if model.context.doubts.unjoined:
+    if model.context.doubts[0].unjoined:
         lost = np.flatnonzero(orphan)
         share = length_of(model, lost) / total
         message = (
@@ -83,7 +83,7 @@ def _diagnose_work(model: Model, integrity: Integrity) -> None:
             )
 
 
-def _before_recording(model: Model, orphan: Flags) -> Flags:
+def _before_recording(model: RankModel, orphan: Flags) -> Flags:
     """Work without a call that comes before all work with one on its stream."""
     events = model.events
     first = np.full(len(model.lanes.frame), NONE, dtype=np.int64)
@@ -94,7 +94,7 @@ def _before_recording(model: Model, orphan: Flags) -> Flags:
     return early
 
 
-def _diagnose_beginning(model: Model, integrity: Integrity) -> None:
+def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
     """A recording that begins in mid-step: operators before the first step, or events that are cut."""
     events, steps, begin = model.events, model.steps, model.window.start
     if not len(steps.number):
@@ -115,7 +115,7 @@ def _diagnose_beginning(model: Model, integrity: Integrity) -> None:
         integrity.add("begins_mid_step", "warning", len(cut), f"{message}: they were cut there")
 
 
-def _diagnose_calls(model: Model, integrity: Integrity) -> None:
+def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     """Launches without GPU work: at the end, elsewhere, or all of them."""
     events = model.events
     has = model.launches.launching
@@ -139,7 +139,7 @@ def _diagnose_calls(model: Model, integrity: Integrity) -> None:
         )
         integrity.add("ends_in_work", "warning", int(late.sum()), message)
     rest = np.flatnonzero(idle & ~late)
-    if len(rest) and not model.context.doubts.unjoined:
+    if len(rest) and not model.context.doubts[0].unjoined:
         message = f"of {int(launches.sum())} launches have no GPU work in the file"
         message = f"{message}; {place_of(model, int(rest[0]))}"
         integrity.add("launch_without_gpu_work", "info", len(rest), message)

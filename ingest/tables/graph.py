@@ -1,6 +1,7 @@
 """The graph of a run as node and relationship tables, from the causal model."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.frames import find_frames
+from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
 from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
-from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.store import schema
 from tracegraph.store.tables import GraphTables, new_graph
 
@@ -62,16 +64,25 @@ def _merge_with_events(model: Storable) -> Flags:
     return merged
 
 
-def build_graph(trace: TraceFile, model: Storable, name: str, folder: Path | None = None) -> GraphTables:
+def build_graph(trace: TraceFile, model: RankModel, name: str, folder: Path | None = None) -> GraphTables:
+    """The tables of a run of one file: see `build_tables`."""
+    files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
+    return build_tables(files, trace.events, model, name, folder)
+
+
+def build_tables(
+    files: Sequence[FileFacts], stated: pa.Table, model: Storable, name: str, folder: Path | None = None
+) -> GraphTables:
     """Node and relationship tables of a run, but for the node that `add_run` makes.
 
+    `stated`: what the files say of the model's events, in the columns of EVENT_SCHEMA that nodes carry.
     Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
     million events need half as much memory.
     """
     graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
     graph.rows["critical_path"] = path_table(model)
     ids = _Ids()
-    run_id, trace_id = ids.take(len(_RUN_ID)), ids.take(1)
+    run_id, trace_ids = ids.take(len(_RUN_ID)), ids.take(len(files))
     lane_ids = ids.take(len(model.lanes.frame))
     step_ids = ids.take(len(model.steps.number))
     event_ids = ids.take(len(model.events))
@@ -85,10 +96,10 @@ def build_graph(trace: TraceFile, model: Storable, name: str, folder: Path | Non
     frames = find_frames(model)
     frame_ids = ids.take(len(frames))
     common = {"run": name}
-    graph.nodes["Trace"] = graph_nodes.trace_node(trace, model, trace_id, common)
+    graph.nodes["Trace"] = graph_nodes.trace_nodes(files, trace_ids, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
-    graph.nodes["Event"] = graph_nodes.event_nodes(trace, model, event_ids, segments, frames, common)
+    graph.nodes["Event"] = graph_nodes.event_nodes(stated, model, event_ids, segments, frames, common)
     graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, frames, common)
     graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
     graph.nodes["Frame"] = graph_nodes.frame_nodes(model, frames, frame_ids, common)
@@ -98,9 +109,10 @@ def build_graph(trace: TraceFile, model: Storable, name: str, folder: Path | Non
     called = np.flatnonzero(frames.parent >= 0)
     called_from = {"start": frame_ids[called], "end": frame_ids[frames.parent[called]]}
     graph.relationships["CALLED_FROM"] = pa.table(called_from)
-    graph.relationships["OF_RUN"] = pa.table({"start": trace_id, "end": run_id})
-    of_trace = {"start": lane_ids, "end": np.repeat(trace_id, len(lane_ids))}
-    graph.relationships["OF_TRACE"] = pa.table(of_trace)
+    graph.relationships["OF_RUN"] = pa.table({"start": trace_ids, "end": np.repeat(run_id, len(files))})
+    place = {file.rank: position for position, file in enumerate(files)}
+    own = np.array([place[rank] for rank in model.lanes.rank.tolist()], dtype=np.int64)
+    graph.relationships["OF_TRACE"] = pa.table({"start": lane_ids, "end": trace_ids[own]})
     return graph
 
 
@@ -113,7 +125,7 @@ def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
         "name": graph.run,
         "state": "ready",
         "created": facts.created,
-        "ranks": 1,
+        "ranks": graph.nodes["Trace"].num_rows,
         "window_start_ns": model.window.start,
         "window_end_ns": model.window.end,
         "cross_thread": model.cross_thread,

@@ -1,6 +1,7 @@
 """Node tables of a run, one function a label."""
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,27 +18,26 @@ from tracegraph.ingest.tables.columns import (
     nullable,
     text_column,
 )
-from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.trace import FileFacts
 from tracegraph.store import schema
 from tracegraph.store.categories import GAP, find_category
 from tracegraph.store.gaps import GAP_NAMES
 
 
-def trace_node(trace: TraceFile, model: Storable, ids: Ints, common: Columns) -> pa.Table:
-    """The file, one row."""
+def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
+    """One row a file."""
+    plain = ("rank", "sha256", "clock_offset_ns", "clock_drift_ppb", "rank_offset_ns", "rank_drift_ppb")
     columns = {
         **common,
-        "rank": trace.rank,
         "id": ids,
-        "labels": label_column("Trace", 1),
-        "file": trace.path,
-        "sha256": trace.sha256,
-        "clock_offset_ns": model.clock_offset_ns,
-        "clock_drift_ppb": model.clock_drift_ppb,
-        "devices": json.dumps(trace.devices),
-        "versions": json.dumps(trace.versions),
+        "labels": label_column("Trace", len(files)),
+        "file": [one.path for one in files],
+        **{name: [getattr(one, name) for one in files] for name in plain},
+        "rank_spread_ns": pa.array([one.rank_spread_ns for one in files], pa.int64()),
+        "devices": [json.dumps(one.devices) for one in files],
+        "versions": [json.dumps(one.versions) for one in files],
     }
-    return make_table(columns, schema.TRACE.properties, 1)
+    return make_table(columns, schema.TRACE.properties, len(files))
 
 
 def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
@@ -84,10 +84,10 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
 
 
 def event_nodes(
-    trace: TraceFile, model: Storable, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
+    table: pa.Table, model: Storable, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
-    """One row an event, in the order of the file; an uncut leaf carries its segment."""
-    events, table = model.events, trace.events
+    """One row an event, in the order of the files, which state `table`; an uncut leaf carries its segment."""
+    events = model.events
     category = table["category"].combine_chunks()
     code = category.indices.to_numpy()
     named = [f"Event;{find_category(text).label}" for text in category.dictionary.to_pylist()]

@@ -71,7 +71,8 @@ def with_idle(
         gap_name=np.concatenate([old.gap_name[kept], waits.gap_name]),
         work=np.concatenate([work[kept], np.where(waits.kind == WAIT, 0, until - end[idle])]),
         on_thread=np.concatenate([old.on_thread[kept], old.on_thread[idle]]),
-        of_gpu_event=np.empty(len(kept) + len(idle), dtype=np.int64),
+        gpu_first=np.empty(len(kept) + len(idle), dtype=np.int64),
+        gpu_last=np.empty(len(kept) + len(idle), dtype=np.int64),
     )
     # Of those that begin and end together: in a thread in their order, in a stream as the file has them.
     tie = np.where(parts.on_thread, np.concatenate([2 * kept, 2 * idle + 1]), parts.event)
@@ -80,5 +81,5 @@ def with_idle(
     at[order] = np.arange(len(order))
     place = np.full(len(old), -1, dtype=np.int64)
     place[kept] = at[: len(kept)]
-    of_gpu_event = np.where(old.of_gpu_event >= 0, place[old.of_gpu_event], -1)
-    return replace(select_rows(parts, order), of_gpu_event=of_gpu_event), place, at[len(kept) :]
+    first, last = (np.where(own >= 0, place[own], -1) for own in (old.gpu_first, old.gpu_last))
+    return replace(select_rows(parts, order), gpu_first=first, gpu_last=last), place, at[len(kept) :]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.what_next import find_what_next
-from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import FLOW_SCHEMA, TraceFile
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
+from tracegraph.ingest.trace import FileFacts
 from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
 from tracegraph.ingest.what_if.changed import Replayed
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -53,8 +53,8 @@ def scenario_tables(
 
     `tables`: those of the run that it is a change of. `change`: the question and what was predicted.
     """
-    trace = _trace(tables)
-    graph = build_graph(trace, scenario, name, folder)
+    files = _files(tables)
+    graph = build_tables(files, _stated(tables), scenario, name, folder)
     facts = RunFacts(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
@@ -66,11 +66,9 @@ def scenario_tables(
     manifest: dict[str, object] = {
         "run": name,
         "created": facts.created,
-        "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
+        "sources": [file.as_source() for file in files],
         "integrity": facts.integrity,
         "timings_s": {},
-        "clock_offset_ns": scenario.clock_offset_ns,
-        "clock_drift_ppb": scenario.clock_drift_ppb,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
         "scenario_of": facts.scenario_of,
@@ -84,21 +82,25 @@ def scenario_tables(
     return replace(graph, late=late), manifest
 
 
-def _trace(tables: GraphTables) -> TraceFile:
-    """What the run's tables say of its file, with what its events state."""
-    (row,) = tables.nodes["Trace"].to_pylist()
+def _files(tables: GraphTables) -> list[FileFacts]:
+    """What the run's tables say of its files."""
+    names = [field.name for field in fields(FileFacts)]
+    rows = tables.nodes["Trace"].to_pylist()
+    return [
+        FileFacts(
+            **{name: row[name] for name in names if name in row}
+            | {name: json.loads(row[name]) for name in ("devices", "versions")}
+            | {"path": row["file"]}
+        )
+        for row in rows
+    ]
+
+
+def _stated(tables: GraphTables) -> pa.Table:
+    """What the run's events state."""
     events = tables.read_nodes("Event", (*_TEXTS, *_NUMBERS))
     columns = {name: _encoded(events[name]) for name in _TEXTS}
-    numbers = {name: events[name] for name in _NUMBERS}
-    return TraceFile(
-        path=row["file"],
-        sha256=row["sha256"],
-        rank=row["rank"],
-        events=pa.table({**columns, **numbers}),
-        flows=FLOW_SCHEMA.empty_table(),
-        devices=json.loads(row["devices"]),
-        versions=json.loads(row["versions"]),
-    )
+    return pa.table({**columns, **{name: events[name] for name in _NUMBERS}})
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:

@@ -43,8 +43,6 @@ class Scenario:
     cross_thread: str
     replay: Replay
     slack: Ints
-    clock_offset_ns: int
-    clock_drift_ppb: int
 
 
 def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
@@ -55,7 +53,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
     launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
     events = _events(tables, graph, _times(graph, replayed, changed))
     replay = Replay(segments, found, changed.window, sink)
-    trace, run = tables.nodes["Trace"], tables.nodes["Run"]
+    run = tables.nodes["Run"]
     return Scenario(
         events=events,
         lanes=graph.lanes,
@@ -72,8 +70,6 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
         cross_thread=run["cross_thread"][0].as_py(),
         replay=replay,
         slack=replay.slack(),
-        clock_offset_ns=trace["clock_offset_ns"][0].as_py(),
-        clock_drift_ppb=trace["clock_drift_ppb"][0].as_py(),
     )
 
 

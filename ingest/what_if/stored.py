@@ -105,9 +105,10 @@ def _segments(
     order = np.lexsort((np.where(on_thread, -1, event), end, start, lane))
     place = np.full(len(event_of), -1, dtype=np.int64)
     place[node[order]] = np.arange(len(order))
-    of_gpu = np.full(len(calls), -1, dtype=np.int64)
+    gpu_first, gpu_last = (np.full(len(calls), -1, dtype=np.int64) for _ in range(2))
     on_gpu = np.flatnonzero((~on_thread & (event >= 0))[order])
-    of_gpu[event[order][on_gpu]] = on_gpu
+    gpu_last[event[order][on_gpu]] = on_gpu
+    gpu_first[event[order][on_gpu[::-1]]] = on_gpu[::-1]
     segments = Segments(
         lane=lane[order],
         start=start[order],
@@ -117,7 +118,8 @@ def _segments(
         gap_name=gap[order],
         work=work[order],
         on_thread=on_thread[order],
-        of_gpu_event=of_gpu,
+        gpu_first=gpu_first,
+        gpu_last=gpu_last,
     )
     return segments, place, frame[order]
 

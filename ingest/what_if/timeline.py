@@ -32,9 +32,8 @@ def event_times(graph: ReplayGraph, start: Ints, end: Ints) -> tuple[Ints, Ints,
     """
     segments, calls, window = graph.segments, graph.calls, graph.window
     begin, until = calls.start.copy(), calls.end.copy()
-    on_gpu = np.flatnonzero(segments.of_gpu_event >= 0)
-    own = segments.of_gpu_event[on_gpu]
-    begin[on_gpu], until[on_gpu] = start[own], end[own]
+    on_gpu = np.flatnonzero(segments.gpu_first >= 0)
+    begin[on_gpu], until[on_gpu] = start[segments.gpu_first[on_gpu]], end[segments.gpu_last[on_gpu]]
     threads = np.flatnonzero(segments.on_thread)
     placed = graph.lanes.is_thread[calls.lane] & (calls.start >= window.start) & (calls.end <= window.end)
     mine = np.flatnonzero(placed)

@@ -101,8 +101,9 @@ def graphs(draw: st.DrawFn) -> Model:
     return Model(
         **parts,
         cross_thread="none",
-        shared=Found(),
         found=found,
+        under=lambda _: found,
+        meetings=None,
         replay=replayed,
         slack=replayed.slack(),
     )

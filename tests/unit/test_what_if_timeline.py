@@ -35,8 +35,8 @@ def test_without_a_change_they_are_as_in_the_file(graph: ReplayGraph) -> None:
     start, end, _ = times(graph, Change(np.ones(len(segments))))
     # GPU work is complete where what it causes begins, though its row may last longer.
     complete = calls.end.copy()
-    on_gpu = np.flatnonzero(segments.of_gpu_event >= 0)
-    complete[on_gpu] = segments.end[segments.of_gpu_event[on_gpu]]
+    on_gpu = np.flatnonzero(segments.gpu_last >= 0)
+    complete[on_gpu] = segments.end[segments.gpu_last[on_gpu]]
     assert start == calls.start.tolist()
     assert end == complete.tolist()
 

@@ -29,7 +29,7 @@ def collective_waits(context: Context, _: Found) -> Found:
     waiting for another rank, surer where a collective of that size was seen to be that fast.
     """
     events = context.events
-    found = _collectives(events, context.stack)
+    found = cpu_collectives(events, context.stack)
     lasted = (events.end - events.start)[found]
     fastest = _shortest_of_kind(events, found)
     elements = events.elements[found]
@@ -49,11 +49,12 @@ def collective_waits(context: Context, _: Found) -> Found:
     return Found(edges, inferred_waits(COLLECTIVE, lane, begin, end, found))
 
 
-def _collectives(events: Events, stack: CallStack) -> Ints:
-    """Outermost collectives of CPU back ends on threads that run nothing else."""
+def cpu_collectives(events: Events, stack: CallStack) -> Ints:
+    """Outermost collectives of CPU back ends on threads that run no operator outside of them."""
     operates = np.zeros(int(events.lane.max(initial=-1)) + 1, dtype=bool)
-    operates[events.lane[events.on_thread & events.of_role(Role.OPERATOR)]] = True
-    outer = np.flatnonzero(stack.top_level(events) & events.of_role(Role.ANNOTATION))
+    top = stack.top_level(events)
+    operates[events.lane[top & events.of_role(Role.OPERATOR)]] = True
+    outer = np.flatnonzero(top & events.of_role(Role.ANNOTATION))
     outer = outer[~operates[events.lane[outer]]]
     named = np.array([str(name).startswith(_PREFIXES) for name in events.name[outer]], dtype=bool)
     chosen: Ints = outer[named]

@@ -24,16 +24,17 @@ from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")
-_TEXTS = ("collective", "group", "dtype")
+_TEXTS = ("collective", "group", "group_ranks", "dtype")
+_OF_COLLECTIVES = ("elements", "group_size", "group_sequence", "receiver", "sender")
 _FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
     (
         (*GPU_WORK, Role.SYNC),
-        ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", "elements"),
+        ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", *_OF_COLLECTIVES),
         True,
     ),
     ((Role.CALL,), ("correlation",), False),
-    ((Role.OPERATOR, Role.ANNOTATION), ("sequence_number", "forward_thread", "elements"), True),
+    ((Role.OPERATOR, Role.ANNOTATION), ("sequence_number", "forward_thread", *_OF_COLLECTIVES), True),
 )
 """Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
 

@@ -45,6 +45,11 @@ class Arguments(Struct, gc=False, frozen=True):
     collective: Id = field(default=None, name="Collective name")
     group: Id = field(default=None, name="Process Group Name")
     dtype: Id = None
+    group_ranks: Id = field(default=None, name="Process Group Ranks")
+    group_size: Id = field(default=None, name="Group size")
+    group_sequence: Id = field(default=None, name="Seq")
+    receiver: Id = field(default=None, name="Dst Rank")
+    sender: Id = field(default=None, name="Src Rank")
 
 
 class FrameLinks(Struct, gc=False, frozen=True):

@@ -27,6 +27,10 @@ _NUMBERS = (
     "wait_on_record",
     "bytes",
     "elements",
+    "group_size",
+    "group_sequence",
+    "receiver",
+    "sender",
 )
 
 

@@ -1,0 +1,68 @@
+"""The model of a job: the parts of all its ranks on one clock, joined where they met."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import Model, make_model
+from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.ranks.clocks import RankClock, align_ranks
+from tracegraph.ingest.ranks.joining import find_meetings, without_guesses
+from tracegraph.ingest.ranks.matching import Unmatched, match, shared
+from tracegraph.ingest.ranks.merging import Offsets, merge_found, merge_scenes, merge_stated
+from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.trace import FileFacts
+
+
+@dataclass(frozen=True)
+class Job:
+    """All ranks as one model; `stated`: what the files say of its events. By rank: `files`, `clocks`.
+
+    `impossible`: operations that were left out because a member left before another came, by these clocks.
+    """
+
+    model: Model
+    files: list[FileFacts]
+    stated: pa.Table
+    clocks: dict[int, RankClock]
+    unmatched: list[Unmatched]
+    impossible: int
+
+
+def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
+    """Join the ranks, one part each, and check the invariants of the whole."""
+    parts = sorted(parts, key=lambda part: part.rank)
+    operations, unmatched = match({part.rank: part.members for part in parts})
+    together = list(shared(operations))
+    clocks = align_ranks([part.rank for part in parts], together)
+    at = Offsets(parts, clocks)
+    scene = merge_scenes(parts, at)
+    first_event = {part.rank: at.event[k] for k, part in enumerate(parts)}
+    meetings, impossible = find_meetings(together, first_event, scene.events)
+    found = {
+        policy: without_guesses(
+            merge_found([part.found[policy] for part in parts], at), meetings, scene.events
+        )
+        for policy in parts[0].found
+    }
+    model = make_model(scene, found.__getitem__, cross_thread, meetings)
+    check_model(model)
+    return Job(
+        model=model,
+        files=[_on_clock(part.file, clocks[part.rank]) for part in parts],
+        stated=merge_stated(parts),
+        clocks=clocks,
+        unmatched=unmatched,
+        impossible=impossible,
+    )
+
+
+def _on_clock(file: FileFacts, clock: RankClock) -> FileFacts:
+    return replace(
+        file,
+        rank_offset_ns=clock.offset_ns,
+        rank_drift_ppb=clock.drift_ppb,
+        rank_spread_ns=clock.spread_ns,
+    )

@@ -1,0 +1,43 @@
+"""Kinds of communication, by the names that back ends give their kernels and annotations."""
+
+import re
+
+_SPELLINGS = {
+    "all_reduce": "allreduce",
+    "reduce_scatter": "reducescatter",
+    "all_gather": "allgather",
+    "all_to_all": "alltoall",
+    "broadcast": "broadcast",
+    "send_recv": "sendrecv",
+    "reduce": "reduce",
+    "gather": "gather",
+    "scatter": "scatter",
+    "barrier": "barrier",
+    "send": "send",
+    "recv": "recv",
+}
+"""By kind, how it begins once its punctuation is gone; what another begins with comes behind it."""
+_BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
+    r"(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?:dev)?(?:kernel)?(?=[_:])|nccl(?:dev)?kernel", re.A
+)
+_NO_LETTER = re.compile(r"[^a-z]", re.A)
+
+
+def is_communication(name: str) -> bool:
+    """Whether a kernel or annotation is one of a communication library, by its name."""
+    return _BACK_END.match(name.lower()) is not None
+
+
+def find_kind(name: str) -> str | None:
+    """The kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32` or `gloo:all_reduce`.
+
+    None for what is of no communication library, and where the name does not say.
+    """
+    behind = _BACK_END.match(name.lower())
+    return stated_kind(name[behind.end() :]) if behind else None
+
+
+def stated_kind(collective: str) -> str | None:
+    """The kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
+    letters = _NO_LETTER.sub("", collective.lower())
+    return next((kind for kind, spelling in _SPELLINGS.items() if letters.startswith(spelling)), None)

@@ -1,0 +1,121 @@
+"""Which events of several ranks are one operation: by the ids in the files, else by name, size and order."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tracegraph.ingest.ranks.members import Member
+
+_BY_ORDER, _BY_ORDER_OF_GROUP = 0.8, 0.9
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation and its members by rank; `ranks`: those of its group, None where they are not known.
+
+    `recorded`: whether ids match the members, else their order does.
+    """
+
+    members: Mapping[int, Member]
+    ranks: tuple[int, ...] | None
+    recorded: bool
+    confidence: float
+
+    @property
+    def first(self) -> Member:
+        """The member of the lowest rank."""
+        return self.members[min(self.members)]
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks of the group that are not among the members."""
+        return tuple(rank for rank in self.ranks or () if rank not in self.members)
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """Events that could not be matched: how many, and why."""
+
+    count: int
+    reason: str
+
+
+def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[Unmatched]]:
+    """The operations of all ranks, whose members stand by rank and in their order; and what was not matched.
+
+    An id is a group, its ranks and the number of the operation in it. Without numbers, the k-th operation of
+    one kind, size and type in a group is the same for all of its ranks if each has as many of them.
+    """
+    series: dict[Key, dict[int, list[Member]]] = defaultdict(lambda: defaultdict(list))
+    for rank, members in ranks.items():
+        for member in members:
+            series[_series(rank, member)][rank].append(member)
+    operations, unmatched = [], []
+    for by_rank in series.values():
+        found = _match_series(by_rank, tuple(sorted(ranks)))
+        if isinstance(found, Unmatched):
+            unmatched.append(found)
+        else:
+            operations += found
+    return operations, _summed(unmatched)
+
+
+def _series(rank: int, member: Member) -> Key:
+    """What is alike for all members that may be one operation."""
+    if (pair := _pair(rank, member)) is not None:
+        return ("pair", member.group, *pair)
+    place = (member.group, member.ranks, member.kind)
+    if member.sequence is not None and member.group is not None:
+        return (*place, member.sequence)
+    return (*place, None, member.size, member.elements, member.dtype, _plain(member.name))
+
+
+def _pair(rank: int, member: Member) -> tuple[int, int] | None:
+    """Sender and receiver of a point-to-point operation, where the file names the other one."""
+    if member.kind == "send" and member.receiver is not None:
+        return rank, member.receiver
+    if member.kind == "recv" and member.sender is not None:
+        return member.sender, rank
+    return None
+
+
+def _plain(name: str) -> str:
+    """A kernel's name without its arguments, which differ between versions of one library."""
+    return name.split("(", 1)[0]
+
+
+def _match_series(by_rank: Mapping[int, list[Member]], job: tuple[int, ...]) -> list[Operation] | Unmatched:
+    count = sum(map(len, by_rank.values()))
+    some = next(iter(by_rank.values()))[0]
+    numbered = some.sequence is not None and some.group is not None
+    group = some.ranks or _whole_job(some, job)
+    if some.kind not in ("send", "recv") and group is None:
+        return Unmatched(count, "their group has fewer members than the job, and no file says which")
+    lengths = {len(members) for members in by_rank.values()}
+    if len(lengths) > 1:
+        return Unmatched(
+            count, "the ranks recorded different numbers of them, which nothing else tells apart"
+        )
+    confidence = 1.0 if numbered else _BY_ORDER_OF_GROUP if some.group is not None else _BY_ORDER
+    return [
+        Operation(dict(zip(by_rank, members, strict=True)), group, numbered, confidence)
+        for members in zip(*by_rank.values(), strict=True)
+    ]
+
+
+def _whole_job(member: Member, job: tuple[int, ...]) -> tuple[int, ...] | None:
+    """All ranks of the run, where nothing says that the group has others or fewer."""
+    return job if member.size is None or member.size == len(job) else None
+
+
+def _summed(unmatched: Iterable[Unmatched]) -> list[Unmatched]:
+    counts: dict[str, int] = defaultdict(int)
+    for one in unmatched:
+        counts[one.reason] += one.count
+    return [Unmatched(count, reason) for reason, count in counts.items()]
+
+
+def shared(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """The operations that at least two of the files hold."""
+    return (operation for operation in operations if len(operation.members) > 1)

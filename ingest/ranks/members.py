@@ -1,0 +1,130 @@
+"""The communication of a rank: which of its events took part in which operation, as its file states it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.model import RankModel
+from tracegraph.ingest.causal.rules.collectives import cpu_collectives
+from tracegraph.ingest.ranks.kinds import find_kind, is_communication, stated_kind
+from tracegraph.store.categories import Role
+
+_TEXTS = ("collective", "group", "group_ranks", "dtype")
+_NUMBERS = ("group_size", "group_sequence", "elements", "receiver", "sender")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One event of a rank that took part in an operation; what its file does not say is None.
+
+    `kind`: all_reduce and so on. `ranks`: the members of the group. `sequence` counts its operations.
+    `start`, `end`: ns on the file's CPU clock.
+    """
+
+    event: int
+    kind: str
+    name: str
+    group: str | None
+    ranks: tuple[int, ...] | None
+    size: int | None
+    sequence: int | None
+    elements: int | None
+    dtype: str | None
+    receiver: int | None
+    sender: int | None
+    start: int
+    end: int
+
+
+def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
+    """The members of a rank by start: communication kernels, and collectives of CPU back ends.
+
+    What a kernel's row does not state stands at the operator or annotation in which it was launched.
+    `stated`: the events of the file in EVENT_SCHEMA.
+    """
+    events = model.events
+    named = np.array([is_communication(str(name)) for name in events.name.values], dtype=bool)
+    kernels = np.flatnonzero(events.of_role(Role.KERNEL) & events.name.matching(named))
+    found = np.concatenate([kernels, cpu_collectives(events, model.stack)])
+    found = found[np.argsort(events.start[found], kind="stable")]
+    around = [list(_around(model, int(event))) for event in found.tolist()]
+    facts = _Facts(stated, sorted({place for places in around for place in places}))
+    members = (_member(model, facts, places) for places in around)
+    return [member for member in members if member is not None]
+
+
+def _around(model: RankModel, event: int) -> Iterator[int]:
+    """The event, then what its call ran in, from the inside to the outside."""
+    yield event
+    at = int(model.launches.call[event]) if model.events.is_gpu[event] else event
+    while at >= 0 and (at := int(model.stack.parent[at])) >= 0:
+        yield at
+
+
+class _Facts:
+    """What some events of a file state."""
+
+    def __init__(self, stated: pa.Table, rows: list[int]) -> None:
+        chosen = stated.select([*_TEXTS, *_NUMBERS, "name"]).take(pa.array(rows, pa.int64()))
+        self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
+
+    def first(self, name: str, places: list[int]) -> object:
+        """What the first of the places says that says anything; None for none."""
+        return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
+
+    def kind(self, places: list[int]) -> str | None:
+        """The kind of the operation; of a kernel that sends and receives, what is around it says which."""
+        rows = [self._rows[at] for at in places]
+        found = [(stated_kind(row["collective"] or ""), find_kind(row["name"] or "")) for row in rows]
+        kinds = [kind for pair in found for kind in pair if kind is not None]
+        return next((kind for kind in kinds if kind != "send_recv"), kinds[0] if kinds else None)
+
+
+def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None:
+    kind, event = facts.kind(places), places[0]
+    if kind is None:
+        return None
+    events = model.events
+    numbers = {name: _number(facts.first(name, places)) for name in _NUMBERS}
+    elements = int(events.elements[event])
+    return Member(
+        event=event,
+        kind=kind,
+        name=str(events.name[event]),
+        group=_text(facts.first("group", places)),
+        ranks=read_ranks(_text(facts.first("group_ranks", places))),
+        size=numbers["group_size"],
+        sequence=numbers["group_sequence"],
+        elements=elements if elements != NONE else numbers["elements"],
+        dtype=_text(facts.first("dtype", places)),
+        receiver=numbers["receiver"],
+        sender=numbers["sender"],
+        start=int(events.start[event]),
+        end=int(events.end[event]),
+    )
+
+
+def read_ranks(text: str | None) -> tuple[int, ...] | None:
+    """The ranks of a group as Kineto writes them, `[0, 1]`; None for anything else, as for a cut list."""
+    inner = (text or "").strip().removeprefix("[").removesuffix("]")
+    parts = [part.strip() for part in inner.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        return None
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def as_numbers(values: list[int | None]) -> Ints:
+    """Numbers as an array, `NONE` where there is none."""
+    return np.array([NONE if value is None else value for value in values], dtype=np.int64)

@@ -1,0 +1,68 @@
+"""One rank, read and understood by itself: what it brings to the graph of its job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from tracegraph.ingest.causal.context import Scene
+from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.rules import POLICIES
+from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.ranks.members import Member, find_members
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import FileFacts, file_facts
+
+_STATED = ("name", "category", "shapes", "bytes", "collective", "group", "elements", "dtype")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rank on its own clock.
+
+    `found`: what the rules find under each policy. `stated`: what nodes carry of its events. `window_start`:
+    from when on the drift of its GPU's clock is told, ns.
+    """
+
+    file: FileFacts
+    rank_stated: bool
+    scene: Scene
+    found: Mapping[str, Found]
+    members: list[Member]
+    stated: pa.Table
+    integrity: Integrity
+
+    @property
+    def rank(self) -> int:
+        """Its rank in the job."""
+        return self.file.rank
+
+
+def read_part(
+    path: Path, limits: Limits = DEFAULT_LIMITS, *, policies: tuple[str, ...] = tuple(POLICIES)
+) -> Part:
+    """Read a file and find out all that can be known of its rank alone, under each of the `policies`.
+
+    The first policy is the one that its findings are about. InputError where the file cannot be used.
+    """
+    integrity = Integrity(path.name)
+    trace = read_trace(path, integrity, limits)
+    model = build_model(*read_events(trace), integrity, policies[0])
+    check_model(model)
+    diagnose(model, integrity)
+    context = model.context
+    return Part(
+        file=file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb),
+        rank_stated=trace.rank_stated,
+        scene=Scene(**{name: getattr(context, name) for name in Scene.__dataclass_fields__}),
+        found={policy: model.found if policy == policies[0] else model.under(policy) for policy in policies},
+        members=find_members(model, trace.events),
+        stated=trace.events.select(_STATED),
+        integrity=integrity,
+    )
