@@ -18,8 +18,6 @@ _SPELLINGS = {
 }
 """By kind, how it begins once its punctuation is gone; what another begins with comes behind it."""
 _BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
-    r"(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?:dev)?(?:kernel)?(?=[_:])|nccl(?:dev)?kernel", re.A
-)
 _NO_LETTER = re.compile(r"[^a-z]", re.A)
 
 
