@@ -1,29 +1,37 @@
 """From trace files to the tables of a run: the one way in."""
 
+import hashlib
 import json
+import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
+import pyarrow as pa
+
 from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, RankModel, build_model
-from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.ranks.agreement import agree
+from tracegraph.ingest.ranks.diagnosis import diagnose_job
+from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.readers.registry import trace_stem
-from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
+from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.store.errors import InputError
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -31,7 +39,8 @@ from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")
-_STAGES = ("reading the trace", "building the causal graph", "writing tables")
+_READING, _BUILDING = "reading the trace", "building the causal graph"
+_STAGES = (_READING, _BUILDING, "writing tables")
 
 
 class _Stages:
@@ -50,9 +59,17 @@ class _Stages:
         return result
 
 
-def run_name(path: Path, sha256: str, cross_thread: str = EVIDENCE) -> str:
-    """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own."""
-    return f"{trace_stem(path.name)}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
+def run_name(paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE) -> str:
+    """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own.
+
+    Of several files what their names have in common, without the word before the rank's number; where that is
+    nothing, the folder's.
+    """
+    stems = [trace_stem(path.name) for path in paths]
+    alike = os.path.commonprefix(stems)  # noqa: RUF071  (letters are meant)
+    if len(stems) > 1:
+        alike = re.sub(r"[\W_]*(?:rank)?[\W_]*$", "", alike) or paths[0].parent.name or "job"
+    return f"{alike}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
 
 
 def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> RankModel:
@@ -84,36 +101,64 @@ def ingest_run(
     The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
     assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
-    integrity, timings_s, clock_offset_ns, clock_drift_ppb, tool_version, schema_version. Raises `InputError`
-    for a trace that cannot be used, and for more than one trace.
+    integrity, timings_s, tool_version, schema_version. Raises `InputError` for a trace that cannot be used,
+    and for files that are not the ranks of one job.
     """
-    if len(paths) != 1:
-        raise InputError(
-            f"{len(paths)} traces were given, but a run holds one rank so far",
-            "ingest each rank as a run of its own",
-        )
     reuse_dropped_columns()
-    path = paths[0]
-    integrity = Integrity(path.name)
     stages = _Stages(_STAGES, progress)
-    trace = stages.run("reading the trace", lambda: read_trace(path, integrity, limits))
-    model = stages.run("building the causal graph", lambda: build_checked(trace, integrity, cross_thread))
-    late = beside(lambda: _what_if(model))
-    run = name or run_name(path, trace.sha256, cross_thread)
-    graph = stages.run("writing tables", lambda: build_graph(trace, model, run, folder))
+    read = _read_one if len(paths) == 1 else _read_several
+    found = read(paths, stages, limits, cross_thread)
+    late = beside(lambda: _what_if(found.model))
+    run = name or run_name([Path(file.path) for file in found.files], found.sha256, cross_thread)
+    graph = stages.run(
+        "writing tables", lambda: build_tables(found.files, found.stated, found.model, run, folder)
+    )
     facts = RunFacts(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
-        integrity=integrity.rows(),
+        integrity=found.integrity,
     )
-    add_run(graph, model, facts)
+    add_run(graph, found.model, facts)
     manifest: dict[str, object] = {
         "run": run,
         "created": facts.created,
-        "sources": [{"path": trace.path, "sha256": trace.sha256, "rank": trace.rank}],
+        "sources": [file.as_source() for file in found.files],
         "integrity": facts.integrity,
         "timings_s": stages.timings,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
     }
     return replace(graph, late=late), manifest
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The model of a run, its files by rank, what they state of its events, and what was odd."""
+
+    model: Model
+    files: list[FileFacts]
+    stated: pa.Table
+    integrity: list[dict[str, object]]
+
+    @property
+    def sha256(self) -> str:
+        """Of one file its own, of several that of theirs in order."""
+        own = sorted(file.sha256 for file in self.files)
+        return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
+
+
+def _read_one(paths: Sequence[Path], stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
+    integrity = Integrity(paths[0].name)
+    trace = stages.run(_READING, lambda: read_trace(paths[0], integrity, limits))
+    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, cross_thread))
+    files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
+    return _Read(model, files, trace.events, integrity.rows())
+
+
+def _read_several(paths: Sequence[Path], stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
+    policies = (cross_thread, *(policy for policy in POLICIES if policy != cross_thread))
+    parts = stages.run(_READING, lambda: [read_part(path, limits, policies=policies) for path in paths])
+    ranks = agree(parts)
+    job = stages.run(_BUILDING, lambda: build_job(ranks, cross_thread))
+    of_files = [row for part in ranks for row in part.integrity.rows()]
+    return _Read(job.model, job.files, job.stated, [*map(asdict, diagnose_job(job)), *of_files])

@@ -10,7 +10,6 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers.unpacking import PACKED
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.progress import Progress
@@ -55,14 +54,9 @@ def stored_run(
     `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first.
 
     Raises:
-        InputError: a trace cannot be used, more than one is given, or the name belongs to other content.
+        InputError: a trace cannot be used, several are not the ranks of one job, or the name belongs to other content.
         StoreError: the database or the workspace cannot be used.
     """
-    if len(traces) > 1:
-        raise InputError(
-            f"{len(traces)} traces were given, but several ranks are not supported yet",
-            "give one trace, and each rank's as a run of its own",
-        )
     with ExitStack() as stack:
         folder = stack.enter_context(workspace.spool())
         with explained(workspace), _server_ahead(workspace, connection, traces, load):

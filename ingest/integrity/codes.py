@@ -166,6 +166,22 @@ CODES = {
         "were joined.",
         "Look at the first and the last event of the file.",
     ),
+    "rank_unaligned": Code(
+        "warning",
+        "Ranks of a run share no collective with the others, so that their clocks cannot be compared: what "
+        "lies between their times and those of other ranks means nothing.",
+        "Record all ranks over the same steps.",
+    ),
+    "operations_unmatched": Code(
+        "warning",
+        "Communication of several ranks could not be matched: who waited for whom in it is unknown.",
+        "A newer torch writes groups and numbers of collectives.",
+    ),
+    "operation_impossible": Code(
+        "warning",
+        "By the aligned clocks a rank left a collective before another came: it is left out.",
+        "Compare with `rank_clock_spread`: short collectives drown in the noise of clocks.",
+    ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
@@ -177,6 +193,26 @@ CODES = {
     "process_missing": Code("info", "Events without a pid.", _KNOW),
     "process_stray": Code("info", "Processes with under 1 % of the CPU events each.", _KNOW),
     "rank_missing": Code("info", "distributedInfo names no rank; 0 is taken.", _KNOW),
+    "rank_clock_shifted": Code(
+        "info",
+        "All times of a rank were moved so that shared collectives end together on all ranks.",
+        _KNOW,
+    ),
+    "rank_clock_spread": Code(
+        "info",
+        "How far ends of shared collectives then lie apart: nothing between ranks is known better.",
+        _KNOW,
+    ),
+    "members_missing": Code(
+        "info",
+        "Collectives have members of which no file or row is there: when those came is unknown.",
+        "Give the files of all ranks.",
+    ),
+    "operations_by_order": Code(
+        "info",
+        "Collectives were matched between ranks by name, size and order, since the files do not number them.",
+        "A newer torch writes groups and numbers of collectives.",
+    ),
     "correlation_repeated": Code(
         "info", "Several calls share a correlation id; process and order tell whose work is whose.", _KNOW
     ),

@@ -46,7 +46,10 @@ def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
     """One scene of all ranks; ids, lanes and indices of one never mean those of another."""
     scenes = [part.scene for part in parts]
     events = _merge_events([part.rank for part in parts], scenes, at)
-    frames = [scene.lanes.frame for scene in scenes]
+    frames = [
+        scene.lanes.frame.assign(name=f"rank {part.rank}: " + scene.lanes.frame["name"])
+        for part, scene in zip(parts, scenes, strict=True)
+    ]
     lanes = Lanes(pd.concat(frames, ignore_index=True))
     return Scene(
         events=events,
