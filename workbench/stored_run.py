@@ -54,7 +54,8 @@ def stored_run(
     `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first.
 
     Raises:
-        InputError: a trace cannot be used, several are not the ranks of one job, or the name belongs to other content.
+        InputError: a trace cannot be used, several are not the ranks of one job, or the name belongs to other
+            content.
         StoreError: the database or the workspace cannot be used.
     """
     with ExitStack() as stack:

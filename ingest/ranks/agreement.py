@@ -25,9 +25,7 @@ def agree(parts: Sequence[Part]) -> list[Part]:
     for part in placed:
         same = contents.setdefault(part.file.sha256, part)
         if same is not part:
-            raise InputError(
-                f"{part.file.path} and {same.file.path} are the same file", "give each rank once"
-            )
+            raise InputError(f"{part.file.path} and {same.file.path} hold the same", "give each rank once")
         other = known.setdefault(part.rank, part)
         if other is not part:
             raise InputError(

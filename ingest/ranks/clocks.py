@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import theilslopes
 
 from tracegraph.ingest.arrays import Floats, Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.ranks.matching import Operation
 
 _ENOUGH_FOR_DRIFT = 10
@@ -30,10 +31,10 @@ class RankClock:
     spread_ns: int | None = None
 
     def put_right(self, times: Ints) -> Ints:
-        """The times on the first rank's clock."""
-        more = np.rint((times - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
-        moved: Ints = times + self.offset_ns + more
-        return moved
+        """The times on the first rank's clock; `NONE`, which stands for the beginning, stays."""
+        known = np.where(times == NONE, self.since_ns, times)
+        more = np.rint((known - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
+        return np.where(times == NONE, NONE, known + self.offset_ns + more)
 
 
 def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[int, RankClock]:

@@ -49,9 +49,7 @@ def _diagnose_operations(job: Job, integrity: Integrity) -> None:
     absent = [] if meetings is None else [ranks for ranks in meetings.missing if ranks]
     if absent:
         ranks = sorted({rank for one in absent for rank in one})
-        message = (
-            f"operations have members without a file or row ({_named(ranks)}): when they came is unknown"
-        )
+        message = f"operations have members that no file holds ({_named(ranks)}): when they came is unknown"
         integrity.add("members_missing", "info", len(absent), message)
     inferred = 0 if meetings is None else int((~meetings.recorded).sum())
     message = "operations are matched by name, size and order: the files number none"

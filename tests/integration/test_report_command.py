@@ -207,9 +207,9 @@ def test_ingest_says_what_is_lost(options: tuple[str, ...], tmp_path: Path, trac
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("report", GPU, CPU), "2 traces were given, but several ranks are not supported yet"),
-        (("report", GPU, "-i", CPU), "2 traces were given"),
-        (("ingest", GPU, CPU), "2 traces were given"),
+        (("report", GPU, CPU), "does not say which rank it is"),
+        (("report", GPU, "-i", CPU), "does not say which rank it is"),
+        (("ingest", GPU, GPU), "hold the same"),
         (("report", "absent.json"), "does not exist"),
         (("report", "--run", "absent"), "there is no run named 'absent'"),
         (("report", GPU, "--top-functions", "0"), "0 is not in the range"),

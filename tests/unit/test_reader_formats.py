@@ -76,7 +76,7 @@ def test_what_a_format_cannot_do_is_said(spans: Path) -> None:
 
 
 def test_suffixes_of_a_new_format_are_left_out_of_the_name_of_a_run(spans: Path) -> None:
-    assert run_name(spans, "0123456789") == "spans-01234567"
+    assert run_name([spans], "0123456789") == "spans-01234567"
 
 
 @pytest.mark.parametrize(

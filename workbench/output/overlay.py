@@ -36,10 +36,13 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     The entries of the trace keep their text, order and positions; the flows come after them.
 
     Raises:
-        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario.
+        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario
+            or of several ranks.
     """
     if findings.details.scenario_of is not None:
         raise InputError(f"{findings.details.name} is a scenario: its times are no file's")
+    if findings.details.ranks > 1:
+        raise InputError(f"the path of {findings.details.name} leads through several files")
     trace = _open(source)
     text, end = trace.text, trace.end
     quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}

@@ -240,8 +240,8 @@ class Findings:
 
     @cached_property
     def step_summary(self) -> StepSummary | None:
-        """The steps of the run compared; None where there are fewer than two, or one is reported on."""
-        return summarise_steps(self.step_paths)
+        """The steps of the run compared; None for fewer than two, on one step and of several ranks."""
+        return summarise_steps(self.step_paths) if self.details.ranks == 1 else None
 
     def share(self, duration_ns: float) -> float:
         """Share of the path's length."""

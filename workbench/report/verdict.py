@@ -152,7 +152,7 @@ def worth(findings: Findings, row: Mapping[str, Any]) -> dict[str, str]:
     if job.gpus:
         hours = job.gpus * _DAY_H * row["gain_ns"] / row["base_ns"]
         said["gpu_hours_a_day"] = f"{hours:.3g} GPU-hours a day"
-    steps = len(findings.steps)
+    steps = findings.steps["number"].nunique()
     for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")):
         if amount and steps and left > 0:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
