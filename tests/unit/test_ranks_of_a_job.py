@@ -1,0 +1,257 @@
+"""Several ranks as one graph: matching, clocks, rendezvous and replays, on jobs of a few rows."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import Row, call, event, kernel
+
+from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.integrity.findings import Finding
+from tracegraph.ingest.ranks.agreement import agree, rank_in_name
+from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
+from tracegraph.ingest.ranks.diagnosis import diagnose_job
+from tracegraph.ingest.ranks.job import Job, build_job
+from tracegraph.ingest.ranks.kinds import find_kind, stated_kind
+from tracegraph.ingest.ranks.members import read_ranks
+from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.store.errors import InputError
+from tracegraph.store.mechanisms import CODE, COLLECTIVE
+
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
+
+
+def rows_of_rank(work_us: float, *, skew_us: float = 0, steps: int = 3, **collective: object) -> list[Row]:
+    """A thread that works, then launches an all-reduce, whose kernel ends 10 µs after the last rank came.
+
+    The other rank works 100 µs in each step.
+    """
+    found: list[Row] = []
+    begin = skew_us
+    for number in range(steps):
+        ready = begin + work_us
+        leaves = begin + max(work_us, 100) + 5 + 10
+        stated = {"group": "0", "group_ranks": "[0, 1]", "group_sequence": number, **collective}
+        found += [
+            event("work", begin, ready),
+            call("cudaLaunchKernel", ready, ready + 2, number + 1),
+            kernel(ALL_REDUCE, ready + 5, leaves, number + 1, **stated),
+            call("cudaStreamSynchronize", ready + 2, leaves, 100 + number),
+        ]
+        begin = leaves
+    return found
+
+
+def write(path: Path, rows: Sequence[Row], rank: int | None) -> Path:
+    """The rows as a trace of Kineto's."""
+    names = {
+        "correlation": "correlation", "device": "device", "stream": "stream", "group": "Process Group Name",
+        "group_ranks": "Process Group Ranks", "group_sequence": "Seq", "elements": "In msg nelems",
+        "dtype": "dtype", "collective": "Collective name",
+    }  # fmt: skip
+    entries = [
+        {
+            "ph": "X",
+            "name": row["name"],
+            "cat": row["category"],
+            "pid": row["pid"],
+            "tid": row["tid"],
+            "ts": int(str(row["start_ns"])) / 1000,
+            "dur": (int(str(row["end_ns"])) - int(str(row["start_ns"]))) / 1000,
+            "args": {names[key]: value for key, value in row.items() if key in names and value is not None},
+        }
+        for row in rows
+    ]
+    info = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": 2}}
+    path.write_text(json.dumps({"traceEvents": entries, **info}))
+    return path
+
+
+def parts_of(folder: Path, *ranks: Sequence[Row]) -> list[Part]:
+    return [read_part(write(folder / f"rank{rank}.json", rows, rank)) for rank, rows in enumerate(ranks)]
+
+
+def job_of(folder: Path, *ranks: Sequence[Row]) -> Job:
+    return build_job(parts_of(folder, *ranks))
+
+
+def codes(job: Job) -> dict[str, Finding]:
+    return {finding.code: finding for finding in diagnose_job(job)}
+
+
+def spent(job: Job) -> dict[tuple[str, str], int]:
+    """µs of each name on the path, by the name of its lane's rank."""
+    rows = path_rows(job.model)
+    ranks = job.model.lanes.rank[rows["lane"].to_numpy()]
+    sums = (rows["end_ns"] - rows["start_ns"]).groupby([ranks, rows["name"]]).sum() // 1000
+    return {(f"rank {rank}", str(name)): int(total) for (rank, name), total in sums.items()}
+
+
+def test_the_path_goes_over_to_the_rank_that_came_last(tmp_path: Path) -> None:
+    job = job_of(tmp_path, rows_of_rank(100), rows_of_rank(60))
+    found = spent(job)
+    assert found["rank 0", "work"] == 300
+    assert ("rank 1", "work") not in found
+    assert "waiting for another rank" not in {name for _, name in found}
+
+
+@pytest.mark.parametrize("skew_us", [0, 1500, -700])
+def test_clocks_are_put_right_by_the_ends_of_collectives(tmp_path: Path, skew_us: float) -> None:
+    job = job_of(tmp_path, rows_of_rank(100), rows_of_rank(60, skew_us=skew_us))
+    assert job.clocks[1].offset_ns == -1000 * skew_us
+    assert job.files[1].rank_offset_ns == -1000 * skew_us
+    assert ("rank_clock_shifted" in codes(job)) == (skew_us != 0)
+    assert spent(job)["rank 0", "work"] == 300
+
+
+def test_a_member_waits_until_the_last_one_arrives(tmp_path: Path) -> None:
+    model = job_of(tmp_path, rows_of_rank(100), rows_of_rank(60)).model
+    segments = model.segments
+    waits = np.flatnonzero(~segments.on_thread & (segments.kind == WAIT) & (segments.end > segments.start))
+    assert (segments.end - segments.start)[waits].tolist() == [40_000] * 3
+    assert (model.lanes.rank[segments.lane[waits]] == 1).all()
+    assert (segments.gap_name[waits] == GAP_OF_MECHANISM[CODE[COLLECTIVE]]).all()
+    assert segments.work[waits].tolist() == [0] * 3
+
+
+def test_what_is_gained_without_a_rank_s_work_ends_where_the_next_one_comes(tmp_path: Path) -> None:
+    model = job_of(tmp_path, rows_of_rank(100, skew_us=250), rows_of_rank(60)).model
+    segments = model.segments
+    late = np.append(model.events.name.among("work"), False)[segments.event]
+    late &= model.lanes.rank[segments.lane] == 0
+    counts = np.ones(len(segments), dtype=bool)
+    gain = model.window.end - model.replay.without(late, counts).end
+    assert gain == 3 * 40_000
+
+
+def test_ranks_without_numbers_are_matched_by_order(tmp_path: Path) -> None:
+    plain = {"group": None, "group_ranks": None, "group_sequence": None}
+    job = job_of(tmp_path, rows_of_rank(100, **plain), rows_of_rank(60, **plain))
+    meetings = job.model.meetings
+    assert meetings is not None
+    assert len(meetings) == 3
+    assert not meetings.recorded.any()
+    assert codes(job)["operations_by_order"].count == 3
+    assert spent(job)["rank 0", "work"] == 300
+
+
+def test_different_numbers_of_unnumbered_collectives_are_not_matched(tmp_path: Path) -> None:
+    plain = {"group": None, "group_ranks": None, "group_sequence": None}
+    job = job_of(tmp_path, rows_of_rank(100, **plain), rows_of_rank(60, steps=2, **plain))
+    assert codes(job)["operations_unmatched"].count == 5
+    assert codes(job)["rank_unaligned"].count == 1
+
+
+def test_members_without_a_file_are_named(tmp_path: Path) -> None:
+    three = {"group_ranks": "[0, 1, 2]"}
+    job = job_of(tmp_path, rows_of_rank(100, **three), rows_of_rank(60, **three))
+    assert job.model.meetings is not None
+    assert job.model.meetings.missing == [(2,)] * 3
+    assert "rank 2" in codes(job)["members_missing"].message
+
+
+def test_collectives_of_a_group_that_no_file_names_are_not_guessed(tmp_path: Path) -> None:
+    rows = [row | {"group": None, "group_ranks": None, "group_sequence": None} for row in rows_of_rank(60)]
+    parts = parts_of(tmp_path, rows, rows)
+    members = [[member.__class__(**{**vars(member), "size": 4}) for member in part.members] for part in parts]
+    job = build_job([part.__class__(**{**vars(part), "members": members[k]}) for k, part in enumerate(parts)])
+    assert "which" in codes(job)["operations_unmatched"].message
+
+
+def test_ids_of_two_files_never_meet(tmp_path: Path) -> None:
+    model = job_of(tmp_path, rows_of_rank(100), rows_of_rank(60)).model
+    launched = np.flatnonzero(model.launches.call >= 0)
+    assert len(launched) == 6
+    assert (model.events.rank[launched] == model.events.rank[model.launches.call[launched]]).all()
+    assert len(model.lanes.frame) == 4
+    assert set(model.lanes.frame["rank"]) == {0, 1}
+
+
+def test_a_rank_is_there_once(tmp_path: Path) -> None:
+    first, second = parts_of(tmp_path, rows_of_rank(100), rows_of_rank(60))
+    with pytest.raises(InputError, match="hold the same"):
+        agree([first, read_part(Path(first.file.path))])
+    again = read_part(write(tmp_path / "other.json", rows_of_rank(80), 0))
+    with pytest.raises(InputError, match="both rank 0"):
+        agree([first, again])
+    assert [part.rank for part in agree([second, first])] == [0, 1]
+
+
+def test_a_rank_that_a_file_does_not_state_is_in_its_name(tmp_path: Path) -> None:
+    parts = [
+        read_part(write(tmp_path / f"trace_rank-{rank}.json", rows, None))
+        for rank, rows in ((3, rows_of_rank(100)), (5, rows_of_rank(60)))
+    ]
+    placed = agree(parts)
+    assert [part.rank for part in placed] == [3, 5]
+    assert set(build_job(placed).model.events.rank.tolist()) == {3, 5}
+    with pytest.raises(InputError, match="does not say which rank it is"):
+        agree([read_part(write(tmp_path / "trace.json", rows_of_rank(60), None)), parts[0]])
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("rank3.json.gz", 3),
+        ("logs/rank_3/trace.json", 3),
+        ("trace.RANK-12.json", 12),
+        ("frank.json", None),
+        ("a/b.json", None),
+    ],
+)
+def test_the_rank_in_a_name(path: str, rank: int | None) -> None:
+    assert rank_in_name(Path(path)) == rank
+
+
+def test_a_clock_that_drifts_is_followed_and_noise_is_no_offset() -> None:
+    mine = np.arange(0, 10**10, 10**8)
+    drifting = fit_clock(mine + 5_000 + mine // 50_000, mine)
+    assert (drifting.offset_ns, drifting.drift_ppb) == (5_000, 20_000)
+    noise = np.resize([-900, 1_000], len(mine))
+    assert fit_clock(mine + noise, mine).offset_ns == 0
+    assert fit_clock(mine + noise, mine).spread_ns == pytest.approx(1_409, abs=2)
+    assert RankClock(7).put_right(np.array([NONE, 5])).tolist() == [NONE, 12]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (ALL_REDUCE, "all_reduce"),
+        ("ncclKernel_ReduceScatter_RING_LL_Sum_half", "reduce_scatter"),
+        ("nccl:_all_gather_base", "all_gather"),
+        ("gloo:all_reduce", "all_reduce"),
+        ("nccl:send 0->1", "send"),
+        ("reduce_kernel_vectorized", None),
+        ("aten::add", None),
+    ],
+)
+def test_kinds_of_communication_by_name(name: str, kind: str | None) -> None:
+    assert find_kind(name) == kind
+
+
+def test_kinds_and_groups_as_arguments_state_them() -> None:
+    assert [stated_kind(name) for name in ("all_to_allv", "_reduce_scatter_base", "")] == [
+        "all_to_all",
+        "reduce_scatter",
+        None,
+    ]
+    assert read_ranks("[1, 0]") == (0, 1)
+    assert [read_ranks(text) for text in (None, "", "[0, 1, ...]", "0-7")] == [None] * 4
+
+
+def test_real_ranks_and_who_was_late(shared_trace: object) -> None:
+    assert callable(shared_trace)
+    files = [shared_trace(f"a2_megatron_tp2_v100_2rank/rank{rank}.pt.trace.json") for rank in (0, 1)]
+    job = build_job(agree([read_part(path) for path in files]))
+    meetings = job.model.meetings
+    assert meetings is not None
+    assert len(meetings) == 13
+    waited = meetings.rendezvous[meetings.member_of] - meetings.arrival
+    longest = int(waited.argmax())
+    assert waited[longest] == pytest.approx(21_580_000, abs=50_000)
+    assert job.model.events.rank[meetings.event[longest]] == 1
