@@ -1,12 +1,12 @@
 """Several ranks as one graph: matching, clocks, rendezvous and replays, on jobs of a few rows."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import Row, call, event, kernel
+from tiny import Row
+from tiny_job import ALL_REDUCE, rows_of_rank, write_trace
 
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE
@@ -23,57 +23,11 @@ from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.store.errors import InputError
 from tracegraph.store.mechanisms import CODE, COLLECTIVE
 
-ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
-
-
-def rows_of_rank(work_us: float, *, skew_us: float = 0, steps: int = 3, **collective: object) -> list[Row]:
-    """A thread that works, then launches an all-reduce, whose kernel ends 10 µs after the last rank came.
-
-    The other rank works 100 µs in each step.
-    """
-    found: list[Row] = []
-    begin = skew_us
-    for number in range(steps):
-        ready = begin + work_us
-        leaves = begin + max(work_us, 100) + 5 + 10
-        stated = {"group": "0", "group_ranks": "[0, 1]", "group_sequence": number, **collective}
-        found += [
-            event("work", begin, ready),
-            call("cudaLaunchKernel", ready, ready + 2, number + 1),
-            kernel(ALL_REDUCE, ready + 5, leaves, number + 1, **stated),
-            call("cudaStreamSynchronize", ready + 2, leaves, 100 + number),
-        ]
-        begin = leaves
-    return found
-
-
-def write(path: Path, rows: Sequence[Row], rank: int | None) -> Path:
-    """The rows as a trace of Kineto's."""
-    names = {
-        "correlation": "correlation", "device": "device", "stream": "stream", "group": "Process Group Name",
-        "group_ranks": "Process Group Ranks", "group_sequence": "Seq", "elements": "In msg nelems",
-        "dtype": "dtype", "collective": "Collective name",
-    }  # fmt: skip
-    entries = [
-        {
-            "ph": "X",
-            "name": row["name"],
-            "cat": row["category"],
-            "pid": row["pid"],
-            "tid": row["tid"],
-            "ts": int(str(row["start_ns"])) / 1000,
-            "dur": (int(str(row["end_ns"])) - int(str(row["start_ns"]))) / 1000,
-            "args": {names[key]: value for key, value in row.items() if key in names and value is not None},
-        }
-        for row in rows
-    ]
-    info = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": 2}}
-    path.write_text(json.dumps({"traceEvents": entries, **info}))
-    return path
-
 
 def parts_of(folder: Path, *ranks: Sequence[Row]) -> list[Part]:
-    return [read_part(write(folder / f"rank{rank}.json", rows, rank)) for rank, rows in enumerate(ranks)]
+    return [
+        read_part(write_trace(folder / f"rank{rank}.json", rows, rank)) for rank, rows in enumerate(ranks)
+    ]
 
 
 def job_of(folder: Path, *ranks: Sequence[Row]) -> Job:
@@ -176,7 +130,7 @@ def test_a_rank_is_there_once(tmp_path: Path) -> None:
     first, second = parts_of(tmp_path, rows_of_rank(100), rows_of_rank(60))
     with pytest.raises(InputError, match="hold the same"):
         agree([first, read_part(Path(first.file.path))])
-    again = read_part(write(tmp_path / "other.json", rows_of_rank(80), 0))
+    again = read_part(write_trace(tmp_path / "other.json", rows_of_rank(80), 0))
     with pytest.raises(InputError, match="both rank 0"):
         agree([first, again])
     assert [part.rank for part in agree([second, first])] == [0, 1]
@@ -184,14 +138,14 @@ def test_a_rank_is_there_once(tmp_path: Path) -> None:
 
 def test_a_rank_that_a_file_does_not_state_is_in_its_name(tmp_path: Path) -> None:
     parts = [
-        read_part(write(tmp_path / f"trace_rank-{rank}.json", rows, None))
+        read_part(write_trace(tmp_path / f"trace_rank-{rank}.json", rows, None))
         for rank, rows in ((3, rows_of_rank(100)), (5, rows_of_rank(60)))
     ]
     placed = agree(parts)
     assert [part.rank for part in placed] == [3, 5]
     assert set(build_job(placed).model.events.rank.tolist()) == {3, 5}
     with pytest.raises(InputError, match="does not say which rank it is"):
-        agree([read_part(write(tmp_path / "trace.json", rows_of_rank(60), None)), parts[0]])
+        agree([read_part(write_trace(tmp_path / "trace.json", rows_of_rank(60), None)), parts[0]])
 
 
 @pytest.mark.parametrize(

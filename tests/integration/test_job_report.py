@@ -1,0 +1,56 @@
+"""`tracegraph report` on the files of several ranks, on a real server."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny_job import rows_of_rank, write_trace
+
+from tracegraph.cli.main import main
+from tracegraph.store.connection import Database
+from tracegraph.store.workspace import Workspace
+
+pytestmark = pytest.mark.usefixtures("database")
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Ask:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_a_report_over_two_ranks(tmp_path: Path, tracegraph: Ask, database: Database) -> None:
+    ranks = rows_of_rank(100), rows_of_rank(60, skew_us=250)
+    files = [write_trace(tmp_path / f"rank{rank}.json", rows, rank) for rank, rows in enumerate(ranks)]
+    out = tmp_path / "report"
+    code, said, _ = tracegraph("report", *files, "--run", "two_ranks", "-o", out)
+    assert code == 0
+    assert "2 ranks" in said
+    assert "overlay.json.gz is left out: the path of two_ranks leads through several files" in said
+    with (out / "critical_path.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    work = [row for row in rows if row["name"] == "work"]
+    assert [row["rank"] for row in work] == ["0"] * 3
+    lengths = [int(row["end_ns"]) - int(row["start_ns"]) for row in rows]
+    assert sum(lengths) == 345_000
+    ends = [row["end_ns"] for row in rows]
+    assert ends[:-1] == [row["start_ns"] for row in rows[1:]]
+    stored = database.read(
+        "MATCH (t:Trace {run: 'two_ranks'}) RETURN t.rank AS rank, t.rank_offset_ns AS moved ORDER BY rank"
+    )
+    assert stored.to_dict("list") == {"rank": [0, 1], "moved": [0, -250_000]}
+    waits = database.read(
+        "MATCH (s:Segment {run: 'two_ranks', kind: 'wait'}) "
+        "WHERE s.name = 'waiting for another rank' AND s.end_ns > s.start_ns "
+        "RETURN s.rank AS rank, sum(s.end_ns - s.start_ns) AS waited"
+    )
+    assert waits.to_dict("list") == {"rank": [1], "waited": [120_000]}
+    code, said, _ = tracegraph("what-if", "--run", "two_ranks", "--remove", "name=work", "--overhead", "none")
+    assert code == 0
+    assert "300.000 µs" in said
