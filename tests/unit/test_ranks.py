@@ -14,7 +14,8 @@ from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.steps import find_steps
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.tables.graph import build_graph
+from tracegraph.ingest.tables.graph import build_tables
+from tracegraph.ingest.trace import file_facts
 
 ROWS = (
     step(1, 0, 50, thread=1),
@@ -58,11 +59,18 @@ def test_processes_with_one_id_on_two_ranks_are_two() -> None:
 
 def test_tables_have_the_rank_of_each_row() -> None:
     model = build_model(*two_ranks(), Integrity("tiny.json"))
-    graph = build_graph(tiny.trace(*ROWS), model, "run")
+    trace = tiny.trace(*ROWS)
+    first = file_facts(trace, 0, 0)
+    graph = build_tables([first, replace(first, rank=3)], trace.events, model, "run")
     assert graph.nodes["Event"]["rank"].to_pylist() == [0, 0, 0, 3, 3, 3, 3, 0]
     assert graph.nodes["Step"]["rank"].to_pylist() == [0, 0, 3]
     of_lane = dict(zip(*(graph.nodes["Lane"][name].to_pylist() for name in ("lane", "rank")), strict=True))
     assert set(of_lane.values()) == {0, 3}
     for rows in (graph.nodes["Segment"], graph.nodes["Chain"], path_table(model)):
         assert rows["rank"].to_pylist() == [of_lane[lane] for lane in rows["lane"].to_pylist()]
-    assert graph.nodes["Trace"]["rank"].to_pylist() == [0]
+    assert graph.nodes["Trace"]["rank"].to_pylist() == [0, 3]
+    own = dict(zip(graph.nodes["Trace"]["id"].to_pylist(), (0, 3), strict=True))
+    lanes = graph.nodes["Lane"]
+    rank = dict(zip(lanes["id"].to_pylist(), lanes["rank"].to_pylist(), strict=True))
+    of_trace = graph.relationships["OF_TRACE"].to_pylist()
+    assert {rank[row["start"]] == own[row["end"]] for row in of_trace} == {True}

@@ -42,7 +42,8 @@ HOMONYMS = {
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
     *(("ingest/what_if/keep.py", word) for word in ("Trace", "collective")),
-    *(("ingest/what_if/scenario.py", word) for word in ("Trace",)),
+    *(("ingest/ranks/members.py", word) for word in ("collective",)),
+    *(("ingest/ranks/part.py", word) for word in ("collective",)),
     *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""
