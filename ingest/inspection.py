@@ -1,12 +1,18 @@
 """What a report on a trace could stand for, found out without storing anything."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.integrity.findings import Finding
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.pipeline import build_checked
-from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.ranks.agreement import agree, placed_rank
+from tracegraph.ingest.ranks.diagnosis import diagnose_job
+from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.reading import try_parts
+from tracegraph.ingest.sources.source import Source
+from tracegraph.store.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -27,19 +33,54 @@ class Inspection:
         return asdict(self)
 
 
-def inspect_trace(path: Path, limits: Limits = DEFAULT_LIMITS) -> Inspection:
-    """Read a trace, build its causal model in memory and check both; InputError when it cannot be used."""
-    integrity = Integrity(path.name)
-    trace = read_trace(path, integrity, limits)
-    model = build_checked(trace, integrity)
-    threads = int(model.lanes.is_thread.sum())
+@dataclass(frozen=True)
+class JobInspection:
+    """Several traces as the ranks of one job: in how many operations they met, and what was found odd."""
+
+    ranks: tuple[int, ...]
+    operations: int
+    findings: tuple[Finding, ...]
+
+    def as_row(self) -> dict[str, object]:
+        """The attributes as JSON can hold them."""
+        return asdict(self)
+
+
+def inspect_traces(
+    sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS
+) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
+    """What each trace holds, or why it cannot be used; of several that can be, what joining them would find.
+
+    Each trace is read, and its causal model built in memory and checked; nothing is stored.
+    """
+    found = try_parts(sources, (EVIDENCE,), limits)
+    parts = [one for one in found if isinstance(one, Part)]
+    one_by_one = [_inspect(one, alone=len(sources) == 1) if isinstance(one, Part) else one for one in found]
+    return one_by_one, _inspect_job(parts) if len(parts) > 1 else None
+
+
+def _inspect(part: Part, *, alone: bool) -> Inspection:
+    lanes = part.scene.lanes
+    threads = int(lanes.is_thread.sum())
     return Inspection(
-        sha256=trace.sha256,
-        rank=trace.rank,
-        events=trace.events.num_rows,
+        sha256=part.file.sha256,
+        rank=part.rank if alone else placed_rank(part) or 0,
+        events=part.stated.num_rows,
         threads=threads,
-        streams=len(model.lanes.frame) - threads,
-        steps=len(model.steps.number),
-        window_ns=model.window.end - model.window.start,
-        findings=tuple(integrity),
+        streams=len(lanes.frame) - threads,
+        steps=len(part.scene.steps.number),
+        window_ns=part.scene.window.end - part.scene.window.start,
+        findings=tuple(part.integrity),
+    )
+
+
+def _inspect_job(parts: Sequence[Part]) -> JobInspection | InputError:
+    try:
+        job = build_job(agree(parts))
+    except InputError as error:
+        return error
+    return JobInspection(
+        ranks=tuple(file.rank for file in job.files),
+        operations=0 if job.model.meetings is None else len(job.model.meetings),
+        findings=tuple(diagnose_job(job)),
     )

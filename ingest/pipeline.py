@@ -24,11 +24,13 @@ from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.ranks.agreement import agree
-from tracegraph.ingest.ranks.diagnosis import diagnose_job
+from tracegraph.ingest.ranks.cluster import read_on
+from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import read_part
-from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.ranks.reading import ReadAll, read_here, read_parts
 from tracegraph.ingest.readers.registry import trace_stem
+from tracegraph.ingest.sources.reading import read_source
+from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.potential import find_potential
@@ -89,25 +91,31 @@ def _what_if(model: Model) -> Mapping[str, str]:
 
 
 def ingest_run(
-    paths: Sequence[Path],
+    traces: Sequence[AnySource],
     name: str | None,
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
     cross_thread: str = EVIDENCE,
     folder: Path | None = None,
+    scheduler: str | None = None,
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
 
     The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
-    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
+    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import. The files of
+    several ranks are read by processes of this machine, or by the Dask cluster whose `scheduler` is named.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
     integrity, timings_s, tool_version, schema_version. Raises `InputError` for a trace that cannot be used,
     and for files that are not the ranks of one job.
     """
     reuse_dropped_columns()
     stages = _Stages(_STAGES, progress)
-    read = _read_one if len(paths) == 1 else _read_several
-    found = read(paths, stages, limits, cross_thread)
+    sources = [as_source(trace).located for trace in traces]
+    if len(sources) == 1:
+        found = _read_one(sources[0], stages, limits, cross_thread)
+    else:
+        read_all = read_here if scheduler is None else read_on(scheduler)
+        found = _read_several(sources, stages, limits, cross_thread, read_all)
     late = beside(lambda: _what_if(found.model))
     run = name or run_name([Path(file.path) for file in found.files], found.sha256, cross_thread)
     graph = stages.run(
@@ -147,18 +155,21 @@ class _Read:
         return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
 
 
-def _read_one(paths: Sequence[Path], stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
-    integrity = Integrity(paths[0].name)
-    trace = stages.run(_READING, lambda: read_trace(paths[0], integrity, limits))
+def _read_one(source: Source, stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
+    integrity = Integrity(source.name)
+    trace = stages.run(_READING, lambda: read_source(source, integrity, limits))
     model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, cross_thread))
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     return _Read(model, files, trace.events, integrity.rows())
 
 
-def _read_several(paths: Sequence[Path], stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
+def _read_several(
+    sources: Sequence[Source], stages: _Stages, limits: Limits, cross_thread: str, read_all: ReadAll
+) -> _Read:
     policies = (cross_thread, *(policy for policy in POLICIES if policy != cross_thread))
-    parts = stages.run(_READING, lambda: [read_part(path, limits, policies=policies) for path in paths])
+    parts = stages.run(_READING, lambda: read_parts(sources, policies, limits, stages.progress, read_all))
     ranks = agree(parts)
     job = stages.run(_BUILDING, lambda: build_job(ranks, cross_thread))
-    of_files = [row for part in ranks for row in part.integrity.rows()]
-    return _Read(job.model, job.files, job.stated, [*map(asdict, diagnose_job(job)), *of_files])
+    return _Read(
+        job.model, job.files, job.stated, [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
+    )

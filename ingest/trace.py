@@ -67,6 +67,7 @@ class TraceFile:
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
     rank_stated: bool = True  # or 0 because the file does not say
+    world_size: int | None = None  # of how many ranks its job is, where the file says so
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class FileFacts:
 
     `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
     rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
-    where nothing tells.
+    where nothing tells. `world_size`: the number of ranks of its job, None where the file does not say it.
     """
 
     path: str
@@ -88,6 +89,7 @@ class FileFacts:
     rank_offset_ns: int = 0
     rank_drift_ppb: int = 0
     rank_spread_ns: int | None = None
+    world_size: int | None = None
 
     def as_source(self) -> dict[str, object]:
         """As manifests name it."""
@@ -97,7 +99,14 @@ class FileFacts:
 def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> FileFacts:
     """The facts of a file alone."""
     return FileFacts(
-        trace.path, trace.sha256, trace.rank, trace.devices, trace.versions, clock_offset_ns, clock_drift_ppb
+        trace.path,
+        trace.sha256,
+        trace.rank,
+        trace.devices,
+        trace.versions,
+        clock_offset_ns,
+        clock_drift_ppb,
+        world_size=trace.world_size,
     )
 
 

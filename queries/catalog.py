@@ -7,7 +7,7 @@ from functools import cache
 
 import pandas as pd
 
-from tracegraph.queries import call_tree, inside, module, outline, roles, shapes, unclear
+from tracegraph.queries import call_tree, inside, lateness, module, outline, roles, shapes, unclear
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
 from tracegraph.queries.shapes import Derived
 from tracegraph.store import categories, gaps, python_frames, step_names
@@ -15,7 +15,8 @@ from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.suggest import did_you_mean
 
-SHAPING = (shapes, inside, call_tree, outline, unclear, roles, categories, gaps, python_frames, step_names)
+_OWN = (shapes, inside, call_tree, outline, lateness, unclear, roles)
+SHAPING = (*_OWN, categories, gaps, python_frames, step_names)
 """All modules whose text decides how rows are shaped."""
 
 

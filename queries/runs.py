@@ -14,7 +14,7 @@ from tracegraph.store.suggest import did_you_mean
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""
 STEP = Parameter("step", "INTEGER", "number in ProfilerStep#N: the window of this step")
-RANK = Parameter("rank", "INTEGER", "rank of that step, by default the first of the run")
+RANK = Parameter("rank", "INTEGER", "rank of that step, by default the one that ends it last")
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 """Gives the rows of a query by name for values of its parameters, such as `Answers.of`."""
 
@@ -66,8 +66,15 @@ def first_rank(ask: Ask, run: str) -> int:
     return int(ask("traces", {"run": run})["rank"].min())
 
 
+def last_of_step(ask: Ask, run: str, step: int) -> int:
+    """The rank on which a step ends last, of several the lowest; the first rank where none has it."""
+    steps = ask("steps", {"run": run})
+    found = steps[steps["number"].eq(step)].sort_values(["window_end_ns", "rank"], ascending=[False, True])
+    return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
+
+
 def find_window(ask: Ask, run: str, step: int | None = None, rank: int | None = None) -> RunWindow:
-    """Window of a whole run, or of ProfilerStep#`step` of a rank, by default the first.
+    """Window of a whole run, or of ProfilerStep#`step` of a rank, by default the one that ends it last.
 
     A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
     it.
@@ -81,7 +88,7 @@ def find_window(ask: Ask, run: str, step: int | None = None, rank: int | None = 
         if found.empty:
             raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
     else:
-        rank = first_rank(ask, run) if rank is None else rank
+        rank = last_of_step(ask, run, step) if rank is None else rank
         found = ask("step_window", {"run": run, "number": step, "rank": rank})
         if found.empty:
             raise _no_step(ask, run, step, rank)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.inside import INSIDE_COLUMNS, path_inside
+from tracegraph.queries.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.module import Column
 from tracegraph.queries.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.unclear import unclear_parts
@@ -203,15 +204,24 @@ def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.Da
     names = first["name"].reindex(found).astype(object)
     rows["hotspot"] = names.where(names.notna(), None).to_numpy()
     rows["hotspot_share"] = first["duration_ns"].reindex(found).to_numpy(dtype="float64") / length
-    return _compare(rows)
+    return _compare(rows, by=rows["rank"])
 
 
-def _compare(rows: pd.DataFrame) -> pd.DataFrame:
-    """The steps with what their length is against the median of their rank: `outlier`, `typical`."""
-    lengths = rows.groupby("rank")["length_ns"]
+def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of `step_paths` the steps of a job: each on the rank that ends it last, compared with each other."""
+    if rows.empty or rows["rank"].nunique() < 2:
+        return rows
+    last = rows.sort_values(["end_ns", "rank"], ascending=[False, True]).drop_duplicates("number")
+    last = last.sort_values(["start_ns", "number"], ignore_index=True)
+    return _compare(last, by=last["rank"] * 0)
+
+
+def _compare(rows: pd.DataFrame, by: "pd.Series[int]") -> pd.DataFrame:
+    """The steps with what their length is against the median of those alike in `by`: `outlier`, `typical`."""
+    lengths = rows.groupby(by)["length_ns"]
     distance = (rows["length_ns"] - lengths.transform("median")).abs()
-    spread = rows["rank"].map(lengths.apply(spread_of)).astype("float64")
-    typical = rows.index.isin(distance.groupby(rows["rank"]).idxmin())
+    spread = by.map(lengths.apply(spread_of)).astype("float64")
+    typical = rows.index.isin(distance.groupby(by).idxmin())
     return rows.assign(outlier=(distance > _OUTLIER_SIGMAS * spread) & (spread > 0), typical=typical)
 
 
@@ -262,6 +272,13 @@ DERIVED = (
         ("path_frames",),
         INSIDE_COLUMNS,
         path_inside,
+    ),
+    Derived(
+        "late_causes",
+        "What makes a rank late: what it does more of than the middle rank, as far as that is on the path.",
+        ("rank_waits", "rank_work", "path_frames"),
+        LATE_COLUMNS,
+        late_causes,
     ),
     Derived(
         "path_outline",

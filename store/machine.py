@@ -1,5 +1,6 @@
 """What of the machine this process may use."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -10,13 +11,39 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
+def cores() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # no Linux
+        return os.cpu_count() or 1
+
+
 def memory_mib() -> int:
     """Memory that this process may use, in MiB: the machine's, or less where a container has a limit."""
-    return min([int(psutil.virtual_memory().total), *_cgroup_limits()]) // _MIB
+    return min([int(psutil.virtual_memory().total), *(limit for _, limit in _cgroup_limits())]) // _MIB
 
 
-def _cgroup_limits() -> Iterator[int]:
-    """Limits in bytes of the control groups (v1 and v2) that the process is in, and of those around them."""
+def free_memory_bytes() -> int:
+    """What is left of that memory now, in bytes; what the system keeps of files counts as free."""
+    left = [limit - _used(group) for group, limit in _cgroup_limits()]
+    return max(0, min([int(psutil.virtual_memory().available), *left]))
+
+
+def _used(group: Path) -> int:
+    """Bytes that a control group has taken, without those that it can give back at once; 0 if unknown."""
+    for name in ("memory.current", "memory.usage_in_bytes"):
+        try:
+            used = int((group / name).read_text())
+            stated = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):
+            continue
+        return used - int(stated.get("total_inactive_file", stated.get("inactive_file", 0)))
+    return 0
+
+
+def _cgroup_limits() -> Iterator[tuple[Path, int]]:
+    """Control groups (v1 and v2) that the process is in, those around them, and their limits in bytes."""
     try:
         lines = _OWN_CGROUPS.read_text().splitlines()
     except OSError:  # no Linux
@@ -37,4 +64,4 @@ def _cgroup_limits() -> Iterator[int]:
             except OSError:
                 continue
             if limit.isdecimal():  # else it is `max`
-                yield int(limit)
+                yield folder / group, int(limit)

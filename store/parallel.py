@@ -1,7 +1,7 @@
 """A few jobs at once: results as they come and nothing new after a failure, or one beside one's own work."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ def run_all(
     items: Iterable[Item],
     workers: int,
     give_up: Callable[[], None] | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield `work(item)` of all items, in the order in which they end; the first error ends the rest.
 
     An interrupt calls `give_up`, which makes the jobs that run fail soon.

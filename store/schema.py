@@ -232,7 +232,31 @@ FRAME = NodeLabel(
     ),
 )
 
-NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN, FRAME)
+COLLECTIVE = NodeLabel(
+    "Collective",
+    "An operation in which ranks met: a collective, or a send with its receive.",
+    (
+        RUN_KEY,
+        _number("operation", "id of the operation, unique within the run, in the order of the rendezvous"),
+        _text("name", "kind of operation, such as `all_reduce`"),
+        _text("group", "name of the process group, where the files state it"),
+        _number("group_sequence", "number of the operation in its group, where the files state it"),
+        _number("size", "number of ranks of the group, where it is known"),
+        _number("members", "number of ranks whose part in it is here"),
+        _text("missing", "JSON list: ranks of the group whose part is not here; when they came is unknown"),
+        _time("start_ns", "when the first member came"),
+        _time("rendezvous_ns", "when the last member came: from then on all transfer"),
+        _time("end_ns", "when the last member left"),
+        _number("last_rank", "rank of the member that came last"),
+        _number("bytes", "data that it moves, counted as NCCL's tests do, where sizes are known", "B"),
+        Property("bus_factor", "FLOAT", "its bus bandwidth by its algorithm bandwidth"),
+        _text("dtype", "element type"),
+        _text("evidence", f"`{EVIDENCE[0]}`: ids match its members; `{EVIDENCE[1]}`: their order does"),
+        Property("confidence", "FLOAT", "how sure the match is, 0..1"),
+    ),
+)
+
+NODES = (RUN, TRACE, LANE_NODE, STEP, EVENT, SEGMENT, CHAIN, FRAME, COLLECTIVE)
 
 RECORDED_ONLY = "recorded only"
 """Among the alternatives of a run: its own policy without what a timing rule made."""
@@ -274,6 +298,20 @@ RELATIONSHIPS = (
         ),
     ),
     RelationshipType("CALLED_FROM", "Frame", "Frame", "The frame that called this one."),
+    RelationshipType(
+        "MEMBER_OF",
+        "Event",
+        "Collective",
+        "The event is a rank's part in the operation.",
+        (
+            _time("arrived_ns", "when the rank came"),
+            _time("waited_ns", "how long it then waited for the last one"),
+            _time("waited_once_ns", "the same without what another operation of the rank waits meanwhile"),
+            _time("transfer_ns", "from when the last one came until this rank left"),
+            _time("exposed_wait_ns", "how much of the wait, once, no computing of the rank covers"),
+            _time("exposed_transfer_ns", "how much of the transfer, once, no computing of the rank covers"),
+        ),
+    ),
     RelationshipType("OF_RUN", "Trace", "Run", "The run that the file belongs to."),
     RelationshipType("OF_TRACE", "Lane", "Trace", "The file that the lane belongs to."),
 )
@@ -288,4 +326,5 @@ INDEXES = (
     Index("Trace", ("run",)),
     Index("Lane", ("run",)),
     Index("Step", ("run",)),
+    Index("Collective", ("run", "operation")),
 )

@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.ingest.sources.source import AnySource
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
@@ -100,11 +102,15 @@ class Workbench(BenchQueries):
     ) -> Run:
         """Store a trace as a run: as `tracegraph ingest` does, which explains the options.
 
+        `trace`: a file or a URL, or a folder or pattern for those of several ranks.
+
         Raises:
             InputError: the trace cannot be used, or the name belongs to other content.
             StoreError: the database or the workspace cannot be used.
         """
-        with self.storing([Path(trace)], name, cross_thread=cross_thread, load=load, limits=limits) as stored:
+        with self.storing(
+            find_sources([trace]), name, cross_thread=cross_thread, load=load, limits=limits
+        ) as stored:
             return Run(self, stored.tables.run)
 
     def run(self, name: str | None = None) -> Run:
@@ -241,12 +247,13 @@ class Workbench(BenchQueries):
     @contextmanager
     def storing(
         self,
-        traces: Sequence[Path],
+        traces: Sequence[AnySource],
         name: str | None = None,
         *,
         cross_thread: str | None = None,
         load: Load | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        scheduler: str | None = None,
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
         self._refuse_closed()
@@ -258,7 +265,7 @@ class Workbench(BenchQueries):
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)
             run = stack.enter_context(
-                stored_run(*places, traces, name, self.progress, limits, cross_thread, load)
+                stored_run(*places, traces, name, self.progress, limits, cross_thread, load, scheduler)
             )
             stack.enter_context(self._holding(run.database))
             yield run

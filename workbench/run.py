@@ -115,21 +115,24 @@ class Run(RunQueries):
         *,
         scale: Sequence[tuple[float, str]] = (),
         remove_wait: str | Sequence[str] = (),
+        assume: str | Sequence[str] = (),
         step: int | None = None,
         overhead: str | float = AUTO,
     ) -> WhatIf:
         """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
 
         `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
-        gaps. `overhead`: what recording an event cost: "auto", "none", or ns.
+        gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `overhead`: what recording an
+        event cost: "auto", "none", or ns.
 
         Raises:
             InputError: nothing is changed, or nothing matches.
             StoreError: the run is not kept in the workspace, or is damaged.
         """
-        given = ((one,) if isinstance(one, str) else tuple(one) for one in (remove, remove_wait))
-        removed, waits = given
-        question = Question(removed, tuple(scale), waits, None if step is None else index(step), overhead)
+        given = ((one,) if isinstance(one, str) else tuple(one) for one in (remove, remove_wait, assume))
+        removed, waits, assumed = given
+        number = None if step is None else index(step)
+        question = Question(removed, tuple(scale), waits, assumed, number, overhead)
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
     def _keep(self, found: WhatIf, name: str) -> "Run":

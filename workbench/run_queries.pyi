@@ -55,7 +55,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             limit: chains listed, the longest, 1..1000000, default 20000
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -71,6 +71,87 @@ class RunQueries(Asking):
             mechanism (str, may be missing): the rule that made it
             evidence (str, may be missing): `recorded` or `inferred`
             confidence (float64, may be missing): how sure the rule is, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def collective_kinds(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 100,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The operations in which ranks met by kind, group and size: how many, how long they waited and transferred.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            limit: rows listed, 1..1000000, default 100
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): kind of operation, such as `all_reduce`
+            group (str, may be missing): name of the process group, null where no file states it
+            bytes (int64, may be missing): data of one operation as NCCL's tests count it, B
+            count (int64): number of operations
+            skew_ns (int64): how long after the first members the last ones came, all together, ns
+            median_skew_ns (int64): median of that of one operation, ns
+            longest_skew_ns (int64): longest of them, ns
+            transfer_ns (int64): from then on until the last ones left, all together, ns
+            median_transfer_ns (int64): median of that of one operation, ns
+            bus_bandwidth (float64, may be missing): median bus bandwidth, B/s
+            confidence (float64): how sure the least sure match is, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def collectives(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 100,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The operations in which ranks met: who came last, how far apart they came, and what the transfer took.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            limit: rows listed, 1..1000000, default 100
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            operation (int64): id of the operation, in the order of time
+            name (str): kind of operation, such as `all_reduce`
+            group (str, may be missing): name of the process group, null where no file states it
+            group_sequence (int64, may be missing): number of the operation in its group, null where no file states it
+            members (int64): number of ranks whose part is here
+            missing (str): JSON list of ranks of the group whose part is not here
+            start_ns (int64): when the first member came, ns
+            end_ns (int64): when the last member left, ns
+            last_rank (int64): rank that came last
+            skew_ns (int64): how long after the first member the last one came, ns
+            transfer_ns (int64): from then on until the last one left, ns
+            bytes (int64, may be missing): data of the operation as NCCL's tests count it, B
+            algorithm_bandwidth (float64, may be missing): data by the time of the transfer, B/s
+            bus_bandwidth (float64, may be missing): the same as links carry it, comparable between kinds and numbers of ranks, B/s
+            evidence (str): `recorded`: ids match its members; `inferred`: their order does
+            confidence (float64): how sure the match is, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -93,7 +174,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -237,7 +318,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             beginnings: beginnings of names, one a line, upper and lower case as written
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -295,7 +376,7 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -331,7 +412,7 @@ class RunQueries(Asking):
             name: name of the events
             limit: stretches shown, longest first, 1..100, default 10
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -379,7 +460,7 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..1000000, default 10
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -412,7 +493,7 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -447,7 +528,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             pixel_ns: width of a pixel, ns, 1..1000000000000
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -483,7 +564,7 @@ class RunQueries(Asking):
             least_ns: shortest duration listed, ns, 0..1000000000000000, default 0
             limit: rows listed, 1..1000000, default 100
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -515,6 +596,41 @@ class RunQueries(Asking):
             device (int64, may be missing): GPU index of a stream
             stream (int64, may be missing): stream id of a stream
             matters (bool): whether the path may end on it
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def late_causes(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What makes a rank late: what it does more of than the middle rank, as far as that is on the path.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank that made others wait
+            name (str): name of the events, or of the gap
+            category (str): Kineto category, or `gap`
+            inside (str, may be missing): innermost annotation or function of the user around most of it
+            duration_ns (int64): its time on this rank; of a gap that on the path, ns
+            middle_ns (int64): the same of the middle rank, of two the one with less, ns
+            on_path_ns (int64): how much of it is on the path, ns
+            late_ns (int64): how late it may make the rank: what is more, on the path, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -574,7 +690,7 @@ class RunQueries(Asking):
             least_ns: shortest duration listed, ns, 0..1000000000000000, default 0
             limit: rows listed, 1..10000, default 20
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -613,7 +729,7 @@ class RunQueries(Asking):
             margin_ns: largest margin listed, ns, 0..1000000000, default 1000
             limit: rows listed, 1..10000, default 20
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -651,7 +767,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -659,6 +775,7 @@ class RunQueries(Asking):
             frame (int64): frame id
             parent (int64, may be missing): id of the frame that called it, null for the root of a lane
             depth (int64): number of calls between the root and it
+            rank (int64): rank of the process
             name (str): name of the events or of the lane
             category (str): Kineto category, `thread` or `stream` for a lane
             duration_ns (int64): time off the path in it itself, not in what it called, ns
@@ -691,7 +808,7 @@ class RunQueries(Asking):
             most_on_path: largest share of their time that is on the path, 0..1, default 0.05
             limit: rows listed, 1..1000, default 10
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -729,7 +846,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -760,7 +877,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -768,6 +885,7 @@ class RunQueries(Asking):
             frame (int64): frame id
             parent (int64, may be missing): id of the frame that called it, null for the root of a lane
             depth (int64): number of calls between the root and it
+            rank (int64): rank of the process
             name (str): name of the events, of the lane or of the gap
             category (str): Kineto category, `thread` or `stream` for a lane, `gap` for a wait or gap
             duration_ns (int64): time on the path in it itself, not in what it called, ns
@@ -796,7 +914,7 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..1000000, default 100
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -829,7 +947,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -867,7 +985,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -900,7 +1018,7 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -915,6 +1033,37 @@ class RunQueries(Asking):
             own_ns (int64): how much of it is in the frame itself, ns
             left_out_ns (int64): how much of it is in frames inside it that are not listed, ns
             skipped (int64): frames between it and its parent, with nearly the same time
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def path_ranks(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of a window's critical path runs on each rank: whose work sets the pace.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            duration_ns (int64): time of the path on this rank, ns
+            share (float64): share of the path's length, 0..1
+            count (int64): number of times the path comes to this rank, from another one or at its beginning
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -941,7 +1090,7 @@ class RunQueries(Asking):
             least_ns: shortest silence listed, ns, 1..1000000000000000, default 1000000
             limit: rows listed, 1..10000, default 200
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -953,6 +1102,72 @@ class RunQueries(Asking):
             duration_ns (int64): length, ns
             gpu_busy_ns (int64): time in which at least one activity ran on a GPU of the thread's rank, ns
             threads_busy_ns (int64): time in which at least one other thread of the rank did recorded work, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def rank_waits(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The ranks of a run compared: who waited for whom in collectives, and who made the others wait.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            operations (int64): number of operations that it took part in
+            last (int64): how many of these it came to last
+            waited_ns (int64): time in which it waited for others, overlapping waits counted once, ns
+            waited_share (float64): share of the window in which it waited, 0..1
+            exposed_wait_ns (int64): how much of that it did not compute meanwhile, ns
+            exposed_transfer_ns (int64): time in which it transferred and did not compute meanwhile, ns
+            caused_ns (int64): time in which others waited for it as the last, all of them together, ns
+            caused_share (float64): straggler score: share of all waiting that it caused, 0..1
+            longest_ns (int64): longest wait for it, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def rank_work(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What each rank works on in a window, by name: all their own time, on the critical path or not.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            step: number in ProfilerStep#N: the window of this step
+            rank: rank of that step, by default the one that ends it last
+
+        Without a step or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the events, all profiler steps are `ProfilerStep#`
+            category (str): Kineto category
+            is_collective (bool): whether events of this name take part in operations of several ranks
+            duration_ns (int64): their own time in the window, ns
+            count (int64): number of stretches of work
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1044,7 +1259,7 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..10000, default 10
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -1082,7 +1297,7 @@ class RunQueries(Asking):
             pixel_ns: width of a pixel, ns, 1..1000000000000
             limit: events listed, the longest, 1..1000000, default 20000
             step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the first of the run
+            rank: rank of that step, by default the one that ends it last
 
         Without a step or a window of its own it is about the whole run.
 
@@ -1146,6 +1361,26 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def step_waits(
+        self,
+    ) -> pd.DataFrame:
+        """The ranks compared in each profiler step: who waited in collectives, and who made the others wait.
+
+        Columns:
+            number (int64): the number in ProfilerStep#N
+            rank (int64): rank of the process
+            length_ns (int64): length of the step on this rank, ns
+            operations (int64): number of operations of the step that it took part in
+            last (int64): how many of these it came to last
+            waited_ns (int64): time in which it waited for others, overlapping waits counted once, ns
+            caused_ns (int64): time in which others waited for it as the last, all of them together, ns
+            caused_share (float64): share of all waiting in the step that it caused, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def step_window(
         self,
         number: int,
@@ -1196,6 +1431,8 @@ class RunQueries(Asking):
             sha256 (str): SHA-256 of the file's bytes
             clock_offset_ns (int64): added to GPU rows at the window's start so that no effect precedes its cause, ns
             clock_drift_ppb (int64): added to GPU rows besides, for each second since the window's start, ns
+            rank_offset_ns (int64): added to all rows at the window's start, to bring them on the first rank's clock, ns
+            rank_drift_ppb (int64): added to all rows besides, for each second since then, ns
             devices (str): JSON list of device names
             versions (str): JSON object: versions that the file states
 

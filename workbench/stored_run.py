@@ -9,6 +9,7 @@ from pathlib import Path
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers.unpacking import PACKED
+from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.failure_causes import explained
@@ -42,32 +43,36 @@ class StoredRun:
 def stored_run(
     workspace: Workspace,
     connection: ConnectionSettings,
-    traces: Sequence[Path],
+    traces: Sequence[AnySource],
     name: str | None,
     progress: Progress,
     limits: Limits = DEFAULT_LIMITS,
     cross_thread: str | None = None,
     load: Load | None = None,
+    scheduler: str | None = None,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
-    `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first.
+    `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first. `scheduler`: the address of a Dask
+    cluster that reads the files of several ranks.
 
     Raises:
         InputError: a trace cannot be used, several are not the ranks of one job, or the name belongs to other
             content.
         StoreError: the database or the workspace cannot be used.
     """
+    sources = [as_source(trace) for trace in traces]
     with ExitStack() as stack:
         folder = stack.enter_context(workspace.spool())
-        with explained(workspace), _server_ahead(workspace, connection, traces, load):
+        with explained(workspace), _server_ahead(workspace, connection, sources, load):
             tables, manifest = ingest_run(
-                [trace.absolute() for trace in traces],
+                sources,
                 name,
                 progress,
                 limits,
                 cross_thread or CROSS_THREAD_POLICIES[0],
                 folder,
+                scheduler,
             )
         begun = time.perf_counter()
         database = stack.enter_context(
@@ -79,11 +84,12 @@ def stored_run(
 
 
 def _server_ahead(
-    workspace: Workspace, connection: ConnectionSettings, traces: Sequence[Path], load: Load | None
+    workspace: Workspace, connection: ConnectionSettings, sources: Sequence[Source], load: Load | None
 ) -> AbstractContextManager[None]:
     """Start the managed server while the traces are read, where their run is going to be added to it."""
-    sizes = [_packed_bytes(trace) for trace in traces if trace.is_file()]
-    is_readable = connection.uri is None and len(sizes) == len(traces)
+    paths = [Path(source.given) for source in sources if not source.is_remote]
+    sizes = [_packed_bytes(path) for path in paths if path.is_file()]
+    is_readable = connection.uri is None and len(sizes) == len(sources)
     is_first = not workspace.has_database()
     imported = load == "bulk" or (load is None and sum(sizes) > _SMALL_BYTES)
     return begun_ahead(workspace) if is_readable and not (is_first and imported) else nullcontext()

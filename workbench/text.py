@@ -7,7 +7,7 @@ from rich.cells import cell_len
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _FORMULA = ("=", "+", "-", "@")
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
-_SIZES = ((1_000_000, "MB"), (1_000, "KB"))
+_SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 ELLIPSIS = "…"
 
 

@@ -20,6 +20,7 @@ from benchmarks.accuracy.harder import (
     judge_all,
     sample_sets,
 )
+from benchmarks.accuracy.jobs import describe_jobs, job_sets, judge_jobs
 from benchmarks.accuracy.markdown import find_block
 from benchmarks.accuracy.options import ROOT, counted, open_oracle, processes_option, simulated, written
 from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
@@ -92,6 +93,20 @@ def under(
         sets = kinder + harder_sets(oracle, mixes, seeds, events)
         found = list(counted(judge_under(oracle, sets, processes), len(sets)))
     block.write(describe_under([one for several in found for one in several]))
+
+
+@main.command()
+@simulated(seeds="1-3", events=6_000)
+@processes_option
+def jobs(
+    *, seeds: range, events: int, processes: int, oracle_folder: Path, folder: Path | None, document: Path
+) -> None:
+    """Score path, clocks, the late rank and what-if of jobs of several ranks."""
+    block = find_block(document, "jobs")
+    with open_oracle(oracle_folder, folder) as oracle:
+        sets = job_sets(oracle, seeds, events)
+        found = list(counted(judge_jobs(oracle, sets, processes), len(sets)))
+    block.write(describe_jobs(found))
 
 
 @main.command()

@@ -1,19 +1,25 @@
 """`tracegraph ingest`: traces into the database, without a report."""
 
-from pathlib import Path
-
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
+from tracegraph.cli.options import (
+    cross_thread_option,
+    limit_option,
+    load_option,
+    name_option,
+)
 from tracegraph.cli.reporters.integrity import integrity_lines
+from tracegraph.cli.trace_options import named_sources, rank_option, scheduler_option
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.text import label, plural
 
 
 @click.command()
-@click.argument("traces", metavar="TRACE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@rank_option
+@scheduler_option
 @name_option("Name of the run; default: the file's stem and its content's hash.")
 @cross_thread_option
 @limit_option
@@ -21,8 +27,10 @@ from tracegraph.workbench.text import label, plural
 @pass_context
 def ingest(
     context: Context,
-    traces: tuple[Path, ...],
+    traces: tuple[str, ...],
     *,
+    ranks: dict[str, int],
+    scheduler: str | None,
     name: str | None,
     cross_thread: str | None,
     limits: Limits,
@@ -30,11 +38,15 @@ def ingest(
 ) -> None:
     """Store the TRACEs of one job as a run.
 
+    A TRACE is a file, a folder with traces, a pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…).
     The same content under the same name replaces the run.
     """
+    sources = named_sources(traces, ranks)
     with (
         context.bench() as bench,
-        bench.storing(traces, name, cross_thread=cross_thread, load=load, limits=limits) as run,
+        bench.storing(
+            sources, name, cross_thread=cross_thread, load=load, limits=limits, scheduler=scheduler
+        ) as run,
     ):
         tables, integrity = run.tables, run.integrity
         edges, nodes = tables.count_relationships(), tables.count_nodes()

@@ -1,6 +1,6 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -9,10 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import cross_thread_option, limit_option, load_option, name_option
+from tracegraph.cli.options import (
+    cross_thread_option,
+    limit_option,
+    load_option,
+    name_option,
+)
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
+from tracegraph.cli.trace_options import named_sources, rank_option, scheduler_option
 from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
@@ -24,12 +31,12 @@ from tracegraph.workbench.run import Run
 from tracegraph.workbench.stored_run import ingest_timings
 from tracegraph.workbench.text import visible
 
-_TRACE = click.Path(path_type=Path)
-
 
 @click.command()
-@click.argument("traces", metavar="[TRACE]...", nargs=-1, type=_TRACE)
-@click.option("-i", "--input", "inputs", multiple=True, type=_TRACE, help="As the argument TRACE.")
+@click.argument("traces", metavar="[TRACE]...", nargs=-1)
+@rank_option
+@scheduler_option
+@click.option("-i", "--input", "inputs", multiple=True, help="As the argument TRACE.")
 @click.option(
     "-o",
     "--output",
@@ -68,8 +75,10 @@ _TRACE = click.Path(path_type=Path)
 def report(
     context: Context,
     *,
-    traces: tuple[Path, ...],
-    inputs: tuple[Path, ...],
+    traces: tuple[str, ...],
+    inputs: tuple[str, ...],
+    ranks: dict[str, int],
+    scheduler: str | None,
     output: Path | None,
     top: int,
     full_names: bool,
@@ -85,14 +94,16 @@ def report(
 ) -> None:
     """Say what determined the length of a run or step.
 
-    With TRACE: ingest it first. Without: report on a stored run.
+    With TRACE: ingest it first. Without: report on a stored run. A TRACE is a file, a folder with traces, a
+    pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…); several are the ranks of one job.
     """
     thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
+    sources = named_sources((*traces, *inputs), ranks)
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(
-                _run(bench, (*traces, *inputs), name, limits, cross_thread, load)
+                _run(bench, sources, name, limits, cross_thread, load, scheduler)
             )
             found = run.report(
                 step=step,
@@ -116,15 +127,18 @@ def report(
 @contextmanager
 def _run(
     bench: Workbench,
-    traces: tuple[Path, ...],
+    sources: Sequence[Source],
     name: str | None,
     limits: Limits,
     cross_thread: str | None,
     load: Load | None,
+    scheduler: str | None,
 ) -> Iterator[tuple[Run, Mapping[str, float]]]:
     """The run that the command is about, on one connection, with the seconds that its ingest took."""
-    if traces:
-        with bench.storing(traces, name, cross_thread=cross_thread, load=load, limits=limits) as stored:
+    if sources:
+        with bench.storing(
+            sources, name, cross_thread=cross_thread, load=load, limits=limits, scheduler=scheduler
+        ) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s
         return
     if bench.connection.uri is None and not bench.workspace.manifests():

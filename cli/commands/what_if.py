@@ -10,6 +10,7 @@ from tracegraph.cli.options import name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
 from tracegraph.workbench.what_if.answer import AUTO
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, INFINITE_BANDWIDTH, NO_STRAGGLERS
 from tracegraph.workbench.what_if.selector import KEYS
 
 _EXCEEDED = 1
@@ -32,6 +33,20 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
 )
 @click.option(
     "--remove-wait", metavar="GAP", multiple=True, help="A gap by its name, as `GIL`: its waits end at once."
+)
+@click.option(
+    "--no-stragglers",
+    "assume",
+    flag_value=NO_STRAGGLERS,
+    multiple=True,
+    help=f"Of several ranks: {ASSUMPTIONS[NO_STRAGGLERS].meaning}.",
+)
+@click.option(
+    "--infinite-bandwidth",
+    "assume",
+    flag_value=INFINITE_BANDWIDTH,
+    multiple=True,
+    help=f"Of several ranks: {ASSUMPTIONS[INFINITE_BANDWIDTH].meaning}.",
 )
 @click.option("--step", type=int, help="Predict this step, its start fixed: the number in ProfilerStep#N.")
 @click.option(
@@ -67,6 +82,7 @@ def what_if(
     remove: tuple[str, ...],
     scale: tuple[tuple[float, str], ...],
     remove_wait: tuple[str, ...],
+    assume: tuple[str, ...],
     step: int | None,
     overhead: str,
     form: str,
@@ -82,7 +98,9 @@ def what_if(
     """
     with context.bench() as bench:
         run = bench.kept_run(name)
-        found = run.what_if(remove, scale=scale, remove_wait=remove_wait, step=step, overhead=overhead)
+        found = run.what_if(
+            remove, scale=scale, remove_wait=remove_wait, assume=assume, step=step, overhead=overhead
+        )
         files = () if output is None else found.save(output)
         if keep is not None:
             found.keep(keep)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tracegraph.ingest.inspection import Inspection
+from tracegraph.ingest.inspection import Inspection, JobInspection
 from tracegraph.ingest.integrity.findings import Finding
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
@@ -56,6 +56,17 @@ def print_inspection(console: Console, file: str, found: Inspection | InputError
     console.print()
     console.print(_table(found.findings) if found.findings else Text("Nothing odd was found.", style="green"))
     console.print()
+
+
+def print_job(console: Console, found: JobInspection | InputError) -> None:
+    """Print what joining the files as the ranks of one job finds, or why they cannot be joined."""
+    if isinstance(found, InputError):
+        console.print(Text(f"Not the ranks of one job: {label(str(found), _MESSAGE_CELLS)}", style="yellow"))
+        return
+    console.print(Text("All ranks together", style="bold"))
+    console.print(Text(f"{plural(len(found.ranks), 'rank')} met in {plural(found.operations, 'operation')}."))
+    console.print()
+    console.print(_table(found.findings) if found.findings else Text("Nothing odd was found.", style="green"))
 
 
 def _limits_the_report(finding: Finding) -> bool:

@@ -11,9 +11,9 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 class Meetings:
     """Collectives and pairs of a send and a receive, by the time at which the last member came; times in ns.
 
-    One row an operation: `sequence`, `size` (members of its group) and `bytes` (of one member) are `NONE`
-    where unknown. `recorded`: whether ids in the files match its members, else their order does. `missing`:
-    ranks of the group that are no members here.
+    One row an operation: `sequence`, `size` (ranks of its group) and `bytes` (all its data, as NCCL's tests
+    count it) are `NONE` where unknown. `recorded`: whether ids in the files match its members, else their
+    order does. `missing`: ranks of the group that are no members here.
     One row a member, by operation, arrival and lane, so that the last of an operation is the one that came
     last: `member_of` (row of the operation), `event`, `arrival` and `end`.
     """

@@ -9,6 +9,7 @@ from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.meetings import Meetings
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.causal.steps import Steps
@@ -48,6 +49,8 @@ class Storable(Solved, Protocol):
 
     @property
     def cross_thread(self) -> str: ...  # noqa: D102
+    @property
+    def meetings(self) -> Meetings | None: ...  # noqa: D102
     @property
     def replay(self) -> Replay: ...  # noqa: D102
     @property

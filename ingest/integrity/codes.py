@@ -166,6 +166,23 @@ CODES = {
         "were joined.",
         "Look at the first and the last event of the file.",
     ),
+    "ranks_missing": Code(
+        "warning",
+        "The files state more ranks than there are files: what a rank that is not here did, and when it "
+        "came to an operation, is unknown. The path may lead past the one that was late.",
+        "Give the files of all ranks.",
+    ),
+    "rank_beyond_job": Code(
+        "warning",
+        "A file is said to hold a rank that a job of the stated size has not.",
+        "Check the ranks: `--rank-of FILE=N`, or the names of the files.",
+    ),
+    "rank_of_other_job": Code(
+        "warning",
+        "A file was recorded at another time than all others and shares no collective with them: it may "
+        "be of another job, or of a host with another clock.",
+        "Give the files of one job, recorded over the same steps.",
+    ),
     "rank_unaligned": Code(
         "warning",
         "Ranks of a run share no collective with the others, so that their clocks cannot be compared: what "

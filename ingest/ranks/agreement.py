@@ -1,24 +1,30 @@
 """Whether several files are the ranks of one job, and which rank each is."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.trace import FileFacts
 from tracegraph.store.errors import InputError
 
 _IN_NAME = re.compile(r"rank[ _.-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)
+_MOST_RANKS = 1_000_000
+"""A stated number beyond this is no job's."""
 
 
 def agree(parts: Sequence[Part]) -> list[Part]:
     """The parts with their ranks, by rank: as the file says, else as its name or its folder's does.
 
     Raises:
-        InputError: a rank is not known, there twice, or two files hold the same.
+        InputError: a rank is not known, there twice, two files hold the same, or they are of jobs of other
+            sizes.
     """
+    _refuse_other_jobs(parts)
     placed = [part if part.rank_stated else _as_named(part) for part in parts]
     known: dict[int, Part] = {}
     contents: dict[str, Part] = {}
@@ -35,14 +41,57 @@ def agree(parts: Sequence[Part]) -> list[Part]:
     return [known[rank] for rank in sorted(known)]
 
 
+def _refuse_other_jobs(parts: Sequence[Part]) -> None:
+    """InputError where files state different numbers of ranks: those are two jobs."""
+    stated = [part.file for part in parts if part.file.world_size is not None]
+    for file in stated[1:]:
+        if file.world_size != stated[0].world_size:
+            raise InputError(
+                f"{stated[0].path} is of a job of {stated[0].world_size} ranks, {file.path} of one of "
+                f"{file.world_size}",
+                "give the files of one job",
+            )
+
+
+def missing_ranks(files: Sequence[FileFacts]) -> list[int]:
+    """The ranks of the job that no file holds, where a file states how many there are."""
+    here = {file.rank for file in files}
+    size = world_size(files)
+    return [rank for rank in range(min(size or 0, _MOST_RANKS)) if rank not in here]
+
+
+def world_size(files: Sequence[FileFacts]) -> int | None:
+    """How many ranks the job has, where a file states it."""
+    return next((file.world_size for file in files if file.world_size is not None), None)
+
+
+def strangers(parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> list[int]:
+    """Ranks that share no operation with the first, and recorded at no time at which any other rank did.
+
+    They may be of another job; clocks of two hosts need not agree, so it may be one all the same.
+    """
+    windows = {part.rank: part.scene.window for part in parts}
+    return [
+        rank
+        for rank, own in windows.items()
+        if clocks[rank].spread_ns is None
+        and not any(own.start < of.end and of.start < own.end for at, of in windows.items() if at != rank)
+    ]
+
+
 def rank_in_name(path: Path) -> int | None:
     """The rank that a file's name tells, else its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
     found = _IN_NAME.findall(path.name) or _IN_NAME.findall(path.parent.name)
     return int(found[-1]) if found else None
 
 
+def placed_rank(part: Part) -> int | None:
+    """Which rank a part is in a job: as its file says, else as a name does; None where neither does."""
+    return part.rank if part.rank_stated else rank_in_name(Path(part.file.path))
+
+
 def _as_named(part: Part) -> Part:
-    rank = rank_in_name(Path(part.file.path))
+    rank = placed_rank(part)
     if rank is None:
         raise InputError(
             f"{part.file.path} does not say which rank it is",

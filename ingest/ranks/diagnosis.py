@@ -1,26 +1,66 @@
 """What joining the ranks found odd: ranks that are missing, clocks, and operations that were not matched."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.ranks.agreement import missing_ranks, world_size
 from tracegraph.ingest.ranks.job import Job
+from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.trace import FileFacts
 
-_FILE = "all ranks"
+_FILE, _SHOWN = "all ranks", 8
 
 
 def diagnose_job(job: Job) -> list[Finding]:
     """The findings about the job as a whole, those about each file aside."""
     integrity = Integrity(_FILE)
+    _diagnose_ranks(job, integrity)
     _diagnose_clocks(job, integrity)
     _diagnose_operations(job, integrity)
     return list(integrity)
 
 
+def findings_of_files(parts: Sequence[Part]) -> list[dict[str, object]]:
+    """What was found in each file as plain rows, the files told apart: of one name, by their folders.
+
+    Which rank a file is that does not say so is known by now.
+    """
+    names = Counter(_last(part.file.path, 1) for part in parts)
+    return [
+        row | {"file": _last(part.file.path, 1 if names[_last(part.file.path, 1)] == 1 else 2)}
+        for part in parts
+        for row in part.integrity.rows()
+        if row["code"] != "rank_missing"
+    ]
+
+
+def _last(path: str, count: int) -> str:
+    return "/".join(path.split("/")[-count:])
+
+
+def _diagnose_ranks(job: Job, integrity: Integrity) -> None:
+    size, missing = world_size(job.files), missing_ranks(job.files)
+    message = f"{_named(missing)} of {size} are not here: when they came to an operation is unknown"
+    integrity.add("ranks_missing", "warning", len(missing), message)
+    beyond = [file for file in job.files if size is not None and file.rank >= size]
+    message = f"files hold ranks that a job of {size} has not: {_files(beyond)}"
+    integrity.add("rank_beyond_job", "warning", len(beyond), message)
+    strange = [file for file in job.files if file.rank in job.strangers]
+    message = f"files share neither time nor operations with the others: {_files(strange)}"
+    integrity.add("rank_of_other_job", "warning", len(strange), message)
+
+
+def _files(files: list[FileFacts]) -> str:
+    shown = ", ".join(f"{file.path} (rank {file.rank})" for file in files[:_SHOWN])
+    return shown + (f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else "")
+
+
 def _diagnose_clocks(job: Job, integrity: Integrity) -> None:
     alone = [rank for rank, clock in job.clocks.items() if clock.spread_ns is None]
-    message = f"share no operation with the others ({_named(alone)}): their clocks stay as they are"
-    integrity.add("rank_unaligned", "warning", len(alone), f"ranks {message}")
+    message = f"ranks share no operation with the others ({_named(alone)}): their clocks stay as they are"
+    integrity.add("rank_unaligned", "warning", len(alone), message)
     moved = [rank for rank, clock in job.clocks.items() if clock.offset_ns or clock.drift_ppb]
     integrity.add("rank_clock_shifted", "info", len(moved), "; ".join(_clocks(job, moved)))
     noisy = [clock.spread_ns for clock in job.clocks.values() if clock.spread_ns]
@@ -57,5 +97,6 @@ def _diagnose_operations(job: Job, integrity: Integrity) -> None:
 
 
 def _named(ranks: list[int]) -> str:
-    shown = ", ".join(map(str, ranks[:8]))
-    return f"rank {shown}" + (f" and {len(ranks) - 8} more" if len(ranks) > 8 else "")
+    shown = ", ".join(map(str, ranks[:_SHOWN]))
+    more = f" and {len(ranks) - _SHOWN} more" if len(ranks) > _SHOWN else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}{more}"

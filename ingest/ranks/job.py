@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, make_model
 from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.ranks.agreement import strangers
 from tracegraph.ingest.ranks.clocks import RankClock, align_ranks
 from tracegraph.ingest.ranks.joining import find_meetings, without_guesses
 from tracegraph.ingest.ranks.matching import Unmatched, match, shared
@@ -21,6 +23,7 @@ class Job:
     """All ranks as one model; `stated`: what the files say of its events. By rank: `files`, `clocks`.
 
     `impossible`: operations that were left out because a member left before another came, by these clocks.
+    `strangers`: ranks that may be of another job, as far as times and operations tell.
     """
 
     model: Model
@@ -29,6 +32,7 @@ class Job:
     clocks: dict[int, RankClock]
     unmatched: list[Unmatched]
     impossible: int
+    strangers: list[int]
 
 
 def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
@@ -51,18 +55,21 @@ def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
     check_model(model)
     return Job(
         model=model,
-        files=[_on_clock(part.file, clocks[part.rank]) for part in parts],
+        files=[_on_clock(part.file, clocks[part.rank], model.window.start) for part in parts],
         stated=merge_stated(parts),
         clocks=clocks,
         unmatched=unmatched,
         impossible=impossible,
+        strangers=strangers(parts, clocks),
     )
 
 
-def _on_clock(file: FileFacts, clock: RankClock) -> FileFacts:
+def _on_clock(file: FileFacts, clock: RankClock, window_start: int) -> FileFacts:
+    """The facts of a file with what was added to its times, the offset at the window's start."""
+    before = np.array([window_start - clock.offset_ns])
     return replace(
         file,
-        rank_offset_ns=clock.offset_ns,
+        rank_offset_ns=int((clock.put_right(before) - before)[0]),
         rank_drift_ppb=clock.drift_ppb,
         rank_spread_ns=clock.spread_ns,
     )

@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.meetings import Meetings
 from tracegraph.ingest.ranks.matching import Operation
 from tracegraph.ingest.ranks.members import as_numbers
+from tracegraph.store.collectives import KIND
 from tracegraph.store.mechanisms import CODE, COLLECTIVE
 
 _ELEMENT_BYTES = {
@@ -56,7 +57,7 @@ def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: E
         size=as_numbers([None if one.ranks is None else len(one.ranks) for one in operations]),
         recorded=np.array([operation.recorded for operation in operations], dtype=bool),
         confidence=np.array([operation.confidence for operation in operations], dtype=np.float64),
-        bytes=as_numbers([_bytes(first.elements, first.dtype) for first in firsts]),
+        bytes=as_numbers([_bytes(operation) for operation in operations]),
         dtype=[first.dtype for first in firsts],
         missing=[operation.missing for operation in operations],
         rendezvous=np.array([int(events.start[index[-1]]) for index in events_of], dtype=np.int64),
@@ -67,9 +68,13 @@ def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: E
     )
 
 
-def _bytes(elements: int | None, dtype: str | None) -> int | None:
-    width = _ELEMENT_BYTES.get((dtype or "").lower())
-    return None if elements is None or width is None else elements * width
+def _bytes(operation: Operation) -> int | None:
+    """All data of an operation, as far as the member of the lowest rank tells."""
+    first = operation.first
+    width, kind = _ELEMENT_BYTES.get((first.dtype or "").lower()), KIND[first.kind]
+    if first.elements is None or width is None or not kind.moves_data:
+        return None
+    return round(first.elements * width * kind.whole(len(operation.ranks or operation.members)))
 
 
 def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:

@@ -2,21 +2,8 @@
 
 import re
 
-_SPELLINGS = {
-    "all_reduce": "allreduce",
-    "reduce_scatter": "reducescatter",
-    "all_gather": "allgather",
-    "all_to_all": "alltoall",
-    "broadcast": "broadcast",
-    "send_recv": "sendrecv",
-    "reduce": "reduce",
-    "gather": "gather",
-    "scatter": "scatter",
-    "barrier": "barrier",
-    "send": "send",
-    "recv": "recv",
-}
-"""By kind, how it begins once its punctuation is gone; what another begins with comes behind it."""
+from tracegraph.store.collectives import KINDS
+
 _BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
 _NO_LETTER = re.compile(r"[^a-z]", re.A)
 
@@ -38,4 +25,4 @@ def find_kind(name: str) -> str | None:
 def stated_kind(collective: str) -> str | None:
     """The kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
     letters = _NO_LETTER.sub("", collective.lower())
-    return next((kind for kind, spelling in _SPELLINGS.items() if letters.startswith(spelling)), None)
+    return next((kind.name for kind in KINDS if letters.startswith(kind.spelling)), None)

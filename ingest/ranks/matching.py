@@ -5,8 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracegraph.ingest.ranks.members import Member
+from tracegraph.ingest.ranks.shifting import find_shift
 
-_BY_ORDER, _BY_ORDER_OF_GROUP = 0.8, 0.9
+_BY_TIME, _BY_ORDER, _BY_ORDER_OF_GROUP = 0.6, 0.8, 0.9
+_DIFFERENT = "the ranks recorded different numbers of them, which nothing else tells apart"
+_RECORDED_BY_SOME = "some of the ranks did not record them"
 Key = tuple[object, ...]
 
 
@@ -45,7 +48,8 @@ def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[
     """The operations of all ranks, whose members stand by rank and in their order; and what was not matched.
 
     An id is a group, its ranks and the number of the operation in it. Without numbers, the k-th operation of
-    one kind, size and type in a group is the same for all of its ranks if each has as many of them.
+    one kind, size and type in a group is the same for all of its ranks if each has as many of them; else
+    those are whose ends lie equally far apart throughout.
     """
     series: dict[Key, dict[int, list[Member]]] = defaultdict(lambda: defaultdict(list))
     for rank, members in ranks.items():
@@ -53,11 +57,9 @@ def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[
             series[_series(rank, member)][rank].append(member)
     operations, unmatched = [], []
     for by_rank in series.values():
-        found = _match_series(by_rank, tuple(sorted(ranks)))
-        if isinstance(found, Unmatched):
-            unmatched.append(found)
-        else:
-            operations += found
+        matched, left = _match_series(by_rank, tuple(sorted(ranks)))
+        operations += matched
+        unmatched += left
     return operations, _summed(unmatched)
 
 
@@ -85,23 +87,40 @@ def _plain(name: str) -> str:
     return name.split("(", 1)[0]
 
 
-def _match_series(by_rank: Mapping[int, list[Member]], job: tuple[int, ...]) -> list[Operation] | Unmatched:
+def _match_series(
+    by_rank: Mapping[int, list[Member]], job: tuple[int, ...]
+) -> tuple[list[Operation], list[Unmatched]]:
     count = sum(map(len, by_rank.values()))
     some = next(iter(by_rank.values()))[0]
     numbered = some.sequence is not None and some.group is not None
     group = some.ranks or _whole_job(some, job)
     if some.kind not in ("send", "recv") and group is None:
-        return Unmatched(count, "their group has fewer members than the job, and no file says which")
-    lengths = {len(members) for members in by_rank.values()}
-    if len(lengths) > 1:
-        return Unmatched(
-            count, "the ranks recorded different numbers of them, which nothing else tells apart"
-        )
+        return [], [Unmatched(count, "their group has fewer members than the job, and no file says which")]
     confidence = 1.0 if numbered else _BY_ORDER_OF_GROUP if some.group is not None else _BY_ORDER
-    return [
-        Operation(dict(zip(by_rank, members, strict=True)), group, numbered, confidence)
-        for members in zip(*by_rank.values(), strict=True)
+    aligned: Mapping[int, Sequence[Member]] | None = by_rank
+    if len({len(members) for members in by_rank.values()}) > 1:
+        aligned, confidence = _aligned(by_rank), _BY_TIME
+    if aligned is None:
+        return [], [Unmatched(count, _DIFFERENT)]
+    found = [
+        Operation(dict(zip(aligned, members, strict=True)), group, numbered, confidence)
+        for members in zip(*aligned.values(), strict=True)
     ]
+    left = count - sum(len(operation.members) for operation in found)
+    return found, [Unmatched(left, _RECORDED_BY_SOME)] if left else []
+
+
+def _aligned(by_rank: Mapping[int, list[Member]]) -> dict[int, list[Member]] | None:
+    """Of each rank as many as of the one with the fewest, those that end with them; None: nothing tells."""
+    fewest = min(by_rank.values(), key=len)
+    found = {}
+    for rank, members in by_rank.items():
+        ends = [[one.end for one in series] for series in (fewest, members)]
+        shift = 0 if len(members) == len(fewest) else find_shift(*ends)
+        if shift is None:
+            return None
+        found[rank] = members[shift : shift + len(fewest)]
+    return found
 
 
 def _whole_job(member: Member, job: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -16,7 +15,8 @@ from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.ranks.members import Member, find_members
-from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.sources.reading import read_source
+from tracegraph.ingest.sources.source import AnySource, as_source
 from tracegraph.ingest.trace import FileFacts, file_facts
 
 _STATED = ("name", "category", "shapes", "bytes", "collective", "group", "elements", "dtype")
@@ -45,14 +45,15 @@ class Part:
 
 
 def read_part(
-    path: Path, limits: Limits = DEFAULT_LIMITS, *, policies: tuple[str, ...] = tuple(POLICIES)
+    trace_file: AnySource, limits: Limits = DEFAULT_LIMITS, *, policies: tuple[str, ...] = tuple(POLICIES)
 ) -> Part:
     """Read a file and find out all that can be known of its rank alone, under each of the `policies`.
 
     The first policy is the one that its findings are about. InputError where the file cannot be used.
     """
-    integrity = Integrity(path.name)
-    trace = read_trace(path, integrity, limits)
+    source = as_source(trace_file)
+    integrity = Integrity(source.name)
+    trace = read_source(source, integrity, limits)
     model = build_model(*read_events(trace), integrity, policies[0])
     check_model(model)
     diagnose(model, integrity)

@@ -16,6 +16,7 @@ from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
+from tracegraph.ingest.tables.collectives import collective_nodes, member_of
 from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.store import schema
@@ -113,6 +114,10 @@ def build_tables(
     place = {file.rank: position for position, file in enumerate(files)}
     own = np.array([place[rank] for rank in model.lanes.rank.tolist()], dtype=np.int64)
     graph.relationships["OF_TRACE"] = pa.table({"start": lane_ids, "end": trace_ids[own]})
+    if model.meetings is not None and len(model.meetings):
+        met = ids.take(len(model.meetings))
+        graph.nodes["Collective"] = collective_nodes(model, model.meetings, met, common)
+        graph.relationships["MEMBER_OF"] = member_of(model, model.meetings, event_ids, met)
     return graph
 
 

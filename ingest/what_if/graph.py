@@ -8,6 +8,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.model import Model
@@ -58,8 +59,9 @@ class StepWindow:
 class ReplayGraph:
     """Segments and dependencies of a run with what selects among them.
 
-    `gap_name`: of each dependency, position in `GAP_NAMES`, meaningful where there is a gap. `fixed`: starts
-    that nothing in the graph explains, by segment, ns.
+    `gap_name`: of each dependency, position in `GAP_NAMES`, meaningful where there is a gap. `rendezvous`: of
+    each event that takes part in an operation of several ranks when the last one came, else `NONE`, ns.
+    `fixed`: starts that nothing in the graph explains, by segment, ns.
     """
 
     calls: Calls
@@ -71,6 +73,7 @@ class ReplayGraph:
     steps: tuple[StepWindow, ...]
     window: Window
     sink: int
+    rendezvous: Ints
     fixed: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
@@ -131,4 +134,12 @@ def graph_of(model: Model) -> ReplayGraph:
         steps=tuple(StepWindow(*(int(value) for value in row)) for row in rows),
         window=model.window,
         sink=model.sink,
+        rendezvous=_rendezvous(model),
     )
+
+
+def _rendezvous(model: Model) -> Ints:
+    found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
+    if meetings is not None:
+        found[meetings.event] = meetings.rendezvous[meetings.member_of]
+    return found

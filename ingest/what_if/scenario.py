@@ -13,12 +13,14 @@ from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.lost_launches import LostLaunches
+from tracegraph.ingest.causal.meetings import Meetings
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.causal.steps import Steps, find_steps
 from tracegraph.ingest.text_columns import with_role
 from tracegraph.ingest.what_if.changed import Changed, Replayed, change_graph
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.met import meetings_at
 from tracegraph.ingest.what_if.timeline import event_times, segment_times
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES
 from tracegraph.store.tables import GraphTables
@@ -41,6 +43,7 @@ class Scenario:
     on_path: Flags
     sink: int
     cross_thread: str
+    meetings: Meetings | None
     replay: Replay
     slack: Ints
 
@@ -68,6 +71,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
         on_path=walk(segments, found, changed.binding, sink),
         sink=sink,
         cross_thread=run["cross_thread"][0].as_py(),
+        meetings=meetings_at(tables, events),
         replay=replay,
         slack=replay.slack(),
     )

@@ -55,7 +55,18 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         steps=_steps(tables),
         window=window,
         sink=find_sink(segments, window, lanes),
+        rendezvous=_rendezvous(tables, len(calls), first),
     )
+
+
+def _rendezvous(tables: GraphTables, events: int, first: int) -> Ints:
+    found = np.full(events, NONE, dtype=np.int64)
+    if "Collective" in tables.nodes:
+        operations = tables.read_nodes("Collective", ("id", "rendezvous_ns"))
+        since, begin = _numbers(operations["rendezvous_ns"]), int(operations["id"][0].as_py())
+        member = tables.read_relationships("MEMBER_OF", ("start", "end"))
+        found[_numbers(member["start"]) - first] = since[_numbers(member["end"]) - begin]
+    return found
 
 
 def _lanes(tables: GraphTables) -> Lanes:

@@ -6,6 +6,7 @@
 // @column frame INTEGER frame id
 // @column parent INTEGER? id of the frame that called it, null for the root of a lane
 // @column depth INTEGER number of calls between the root and it
+// @column rank INTEGER rank of the process
 // @column name STRING name of the events or of the lane
 // @column category STRING Kineto category, `thread` or `stream` for a lane
 // @column duration_ns INTEGER time off the path in it itself, not in what it called, ns

@@ -6,6 +6,7 @@
 // @column frame INTEGER frame id
 // @column parent INTEGER? id of the frame that called it, null for the root of a lane
 // @column depth INTEGER number of calls between the root and it
+// @column rank INTEGER rank of the process
 // @column name STRING name of the events, of the lane or of the gap
 // @column category STRING Kineto category, `thread` or `stream` for a lane, `gap` for a wait or gap
 // @column duration_ns INTEGER time on the path in it itself, not in what it called, ns

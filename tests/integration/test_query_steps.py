@@ -97,7 +97,7 @@ def test_equal_numbers_of_two_ranks_are_two_steps(database: Database) -> None:
         with pytest.raises(InputError, match="no step 2 of rank 1; present: 1"):
             find_window(asking(database), RUN, 2, 1)
     first, second = {"start_ns": 0, "end_ns": 60, "chain": 0}, {"start_ns": 10, "end_ns": 100, "chain": 1}
-    assert of_rank == [first, first, second]
+    assert of_rank == [second, first, second]
     assert paths[["rank", "number", "length_ns"]].to_numpy().tolist() == [[0, 1, 60], [1, 1, 90]]
     assert spent[["rank", "number", "name", "duration_ns"]].to_numpy().tolist() == [
         [0, 1, "A", 60],

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from graphs import GPU_STEP, as_table, stored
+from graphs import GPU_STEP, check_table, stored
 
-from tracegraph.queries.catalog import asking, find, queries
-from tracegraph.queries.runs import fill, parse
+from tracegraph.queries.catalog import queries
 from tracegraph.store.connection import Database
 
 RUN = "tiny-tables"
@@ -262,8 +261,19 @@ CASES = {
         gemm 60 100 sync 105 110 SYNCHRONIZATION device_synchronize 5 True
         sync 105 110 B 110 130 SEQUENTIAL program_order 0 True""",
 }
-ELSEWHERE = {"runs", "newest_ready_run"}
-"""Queries over all runs are tested in test_query_runs."""
+ELSEWHERE = {
+    *("runs", "newest_ready_run"),
+    *(
+        "rank_waits",
+        "rank_work",
+        "step_waits",
+        "path_ranks",
+        "late_causes",
+        "collectives",
+        "collective_kinds",
+    ),
+}
+"""Queries over all runs are tested in test_query_runs, those about several ranks in test_query_ranks."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -274,13 +284,7 @@ def graph(database: Database) -> Iterator[None]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_table(case: str, database: Database) -> None:
-    name, *assignments = case.split()
-    query = find(name)
-    given = parse(query, {"run": RUN} | dict(text.split("=") for text in assignments))
-    expected = [line.strip() for line in CASES[case].strip().splitlines()]
-    result = query.run(database, fill(asking(database), query, given))
-    assert as_table(result[expected[0].split()]) == expected
-    assert tuple(result.columns) == tuple(column.name for column in query.columns)
+    check_table(database, RUN, case, CASES[case])
 
 
 def test_every_query_has_a_case() -> None:

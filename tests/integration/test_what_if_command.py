@@ -89,6 +89,7 @@ def test_json(ask: Ask) -> None:
             "remove": ["name=gemm"],
             "scale": [{"factor": 0.5, "selector": "name=op"}],
             "remove_wait": [],
+            "assume": [],
         },
         "step": None,
         "window_ns": [0, 130_000],
@@ -179,7 +180,7 @@ def test_hostile_names(ask: Ask, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "nothing is changed; say what: --remove, --scale or --remove-wait"),
+        ((), "nothing is changed; say what: --remove, --scale, --remove-wait, --no-stragglers "),
         (
             ("--remove", "name=gmem"),
             "'name=gmem' matches nothing: 'gmem' is no name in the run; near it are: gemm",
@@ -193,6 +194,7 @@ def test_hostile_names(ask: Ask, tmp_path: Path) -> None:
             ("--remove", "name=op", "--step", "1", "--run", OLDER),
             "the run has no step 1; its trace has no Prof",
         ),
+        (("--no-stragglers",), "no-stragglers is about several ranks, and those of this run share no"),
         (("--remove-wait", "GIL"), "'GIL' is no gap of the run; name one of: "),
         (("--scale", "-1", "name=gemm"), "-1.0 is no factor; give one of 0 or more"),
         (("--scale", "nan", "name=gemm"), "nan is no factor; give one of 0 or more"),

@@ -14,6 +14,6 @@ def frames_of(*rows: tuple[Any, ...]) -> pd.DataFrame:
     found = []
     for frame, parent, name, category, duration_ns, *lag in rows:
         depth[frame] = 0 if parent is None else depth[parent] + 1
-        found.append((frame, parent, depth[frame], name, category, duration_ns, lag[0] if lag else None))
+        found.append((frame, parent, depth[frame], 0, name, category, duration_ns, *(lag or (None,))))
     columns = find("path_frames").columns
     return in_types(pd.DataFrame(found, columns=[column.name for column in columns]), columns)

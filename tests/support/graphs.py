@@ -5,16 +5,21 @@ from contextlib import contextmanager
 
 import pandas as pd
 
+from tracegraph.queries.catalog import asking, find
+from tracegraph.queries.runs import fill, parse
 from tracegraph.store.connection import Database
 
 _RECORDED = {"evidence": "recorded", "confidence": 1.0, "binding": True}
 _WAITING = {**_RECORDED, "gap_name": "waiting for GPU"}
+_OF_RANKS = {**_RECORDED, "mechanism": "collective"}
 EDGES = {
     "order": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 0},
     "other": {**_RECORDED, "mechanism": "program order", "lag_ns": 0, "gap_ns": 50, "binding": False},
     "queue": {**_RECORDED, "mechanism": "stream order", "lag_ns": 0, "gap_ns": 0},
     "launch": {**_RECORDED, "mechanism": "launch", "lag_ns": 10, "gap_ns": 10, "gap_name": "launch latency"},
     "sync": {**_WAITING, "mechanism": "device synchronize", "lag_ns": 5, "gap_ns": 5},
+    "late": {**_OF_RANKS, "lag_ns": 2, "gap_ns": 2, "gap_name": "waiting for another rank"},
+    "soon": {**_OF_RANKS, "lag_ns": 0, "gap_ns": 0},
 }
 """Properties of dependencies, as parameters that a graph's text may use."""
 
@@ -100,6 +105,20 @@ def stored(database: Database, run: str, graph: str) -> Iterator[None]:
         database.write(
             "MATCH (n) WHERE n.run = $run OR (n:Run AND n.name = $run) DETACH DELETE n", {"run": run}
         )
+
+
+def check_table(database: Database, run: str, case: str, text: str) -> None:
+    """A case is a query and its parameters, `NAME key=value …`; the text is the table that it must give.
+
+    Only the columns that the text's first line names are compared; all must be those of the query's header.
+    """
+    name, *assignments = case.split()
+    query = find(name)
+    given = parse(query, {"run": run} | dict(one.split("=") for one in assignments))
+    expected = [line.strip() for line in text.strip().splitlines()]
+    result = query.run(database, fill(asking(database), query, given))
+    assert as_table(result[expected[0].split()]) == expected
+    assert tuple(result.columns) == tuple(column.name for column in query.columns)
 
 
 def as_table(frame: pd.DataFrame) -> list[str]:

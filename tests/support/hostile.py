@@ -58,6 +58,10 @@ def hostile_graph(run: str, names: list[str] = NAMES) -> GraphTables:
         "Event": events,
         "Chain": [{"labels": "Chain", "run": run, "chain": i, "lane": 0} for i in range(3)],
         "Frame": [{"labels": "Frame", "run": run, "frame": i, "name": names[i], "lane": 0} for i in range(2)],
+        "Collective": [
+            {"labels": "Collective", "run": run, "operation": i, "name": names[i], "group": names[i + 1]}
+            for i in range(2)
+        ],
     }
     nodes, first = {}, {}
     count = 0

@@ -121,9 +121,9 @@ def told_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
     lengths = (
         (path["end_ns"] - path["start_ns"]).groupby([path["lane"], path["name"], path["category"]]).sum()
     )
-    roots = [(lane, None, 0, LANES["name"][lane], LANES["kind"][lane], 0, None) for lane in LANES["lane"]]
+    roots = [(lane, None, 0, 0, LANES["name"][lane], LANES["kind"][lane], 0, None) for lane in LANES["lane"]]
     calls = [
-        (place, lane, 1, name, category, length, None)
+        (place, lane, 1, 0, name, category, length, None)
         for place, ((lane, name, category), length) in enumerate(lengths.items(), len(LANES))
     ]
     columns = [column.name for column in find("path_frames").columns]

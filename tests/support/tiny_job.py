@@ -30,7 +30,7 @@ def rows_of_rank(work_us: float, *, skew_us: float = 0, steps: int = 3, **collec
     return found
 
 
-def write_trace(path: Path, rows: Sequence[Row], rank: int | None) -> Path:
+def write_trace(path: Path, rows: Sequence[Row], rank: int | None, world_size: int = 2) -> Path:
     """The rows as a trace of Kineto's."""
     names = {
         "correlation": "correlation", "device": "device", "stream": "stream", "group": "Process Group Name",
@@ -50,6 +50,6 @@ def write_trace(path: Path, rows: Sequence[Row], rank: int | None) -> Path:
         }
         for row in rows
     ]
-    info = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": 2}}
+    info = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": world_size}}
     path.write_text(json.dumps({"traceEvents": entries, **info}))
     return path

@@ -119,7 +119,7 @@ def test_the_table_of_a_query_has_units(capsys: pytest.CaptureFixture[str]) -> N
 def test_every_column_of_a_query_is_a_place_or_a_length_by_its_words() -> None:
     columns = {(one.name, one.meaning): one for query in queries().values() for one in query.columns}
     for (name, meaning), column in columns.items():
-        assert name.endswith("_ns") == (meaning.endswith(", ns") and name != "clock_drift_ppb"), name
+        assert name.endswith("_ns") == (meaning.endswith(", ns") and not name.endswith("_drift_ppb")), name
         place = re.match("(its )?(start|end|when|where|later)\\b", meaning) is not None
         assert (readable_name(column) == name) == (place or not name.endswith("_ns")), (name, meaning)
 

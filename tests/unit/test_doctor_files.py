@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
 from tracegraph.store.managed import java
@@ -97,3 +98,27 @@ def test_hostile_names_stay_on_their_line(tmp_path: Path, capsys: pytest.Capture
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "[bold]<b>" in text.replace("\n", "")
+
+
+def test_files_of_several_ranks_are_joined_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for rank, work_us in enumerate((100, 60)):
+        write_trace(logs / f"rank{rank}.json", rows_of_rank(work_us), None)
+    assert doctor(tmp_path, logs) == 0
+    out = capsys.readouterr().out
+    assert out.index("It holds rank 0") < out.index("It holds rank 1") < out.index("All ranks together")
+    assert "2 ranks met in 3 operations." in out
+    assert doctor(tmp_path, logs, "--format", "json", "--rank-of", "rank1.json=5") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["file"] for row in rows][-1] == "all ranks"
+    assert rows[-1]["ranks"] == [0, 5]
+    assert rows[1]["rank"] == 5
+
+
+def test_files_that_are_not_of_one_job_are_told_of_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [write_trace(tmp_path / f"{name}.json", rows_of_rank(len(name)), 0) for name in ("a", "bc")]
+    assert doctor(tmp_path, *files) == 0
+    assert "Not the ranks of one job" in capsys.readouterr().out

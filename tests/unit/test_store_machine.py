@@ -37,3 +37,20 @@ def test_the_smallest_limit_counts(
     monkeypatch.setattr(machine, "_CGROUPS", tmp_path)
     monkeypatch.setattr(machine, "_OWN_CGROUPS", tmp_path / "own")
     assert machine.memory_mib() == mib
+
+
+def test_what_is_left_is_the_least_that_a_group_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = tmp_path / "a"
+    group.mkdir()
+    (group / "memory.max").write_text(f"{3 << 20}\n")
+    (group / "memory.current").write_text(f"{2 << 20}\n")
+    (group / "memory.stat").write_text(f"anon {1 << 20}\ninactive_file {1 << 19}\n")
+    (tmp_path / "own").write_text("0::/a\n")
+    monkeypatch.setattr(machine, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(machine, "_OWN_CGROUPS", tmp_path / "own")
+    assert machine.free_memory_bytes() == (3 << 20) - (2 << 20) + (1 << 19)
+    (group / "memory.current").write_text(f"{4 << 20}\n")
+    assert machine.free_memory_bytes() == 0
+    assert machine.cores() >= 1

@@ -47,6 +47,38 @@ def test_a_short_collective_or_one_on_a_working_thread_does_not_wait() -> None:
     assert tiny.dependencies(working, "SYNCHRONIZATION") == set()
 
 
+def called_and_awaited(waits_until: float = 5300) -> list[Row]:
+    """A function that begins a collective on another thread and goes on as that one has ended."""
+    return [
+        frame("step", 0, 9000),
+        event("c10d::allreduce_", 1000, 1020),
+        event("aten::mm", 1020, 2000),
+        event("gloo:all_reduce", 1050, 5250, category="user_annotation", thread=2),
+        event("aten::mul", waits_until, 8000),
+    ]
+
+
+def test_a_collective_begins_by_its_call_and_ends_the_wait_of_its_caller() -> None:
+    model = tiny.model(*called_and_awaited())
+    assert tiny.dependencies(model, "CROSS_THREAD", binding=True) == {
+        ("step@0", "hand-over", "gloo:all_reduce@1050"),
+        ("gloo:all_reduce@1050", "resume", "aten::mul@5300"),
+    }
+    assert waits(model) == {"(waiting for another thread)@0", "(waiting for another thread)@2000"}
+
+
+def test_an_end_that_is_noted_late_ends_the_wait_too() -> None:
+    model = tiny.model(*called_and_awaited(waits_until=5150))
+    assert ("gloo:all_reduce@1050", "resume", "aten::mul@5150") in tiny.dependencies(model, "CROSS_THREAD")
+
+
+@pytest.mark.parametrize("until", [4900, 5800, 8000])
+def test_who_goes_on_at_another_time_did_not_wait_for_it(until: float) -> None:
+    assert {m for _, m, _ in tiny.dependencies(tiny.model(*called_and_awaited(until)), "CROSS_THREAD")} == {
+        "hand-over"
+    }
+
+
 def silent_while_another_runs(name: str, category: str) -> list[Row]:
     """A thread whose event usually takes 10 µs and once 1000, in which another one runs Python."""
     usual = [event(name, 20 * i, 20 * i + 10, category=category) for i in range(5)]

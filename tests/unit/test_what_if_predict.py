@@ -360,8 +360,16 @@ def test_a_step(number: int, removed: str, before: float, after: float) -> None:
 @pytest.mark.parametrize(
     ("question", "message", "advice"),
     [
-        ({}, "nothing is changed", "--remove, --scale or --remove-wait"),
-        ({"step": 1}, "nothing is changed", "--remove, --scale or --remove-wait"),
+        (
+            {},
+            "nothing is changed",
+            "--remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+        ),
+        (
+            {"step": 1},
+            "nothing is changed",
+            "--remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+        ),
         ({"remove": ("name=k",), "step": 3}, "the run has no step 3", "present: 1, 2"),
         ({"scale": ((-0.5, "name=k"),)}, "-0.5 is no factor", "give one of 0 or more"),
         ({"scale": ((float("nan"), "name=k"),)}, "nan is no factor", "give one of 0 or more"),

@@ -1,6 +1,7 @@
-"""When GPU rows of a path stand in the file: before the correction of the GPU's clock."""
+"""When rows of a path stand in their file: before the corrections of its GPU's and of its rank's clock."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -21,13 +22,17 @@ def on_file_clock(
     """Return the rows of one rank with those on `streams` (lanes) at the file's own times.
 
     `events` is the text of the file's list of events. Times of a whole event are those written at its
-    `source_index`; gaps, and events that a window cuts, have the correction taken back.
+    `source_index`; gaps, and events that a window cuts, have the corrections taken back.
     """
-    if not source.clock_offset_ns and not source.clock_drift_ppb:
+    of_rank = _Correction(source.rank_offset_ns, source.rank_drift_ppb, source.window_start_ns)
+    since = int(of_rank.taken_back(np.array([source.window_start_ns]))[0])
+    of_gpu = _Correction(source.clock_offset_ns, source.clock_drift_ppb, since)
+    on_gpu = path["lane"].isin(streams).to_numpy(dtype=bool)
+    moved = np.full(len(path), of_rank.moves) | (on_gpu & of_gpu.moves)
+    if not moved.any():
         return path
-    moved = path["lane"].isin(streams).to_numpy(dtype=bool)
-    start, end = (path[name].to_numpy(dtype=np.int64, copy=True) for name in ("start_ns", "end_ns"))
-    start[moved], end[moved] = _taken_back(start[moved], source), _taken_back(end[moved], source)
+    start, end = (of_rank.taken_back(path[name].to_numpy(np.int64)) for name in ("start_ns", "end_ns"))
+    start, end = (np.where(on_gpu, of_gpu.taken_back(times), times) for times in (start, end))
     rows = np.flatnonzero(moved & path["source_index"].notna().to_numpy(dtype=bool))
     texts = msgspec.json.decode(events, type=list[Raw])
     for row, index in zip(
@@ -39,11 +44,22 @@ def on_file_clock(
     return path.assign(start_ns=start, end_ns=end)
 
 
-def _taken_back(times: Ints, source: Source) -> Ints:
-    drift = source.clock_drift_ppb * 1e-9
-    since = times - source.clock_offset_ns - source.window_start_ns
-    found: Ints = source.window_start_ns + np.rint(since / (1 + drift)).astype(np.int64)
-    return found
+@dataclass(frozen=True)
+class _Correction:
+    """What was added to times: an offset at `since_ns`, and a drift from then on."""
+
+    offset_ns: int
+    drift_ppb: int
+    since_ns: int
+
+    @property
+    def moves(self) -> bool:
+        return bool(self.offset_ns or self.drift_ppb)
+
+    def taken_back(self, times: Ints) -> Ints:
+        since = times - self.offset_ns - self.since_ns
+        found: Ints = self.since_ns + np.rint(since / (1 + self.drift_ppb * 1e-9)).astype(np.int64)
+        return found
 
 
 def _snap(time: int, written: int) -> int:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
+from tracegraph.queries.shapes import sum_by
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import Progress
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
@@ -20,8 +21,6 @@ from tracegraph.workbench.pictures.drawing import draw
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.section import all_sections
-
-OVERLAY = "overlay.json.gz"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
         **_tables(findings),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings).encode()),
-        OVERLAY: lambda out: write_overlay(findings, findings.details.sources[0], out),
+        **_overlays(findings),
     }
     left_out: dict[str, str] = {}
     with _temporary_names(folder, makers) as names:
@@ -64,6 +63,14 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
             else:
                 names[name].replace(folder / name)
     return Written(tuple(name for name in makers if name not in left_out), left_out)
+
+
+def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
+    """Each file of the run with the path on it: the rank with most of it first, the others by their rank."""
+    on_path = sum_by(findings.path, "rank")
+    sources = sorted(findings.details.sources, key=lambda one: (-on_path.get(str(one.rank), 0), one.rank))
+    names = ("overlay.json.gz", *(f"overlay_rank{source.rank}.json.gz" for source in sources[1:]))
+    return {name: partial(write_overlay, findings, one) for name, one in zip(names, sources, strict=True)}
 
 
 def _tables(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:

@@ -15,6 +15,8 @@ from tracegraph.ingest.readers.chrome_text import ChromeText
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.unpacking import pack_into
+from tracegraph.ingest.sources.fetch import local_copy
+from tracegraph.ingest.sources.source import as_source
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.output.file_times import on_file_clock
 from tracegraph.workbench.report.findings import Findings, Source
@@ -31,18 +33,15 @@ _Quoted = Collection[tuple[str, str]]
 
 
 def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
-    """Write the trace with one flow (ph `s` and `f`) for each change of lane on the path, as gzip.
+    """Write the trace with one flow (ph `s` and `f`) for each change of lane of the path in it, as gzip.
 
     The entries of the trace keep their text, order and positions; the flows come after them.
 
     Raises:
-        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario
-            or of several ranks.
+        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario.
     """
     if findings.details.scenario_of is not None:
         raise InputError(f"{findings.details.name} is a scenario: its times are no file's")
-    if findings.details.ranks > 1:
-        raise InputError(f"the path of {findings.details.name} leads through several files")
     trace = _open(source)
     text, end = trace.text, trace.end
     quoted = {(key.decode(), name.decode(errors="replace")) for key, name in _QUOTED_ID.findall(text)}
@@ -115,10 +114,11 @@ def _as_written(key: str, lane: Mapping[Hashable, Any], quoted: _Quoted) -> int 
 
 
 def _open(source: Source) -> ChromeText:
-    path = Path(source.file)
-    if not path.exists():
+    place = as_source(source.file)
+    if not place.is_remote and not Path(source.file).exists():
         raise InputError(f"the source file is gone since it was ingested: {source.file}")
-    opened = open_source(path, Integrity(path.name), sha256=source.sha256)
+    with local_copy(place) as path:
+        opened = open_source(path, Integrity(place.name), sha256=source.sha256)
     form = format_of(opened)
     if form.chrome_text is None:
         raise InputError(f"nothing can be drawn into {form.name}")

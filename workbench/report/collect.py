@@ -57,7 +57,7 @@ def collect_findings(
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
     window = find_window(answers.of, run, step)
-    asked = questions(Scope(run, window, step, drawn))
+    asked = questions(Scope(run, window, step, drawn, int(details["ranks"])))
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if step is None else None
     if path is None:
@@ -149,6 +149,8 @@ def _details(
                 clock_offset_ns=int(row["clock_offset_ns"]),
                 clock_drift_ppb=int(row["clock_drift_ppb"]),
                 window_start_ns=int(stored["window_start_ns"]),
+                rank_offset_ns=int(row["rank_offset_ns"]),
+                rank_drift_ppb=int(row["rank_drift_ppb"]),
             )
             for row in files.to_dict("records")
         ),

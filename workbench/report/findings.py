@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.shapes import sum_by
+from tracegraph.queries.shapes import job_steps, sum_by
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.gaps import UNKNOWN
 from tracegraph.workbench.report.step_summary import StepSummary, summarise_steps
@@ -38,6 +38,7 @@ class Source:
     """One file of the run.
 
     Added to its GPU rows: `clock_offset_ns` at `window_start_ns`, and each second `clock_drift_ppb` ns more.
+    Then added to all of them, in the same way, to bring them on the first rank's clock: `rank_*`.
     """
 
     file: str
@@ -46,6 +47,8 @@ class Source:
     clock_offset_ns: int
     clock_drift_ppb: int = 0
     window_start_ns: int = 0
+    rank_offset_ns: int = 0
+    rank_drift_ppb: int = 0
 
 
 @dataclass(frozen=True)
@@ -240,8 +243,13 @@ class Findings:
 
     @cached_property
     def step_summary(self) -> StepSummary | None:
-        """The steps of the run compared; None for fewer than two, on one step and of several ranks."""
-        return summarise_steps(self.step_paths) if self.details.ranks == 1 else None
+        """The steps of the run compared; None for fewer than two and in a report on one step."""
+        return summarise_steps(self.job_steps)
+
+    @cached_property
+    def job_steps(self) -> pd.DataFrame:
+        """Rows of `step_paths`, a row a step: of several ranks the one that ends it last."""
+        return job_steps(self.step_paths)
 
     def share(self, duration_ns: float) -> float:
         """Share of the path's length."""

@@ -22,6 +22,7 @@ from tracegraph.store.gaps import (
 from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.stragglers import compare_ranks
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
 from tracegraph.workbench.report.verdict import parts_of_job
 from tracegraph.workbench.text import format_ns, format_share, plural
@@ -48,7 +49,8 @@ def named_work(findings: Findings) -> Measured | None:
     row = next((row for row in rows if not has_role(row["category"], *GPU_WORK, Role.CALL)), None)
     if row is None:
         return None
-    where = f"inside {readable([row['name']])[row['name']]}, GPU work launched there included"
+    where = f"inside {readable([row['name']])[row['name']]}"
+    where += "" if findings.gpu.empty else ", GPU work launched there included"
     found = measured(findings, int(row["path_ns"]), where)
     gain = f"without it {format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])} would go"
     return found and Measured(found.share, f"{found.number}; {gain}")
@@ -128,6 +130,22 @@ def thread_hand_over(findings: Findings) -> Measured | None:
         share = format_share(findings.share(total))
         where += f"; {share} for the GIL, inferred with a confidence of {confidence}"
     return measured(findings, int(findings.durations[waits].sum()), where)
+
+
+def straggler(findings: Findings) -> Measured | None:
+    """Share of the window in which each other rank waits for the late one, if the path leads through it."""
+    ranks = compare_ranks(findings)
+    late = next((one for one in ranks.stragglers if one.on_path), None) if ranks else None
+    if late is None:
+        return None
+    each_ns = late.caused_ns / (findings.details.ranks - 1)
+    share = findings.share(each_ns)
+    number = (
+        f"{format_share(share)} of the window ({format_ns(each_ns)}) each other rank waits for "
+        f"rank {late.rank}, in the mean; it comes last to {late.last:,} of "
+        f"{plural(late.operations, 'operation')}"
+    )
+    return Measured(share, number)
 
 
 def rank_waits(findings: Findings) -> Measured | None:

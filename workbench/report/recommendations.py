@@ -62,6 +62,14 @@ RULES = (
         "a collective's kernel includes the wait for slower ranks; one file cannot tell them apart.",
     ),
     Rule(
+        "straggler",
+        "The others wait for one rank",
+        0.05,
+        metrics.straggler,
+        "Look at what it is late by (Ranks, Ranks compared), and make it as on the other ranks: its data, "
+        "its machine, or work that only it does. `tracegraph what-if --no-stragglers` predicts the gain.",
+    ),
+    Rule(
         "rank-wait",
         "Waiting for another rank is on the critical path",
         0.05,
@@ -212,8 +220,8 @@ RULES = (
         "Many hand-overs are inferred, not recorded",
         0.20,
         metrics.inferred,
-        "They follow timing rules. A trace with CUDA synchronisation events (experimental_config="
-        "_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
+        "They follow timing rules. Of a job on GPUs, a trace with CUDA synchronisation events "
+        "(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
         kind="trust",
     ),
 )

@@ -170,7 +170,7 @@ def _doubts(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[
         yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
     if gains and gains[0]["inferred_share"] >= _DOUBT:
         yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
-    if bottleneck == "communication":
+    if bottleneck == "communication" and findings.details.ranks == 1:
         yield "how much of it is waiting for slower ranks, which one file cannot tell"
     odd = [row for row in findings.details.integrity if row["level"] in ("warning", "error")]
     if odd:

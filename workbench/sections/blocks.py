@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.workbench.report.recommendations import Recommendation
 
-Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number"]
+Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number", "bytes", "bandwidth"]
 PlotKind = Literal["bars", "lines"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
@@ -18,7 +18,8 @@ class Column:
     """A column of a table for people.
 
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
-    of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number.
+    of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number,
+    `bytes` in B, `bandwidth` in B/s.
     `roomy`: left out where there is little room. `indent`: the field with a value's depth in a tree.
     """
 
@@ -31,7 +32,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether its values stand under each other at their ends."""
-        return self.kind in ("duration", "share", "count", "number")
+        return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth")
 
 
 @dataclass(frozen=True)

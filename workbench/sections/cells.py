@@ -1,6 +1,6 @@
 """A value of a table as text for people, by the kind of its column."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import isnan
 from typing import Any
 
@@ -8,9 +8,16 @@ import pandas as pd
 
 from tracegraph.workbench.sections.blocks import Kind
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text import format_ns, format_share, label
+from tracegraph.workbench.text import format_bytes, format_ns, format_share, label
 
 _MOST_CELLS = 400
+_WRITTEN: Mapping[str, Callable[[Any], str]] = {
+    "duration": format_ns,
+    "share": format_share,
+    "count": "{:,}".format,
+    "bytes": format_bytes,
+    "bandwidth": lambda value: f"{format_bytes(round(value))}/s",
+}
 
 
 def number(value: object) -> str:
@@ -24,12 +31,8 @@ def cell_text(kind: Kind, value: Any, names: ShownNames) -> str:
         return "\n".join(_lines(value, names))
     if _is_missing(value):
         return ""
-    if kind == "duration":
-        return format_ns(value)
-    if kind == "share":
-        return format_share(value)
-    if kind == "count":
-        return f"{value:,}"
+    if kind in _WRITTEN:
+        return _WRITTEN[kind](value)
     return names.of(value) if kind == "name" else label(str(value), _MOST_CELLS)
 
 

@@ -18,12 +18,13 @@ Parameters = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Scope:
-    """What a report is about: a run, its window or that of a step; `drawn`: whether for a page, too."""
+    """What a report is about: a run of `ranks`, its window or that of a step; `drawn`: for a page, too."""
 
     run: str
     window: RunWindow
     step: int | None
     drawn: bool
+    ranks: int = 1
 
     @property
     def length_ns(self) -> int:

@@ -40,17 +40,20 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
-    lengths = findings.step_paths.set_index("number")["length_ns"]
+    lengths = findings.job_steps.set_index("number")["length_ns"]
     length = (
         f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}, "
         f"median {format_ns(summary.median_ns)}, spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
     )
+    if findings.details.ranks > 1:
+        length += ", each on the rank that ends it last"
     typical = f"step {summary.typical}, nearest to the median: {format_ns(lengths[summary.typical])}"
     yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
-    yield _plot(findings.step_paths, summary)
+    yield _plot(findings.job_steps, summary)
     rows = findings.recurring
-    counts = [f"{steps:,} of {summary.count:,}" for steps in rows["steps"]]
-    caption = "What recurs on the paths of the steps, the largest mean first:"
+    counts = [f"{steps:,} of {len(findings.step_paths):,}" for steps in rows["steps"]]
+    of_ranks = " of all ranks" if findings.details.ranks > 1 else ""
+    caption = f"What recurs on the paths of the steps{of_ranks}, the largest mean first:"
     yield Table(rows.assign(_of_steps=counts), _RECURRING, caption)
 
 

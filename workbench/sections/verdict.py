@@ -23,8 +23,9 @@ def _input(findings: Findings) -> Fact:
     said = [plural(levels[level], level) for level in ("error", "warning") if levels[level]]
     if not said:
         return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
-    codes = ", ".join(str(row["code"]) for row in rows if row["level"] in ("error", "warning"))
-    return Fact("input", f"{' and '.join(said)}: {codes}", "error" if levels["error"] else "warning")
+    codes = Counter(str(row["code"]) for row in rows if row["level"] in ("error", "warning"))
+    listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
+    return Fact("input", f"{' and '.join(said)}: {listed}", "error" if levels["error"] else "warning")
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True)

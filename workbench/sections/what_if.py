@@ -52,7 +52,7 @@ def _why_little(findings: Findings, row: Mapping[str, Any]) -> Sequence[tuple[st
     """Why what is large on the path gains little: what is critical then."""
     if row["gain_ns"] >= _LITTLE * findings.share(row["path_ns"]) * row["base_ns"]:
         return [("", "")]
-    return [("worth little: critical then is", str(spot["name"])) for spot in row["following"][:1]]
+    return [("worth little: critical then is ", str(spot["name"])) for spot in row["following"][:1]]
 
 
 def _hotspots(findings: Findings) -> Sequence[Block]:

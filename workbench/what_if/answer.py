@@ -22,6 +22,7 @@ from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -37,13 +38,14 @@ ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
 class Question:
     """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
 
-    `scale`: factors and selectors. `overhead`: what recording an event cost: "auto" (estimated from the
-    file), "none", or ns.
+    `scale`: factors and selectors. `assume`: names of `ASSUMPTIONS`. `overhead`: what recording an event
+    cost: "auto" (estimated from the file), "none", or ns.
     """
 
     remove: Sequence[str] = ()
     scale: Sequence[tuple[float, str]] = ()
     remove_wait: Sequence[str] = ()
+    assume: Sequence[str] = ()
     step: int | None = None
     overhead: str | float = AUTO
 
@@ -51,6 +53,7 @@ class Question:
         parts = [f"without {text}" for text in self.remove]
         parts += [f"{factor:g} × {text}" for factor, text in self.scale]
         parts += [f"without waits: {name}" for name in self.remove_wait]
+        parts += [f"where {ASSUMPTIONS[name].meaning}" for name in self.assume]
         return ", ".join(parts)
 
 
@@ -115,6 +118,7 @@ class WhatIf:
                 "remove": list(self.question.remove),
                 "scale": [{"factor": factor, "selector": text} for factor, text in self.question.scale],
                 "remove_wait": list(self.question.remove_wait),
+                "assume": list(self.question.assume),
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
@@ -153,8 +157,11 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
             factor or cost is none.
     """
-    if not (question.remove or question.scale or question.remove_wait):
-        raise InputError("nothing is changed", "say what: --remove, --scale or --remove-wait")
+    if not (question.remove or question.scale or question.remove_wait or question.assume):
+        raise InputError(
+            "nothing is changed",
+            "say what: --remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+        )
     step = None if question.step is None else _step(graph, question.step)
     span = whole_window(graph) if step is None else step_window(graph, step)
     if not span.counts.any():
@@ -173,21 +180,27 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
         matched += found.matched
+    for name in question.assume:
+        by_segment, known = assume(graph, name)
+        factor *= by_segment
+        matched += known
     gaps: dict[bool, list[int]] = {True: [], False: []}
     for name in question.remove_wait:
-        gap, known = match_gap(graph, name)
+        gap, one = match_gap(graph, name)
         gaps[name.endswith(AT_CALL)].append(gap)
-        matched.append(known)
+        matched.append(one)
     return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
 
 
 def _step(graph: ReplayGraph, number: int) -> StepWindow:
-    for step in graph.steps:
-        if step.number == number:
-            if step.window_end <= step.start:
-                raise InputError(f"step {number} of the run takes no time", "name another step")
-            return step
-    listed = ", ".join(str(step.number) for step in graph.steps)
+    """The step of that number on the rank that ends it last."""
+    found = [step for step in graph.steps if step.number == number]
+    if found:
+        last = max(found, key=lambda step: (step.window_end, -step.rank))
+        if last.window_end <= last.start:
+            raise InputError(f"step {number} of the run takes no time", "name another step")
+        return last
+    listed = ", ".join(map(str, sorted({step.number for step in graph.steps})))
     raise InputError(
         f"the run has no step {number}", f"present: {listed}" if listed else "its trace has no ProfilerStep"
     )

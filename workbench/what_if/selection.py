@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -66,7 +66,10 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
             f"{selector.text!r} matches no work of the run", "see its hotspots: tracegraph report"
         )
     return Selection(
-        selected, _matched_frames(graph, selected, place) if place is not None else _named(graph, selected)
+        selected,
+        named_work(graph, selected, segments.work)
+        if place is None
+        else _matched_frames(graph, selected, place),
     )
 
 
@@ -211,12 +214,12 @@ def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequenc
     )
 
 
-def _named(graph: ReplayGraph, selected: Flags) -> Sequence[Matched]:
-    """The names of the selected events."""
+def named_work(graph: ReplayGraph, selected: Flags, work: Ints | Floats) -> Sequence[Matched]:
+    """The names of the events of selected segments, with some of their work, ns, the longest first."""
     selected = selected & (graph.segments.event >= 0)
     event, calls = graph.segments.event[selected], graph.calls
     name, count = calls.name.codes[event], len(calls.name.values)
-    own = np.bincount(name, graph.segments.work[selected], count).astype(np.int64)
+    own = np.bincount(name, work[selected], count).astype(np.int64)
     counts = np.bincount(calls.name.codes[np.unique(event)], minlength=count)
     return _longest(
         Matched(str(calls.name.values[code]), int(counts[code]), int(own[code])) for code in np.unique(name)

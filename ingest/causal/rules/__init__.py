@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.rules.autograd import autograd
+from tracegraph.ingest.causal.rules.collective_callers import collective_callers
 from tracegraph.ingest.causal.rules.collectives import collective_waits
 from tracegraph.ingest.causal.rules.gil import gil_waits
 from tracegraph.ingest.causal.rules.graph_launches import graph_latency, graph_order
@@ -70,7 +71,7 @@ SHARED: tuple[Rule, ...] = (
 """Rules of the GPU and of other ranks, which hold whatever threads wait for each other."""
 
 _BETWEEN_THREADS: tuple[tuple[Rule, ...], ...] = (
-    (Adds(autograd), Adds(resume), Adds(gil_waits), Adds(off_cpu)),
+    (Adds(autograd), Adds(collective_callers), Adds(resume), Adds(gil_waits), Adds(off_cpu)),
     (Adds(serialised), Adds(off_cpu)),
     (Adds(off_cpu),),
 )

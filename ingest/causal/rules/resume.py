@@ -19,6 +19,7 @@ _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE = 200_000, 1_000_000, 0.02
 _TAKE_UP_NS = 200_000
 _SHARE_AWAITED, _SHARE_ACTIVE = 0.25, 0.25
+_EXPLAINED = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, HAND_OVER, RESUME))
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
 
 
@@ -99,9 +100,9 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _unexplained(stretches: pd.DataFrame, known: Edges) -> "pd.Series[bool]":
-    """Stretches in which autograd does not start the thread."""
+    """Stretches in which neither autograd nor a collective starts the thread."""
     order = stretches.reset_index(names="row").sort_values("end", kind="stable")
-    handed = np.isin(known.mechanism, (CODE[AUTOGRAD_HAND_OFF], CODE[AUTOGRAD_JOIN]))
+    handed = np.isin(known.mechanism, _EXPLAINED)
     moments = pd.DataFrame({"lane": known.effect_lane[handed], "moment": known.effect_time[handed]})
     moments = moments.sort_values("moment")
     latest = pd.merge_asof(order, moments, left_on="end", right_on="moment", by="lane").set_index("row")

@@ -23,6 +23,7 @@ class Facts:
     """What is used of the document around the list of events."""
 
     rank: int | None = None
+    world_size: int | None = None
     devices: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -71,7 +72,7 @@ def check_entries(path: Path, count: int, limits: Limits) -> None:
 def read_facts(top: TopLevel) -> Facts:
     """The facts in `top`; what has another form than Kineto writes is left out."""
     info = _plain(top.distributedInfo)
-    rank = info.get("rank") if isinstance(info, dict) else None
+    rank, size = (info.get("rank"), info.get("world_size")) if isinstance(info, dict) else (None, None)
     properties = _plain(top.deviceProperties)
     devices = [
         str(device["name"])
@@ -80,10 +81,15 @@ def read_facts(top: TopLevel) -> Facts:
     ]
     versions = {name: _plain(getattr(top, name)) for name in Versions.__struct_fields__}
     return Facts(
-        rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None,
+        _number(rank, 0),
+        _number(size, 1),
         devices,
         {name: str(value) for name, value in versions.items() if isinstance(value, str | int | float)},
     )
+
+
+def _number(value: object, least: int) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= least else None
 
 
 def _plain(raw: Raw | UnsetType) -> object:

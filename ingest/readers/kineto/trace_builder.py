@@ -87,6 +87,7 @@ def build_trace(
         versions={key: text[: limits.text] for key, text in facts.versions.items()},
         other_phases=dict(sorted(collector.others.items())),
         rank_stated=facts.rank is not None,
+        world_size=facts.world_size,
     )
 
 

@@ -12,5 +12,6 @@ UNION ALL
 }
 WITH frame, lag, sum(duration_ns) AS duration_ns
 MATCH (f:Frame {run: $run, frame: frame})
-RETURN frame, f.parent AS parent, f.depth AS depth, f.name AS name, f.category AS category, duration_ns, lag
+RETURN frame, f.parent AS parent, f.depth AS depth, f.rank AS rank, f.name AS name,
+  f.category AS category, duration_ns, lag
 ORDER BY frame, lag

@@ -1,0 +1,137 @@
+"""`python -m benchmarks.speed.ranks`: a report over many ranks, against one over a file of as many events."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import psutil
+
+from benchmarks.speed.measure import ROOT
+
+_PAUSE_S = 0.05
+_MIB = 1 << 20
+_TIME_GOAL, _MEMORY_GOAL = 2.0, 1.5
+_COMMAND = "from tracegraph.cli.main import main; raise SystemExit(main())"
+
+
+@dataclass
+class Cost:
+    """What a report took: seconds, and the largest memory of the command with its readers, in bytes."""
+
+    wall_s: float
+    peak: int
+
+
+@click.command()
+@click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the job.")
+@click.option("--events", type=click.IntRange(1_000), default=125_000, show_default=True, help="Of a rank.")
+@click.option(
+    "--many", type=click.IntRange(0), default=64, show_default=True, help="Ranks of a large job; or 0."
+)
+@click.option(
+    "--many-events", type=click.IntRange(1_000), default=10_000, show_default=True, help="Of a rank there."
+)
+@click.option("--repeat", type=click.IntRange(1), default=3, show_default=True, help="The fastest counts.")
+@click.option(
+    "--oracle",
+    type=click.Path(path_type=Path),
+    default=ROOT.parent / "shared" / "oracle",
+    help="Folder of the simulator; default: shared/oracle beside the project.",
+)
+def main(*, ranks: int, events: int, many: int, many_events: int, repeat: int, oracle: Path) -> None:
+    """Time reports from files to the printed page, each into a fresh workspace, and compare them."""
+    with tempfile.TemporaryDirectory(prefix="tracegraph_ranks_") as name:
+        place = Path(name)
+        job = simulate(oracle, place / "job", ranks, events)
+        alone = simulate(oracle, place / "alone", 1, ranks * events)
+        single = _fastest(alone, place, repeat)
+        click.echo(_row(f"1 file of {ranks * events:,} events", single))
+        several = _fastest(job, place, repeat)
+        click.echo(_row(f"{ranks} ranks of {events:,} events", several))
+        click.echo(_ratio("time", several.wall_s / single.wall_s, _TIME_GOAL))
+        click.echo(_ratio("memory", several.peak / single.peak, _MEMORY_GOAL))
+        if many:
+            large = simulate(oracle, place / "many", many, many_events)
+            click.echo(_row(f"{many} ranks of {many_events:,} events", measure_report(large, place / "ws")))
+
+
+def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
+    """A folder with the traces of a simulated job, `events` a rank."""
+    program = oracle / "synth_kineto.py"
+    if not program.exists():
+        raise click.ClickException(f"{oracle} has no synth_kineto.py; name its folder with --oracle")
+    folder.mkdir()
+    options = ["--events", str(events), "--ranks", str(ranks), "--gz"]
+    command: list[str | Path] = [sys.executable, program, folder / "job", *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (folder / "job_truth.json").unlink()
+    return folder
+
+
+def measure_report(traces: Path, workspace: Path) -> Cost:
+    """The cost of one report on a folder in a fresh workspace; the server is stopped and all is removed."""
+    command = [sys.executable, "-c", _COMMAND, "--workspace", str(workspace), "--quiet"]
+    begun = time.perf_counter()
+    process = subprocess.Popen([*command, "report", str(traces)], stdout=subprocess.DEVNULL, cwd=ROOT)
+    watch = _Watch(psutil.Process(process.pid))
+    code = process.wait()
+    wall_s = time.perf_counter() - begun
+    peak = watch.stop()
+    subprocess.run([*command, "db", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    shutil.rmtree(workspace)
+    if code:
+        raise click.ClickException(f"the report on {traces} failed: its message stands above")
+    return Cost(wall_s, peak)
+
+
+class _Watch:
+    """Samples the memory of a process and of all that it began, but for Java."""
+
+    def __init__(self, process: psutil.Process) -> None:
+        self._process, self._peak = process, 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> int:
+        """End, and return the largest sum of what was taken at one time, in bytes."""
+        self._done.set()
+        self._thread.join()
+        return self._peak
+
+    def _look(self) -> None:
+        while not self._done.wait(_PAUSE_S):
+            with suppress(psutil.Error):
+                family = [self._process, *self._process.children(recursive=True)]
+                self._peak = max(self._peak, sum(map(_memory, family)))
+
+
+def _memory(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        if process.name() != "java":
+            return int(process.memory_info().rss)
+    return 0
+
+
+def _fastest(traces: Path, place: Path, repeat: int) -> Cost:
+    costs = [measure_report(traces, place / "ws") for _ in range(repeat)]
+    return Cost(min(cost.wall_s for cost in costs), max(cost.peak for cost in costs))
+
+
+def _row(what: str, cost: Cost) -> str:
+    return f"{what}: {cost.wall_s:.1f} s, {cost.peak // _MIB:,} MiB"
+
+
+def _ratio(what: str, ratio: float, goal: float) -> str:
+    return f"{what}: {ratio:.2f} times as much; the goal is {goal:g} ({'met' if ratio <= goal else 'missed'})"
+
+
+if __name__ == "__main__":
+    main()

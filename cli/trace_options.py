@@ -1,0 +1,60 @@
+"""What commands that read traces take: the files, and which ranks they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.ingest.sources.ranks_given import with_ranks
+from tracegraph.ingest.sources.source import Source
+from tracegraph.store.errors import InputError
+
+_RANK_DIGITS = 6
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def rank_option(command: _Command) -> _Command:
+    """Add --rank-of FILE=N, which may be given several times: argument `ranks`, by file."""
+    return click.option(
+        "--rank-of",
+        "ranks",
+        multiple=True,
+        metavar="FILE=N",
+        callback=_ranks,
+        help="Which rank a file is, whatever it says itself: FILE by its name or path, such as "
+        "trace.json.gz=3; once for each file.",
+    )(command)
+
+
+def _ranks(ctx: click.Context, option: click.Parameter, assignments: Sequence[str]) -> dict[str, int]:
+    ranks: dict[str, int] = {}
+    for assignment in assignments:
+        file, equals, text = assignment.rpartition("=")
+        if not (equals and file and text.isascii() and text.isdigit() and len(text) <= _RANK_DIGITS):
+            raise InputError(
+                f"--rank-of {assignment} names no rank", "write --rank-of FILE=N, such as trace.json.gz=3"
+            )
+        if file in ranks:
+            raise InputError(f"--rank-of {file} is given twice", "give it once")
+        ranks[file] = int(text)
+    return ranks
+
+
+def scheduler_option(command: _Command) -> _Command:
+    """Add --scheduler ADDRESS: argument `scheduler`, None where it is not given."""
+    return click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Read the files of several ranks on the workers of a Dask cluster, such as tcp://host:8786; "
+        "they must find the files under the same paths or URLs.",
+    )(command)
+
+
+def named_sources(traces: Sequence[str], ranks: Mapping[str, int]) -> list[Source]:
+    """The files that arguments name, with the ranks of --rank-of; none where nothing is named.
+
+    Raises:
+        InputError: nothing is found under an argument, or --rank-of names no file that was found.
+    """
+    return with_ranks(find_sources(traces), ranks)

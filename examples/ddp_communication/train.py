@@ -1,0 +1,49 @@
+"""Two ranks train with DDP and send their gradients in many small buckets, after every micro-batch.
+
+torchrun --standalone --nproc-per-node 2 -m ddp_communication.train --record FOLDER [--large | --accumulate]
+torchrun --standalone --nproc-per-node 2 -m ddp_communication.train --time ROUNDS --output FILE
+"""
+
+from contextlib import nullcontext
+
+import torch
+import torch.distributed as dist
+from common.job import Step, run_job
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.profiler import record_function
+
+BATCH, WIDTH, CLASSES, LAYERS = 16, 512, 10, 8
+MICRO_BATCHES = 4
+SMALL_MB, LARGE_MB = 0.5, 25.0
+VARIANTS = {
+    "large": f"buckets of {LARGE_MB:.0f} MB instead of {SMALL_MB} MB",
+    "accumulate": "gradients are sent after the last micro-batch only",
+}
+
+
+def make_step(variant: str) -> Step:
+    """One optimizer step over some micro-batches."""
+    layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
+    model = DistributedDataParallel(
+        nn.Sequential(*layers, nn.Linear(WIDTH, CLASSES)),
+        bucket_cap_mb=LARGE_MB if variant == "large" else SMALL_MB,
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    generator = torch.Generator().manual_seed(dist.get_rank())
+    batch = torch.randn(BATCH, WIDTH, generator=generator)
+    labels = torch.randint(CLASSES, (BATCH,), generator=generator)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        for number in range(MICRO_BATCHES):
+            quiet = variant == "accumulate" and number < MICRO_BATCHES - 1
+            with record_function("micro-batch"), model.no_sync() if quiet else nullcontext():
+                nn.functional.cross_entropy(model(batch), labels).backward()
+        optimizer.step()
+
+    return step
+
+
+if __name__ == "__main__":
+    run_job(__doc__, VARIANTS, make_step, stacks=False)

@@ -1,0 +1,110 @@
+"""The files of all ranks, read by the workers of a Dask cluster."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tracegraph.ingest.ranks.reading import Outcomes, ReadAll
+from tracegraph.ingest.ranks.worker import Outcome, Task
+from tracegraph.ingest.sources.source import Source
+from tracegraph.store.errors import InputError
+from tracegraph.store.parallel import beside
+
+PATIENCE_S = 5.0
+"""How long the scheduler has to answer, and then to have a worker."""
+_LONGEST_REASON = 200
+_INSTALL = "pip install 'tracegraph[dask]'"
+
+
+def read_on(address: str) -> ReadAll:
+    """What reads each file on a worker of the Dask cluster whose scheduler is at `address` (tcp://host:8786).
+
+    The workers need tracegraph, and must find the files under the same paths or URLs. InputError, as the
+    reading begins, where dask.distributed is not installed, or the scheduler is silent or has no worker.
+    """
+
+    def read_all(tasks: Sequence[Task]) -> Outcomes:
+        with _client(address) as client:
+            yield from _outcomes(client, address, tasks)
+
+    return read_all
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    distributed = _library()
+    # A client that cannot connect takes ten more seconds to go.
+    asked = beside(lambda: asyncio.run(_answers(distributed, address)))
+    if (refused := asked.result()) is not None:
+        raise InputError(
+            f"the Dask scheduler at {address} cannot be reached: {_said(refused)}",
+            "check the address, such as tcp://host:8786, and that `dask scheduler` runs there",
+        )
+    with distributed.Client(address, timeout=PATIENCE_S, set_as_default=False) as client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE_S)
+        except TimeoutError:
+            raise InputError(
+                f"the Dask scheduler at {address} has no worker", f"start one: dask worker {address}"
+            ) from None
+        yield client
+
+
+def _library() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise InputError("--scheduler needs dask.distributed, which is not installed", _INSTALL) from None
+
+
+async def _answers(distributed: Any, address: str) -> Exception | None:
+    """Why nothing that speaks Dask's language answers at an address; None where something does."""
+    try:
+        comm = await distributed.comm.connect(address, timeout=PATIENCE_S)
+    except Exception as error:  # OSError, ValueError, and whatever a stranger's answer leads to
+        return error
+    await comm.close()
+    return None
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
+
+
+def _outcomes(client: Any, address: str, tasks: Sequence[Task]) -> Outcomes:
+    futures = {client.submit(Task.outcome, task, pure=False): k for k, task in enumerate(tasks)}
+    try:
+        for future in _library().as_completed(list(futures), loop=client.loop):
+            place = futures.pop(future)
+            outcome = _result(future, address)
+            future.release()  # the worker need not keep it any longer
+            yield place, _explained(outcome, tasks[place].source, address)
+    finally:
+        client.cancel(list(futures))
+
+
+def _result(future: Any, address: str) -> Outcome:
+    """What a worker answered; where it could not, that as an error."""
+    try:
+        outcome: Outcome = future.result()
+    except Exception as error:  # whatever went wrong between here and there
+        return InputError(
+            f"a worker of {address} failed: {_said(error)}",
+            f"install the same tracegraph on all workers ({_INSTALL}), and look into their logs",
+        )
+    return outcome
+
+
+def _explained(outcome: Outcome, source: Source, address: str) -> Outcome:
+    """An error about a file that is here, and not there, says so."""
+    if not isinstance(outcome, InputError) or source.is_remote or "does not exist" not in outcome.message:
+        return outcome
+    if not Path(source.given).exists():
+        return outcome
+    return InputError(
+        f"{source.given} is not there on a worker of {address}",
+        "give a path on a disk that all workers share, or a URL",
+    )

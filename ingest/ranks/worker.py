@@ -1,0 +1,61 @@
+"""A process that reads ranks for another one: `python -m tracegraph.ingest.ranks.worker`, with pipes.
+
+On standard input come `Task`s, on standard output go their parts, or the errors. Where the input ends, the
+process ends at once, whatever it does: nobody waits for it any more.
+"""
+
+import os
+import sys
+import threading
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import BinaryIO
+
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.ranks.messages import receive, send
+from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.sources.source import Source
+from tracegraph.store.memory import give_back_memory, reuse_dropped_columns
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file to read, within limits and under policies between threads."""
+
+    source: Source
+    limits: Limits
+    policies: tuple[str, ...]
+
+    def outcome(self) -> "Outcome":
+        """The part, or what was raised instead."""
+        try:
+            return read_part(self.source, self.limits, policies=self.policies)
+        except Exception as error:  # it is raised where the task came from
+            return error
+
+
+Outcome = Part | Exception
+
+
+def main() -> None:
+    """Do tasks until the input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    reuse_dropped_columns()
+    tasks: SimpleQueue[Task] = SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        send(answers, tasks.get().outcome())
+        give_back_memory()
+
+
+def _listen(requests: BinaryIO, tasks: "SimpleQueue[Task]") -> None:
+    try:
+        while True:
+            tasks.put(receive(requests))
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

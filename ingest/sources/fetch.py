@@ -1,0 +1,62 @@
+"""A remote file as a local one, for as long as it is read."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.readers.file_bytes import too_large
+from tracegraph.ingest.sources.remote import open_remote, refusal
+from tracegraph.ingest.sources.source import Source
+from tracegraph.store.errors import InputError
+
+_PIECE = 1 << 20
+
+
+@contextmanager
+def local_copy(source: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
+    """Where a source lies on this machine in the block: itself, or of a URL a copy.
+
+    The copy is a file without a name, so that nothing of it is left however the process ends. It is written
+    piece by piece: memory stays as it is.
+
+    Raises:
+        InputError: the URL cannot be read, holds more than `limits.unpacked` bytes, or the disk is full.
+    """
+    if not source.is_remote:
+        yield Path(source.given)
+        return
+    with tempfile.TemporaryFile(prefix="tracegraph-") as copy:
+        _fetch(source, copy, limits)
+        yield Path(f"/dev/fd/{copy.fileno()}")
+
+
+def _fetch(source: Source, copy: BinaryIO, limits: Limits) -> None:
+    written = 0
+    for piece in _pieces(source):
+        written += len(piece)
+        if written > limits.unpacked:
+            raise too_large(Path(source.name), limits)
+        try:
+            copy.write(piece)
+            copy.flush()
+        except OSError as error:
+            raise InputError(
+                f"no room for a copy of {source.shown} in {tempfile.gettempdir()}: {error.strerror}",
+                "set TMPDIR to a folder on another disk",
+            ) from None
+    copy.seek(0)
+
+
+def _pieces(source: Source) -> Iterator[bytes]:
+    system, path = open_remote(source.given)
+    try:
+        with system.open(path, "rb") as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+    except (InputError, GeneratorExit):
+        raise
+    except Exception as error:  # a driver may raise anything
+        raise refusal(source.given, error) from None

@@ -1,0 +1,63 @@
+"""Files behind a URL, through fsspec: whatever a driver says becomes one line."""
+
+from typing import Any
+
+import fsspec
+
+from tracegraph.ingest.sources.source import protocol, shown_url
+from tracegraph.store.errors import InputError
+from tracegraph.store.suggest import did_you_mean
+
+_DRIVERS = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "adl": "adlfs",
+    "hf": "huggingface_hub",
+    "http": "aiohttp requests",
+    "https": "aiohttp requests",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+}
+"""What to install for the usual protocols; of the others fsspec says it in words."""
+_LONGEST_REASON = 200
+
+
+def open_remote(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and its path there.
+
+    Raises:
+        InputError: no driver knows the protocol, or it is not installed, or it refuses the URL.
+    """
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        package = _DRIVERS.get(protocol(url))
+        hint = f"pip install {package}" if package else str(error).rstrip(".")
+        raise InputError(f"the driver for {protocol(url)}:// is not installed", hint) from None
+    except Exception as error:  # a driver may raise anything
+        if protocol(url) in fsspec.available_protocols():
+            raise refusal(url, error) from None
+        listed = "fsspec opens s3://, gs://, https:// and many more"
+        hint = did_you_mean(protocol(url), fsspec.available_protocols(), listed)
+        raise InputError(f"no driver knows {protocol(url)}://", hint) from None
+    return system, str(path)
+
+
+def refusal(url: str, error: BaseException) -> InputError:
+    """The error for a URL that cannot be read: what its driver says, on one line and without secrets."""
+    if isinstance(error, InputError):
+        return error
+    shown = shown_url(url)
+    if isinstance(error, FileNotFoundError):
+        return InputError(
+            f"{shown} does not exist", "check the spelling of the URL, and that its server can be reached"
+        )
+    said = " ".join(str(error).replace(url, shown).split()) or type(error).__name__
+    return InputError(
+        f"{shown} cannot be read: {said[:_LONGEST_REASON]}", "check the URL, the network and your credentials"
+    )

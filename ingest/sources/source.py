@@ -1,0 +1,69 @@
+"""One thing to read: a file, or a URL that fsspec opens."""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(://|::)")
+_LOCAL = re.compile(r"(?:file|local)://", re.IGNORECASE)
+_WEB = ("http", "https")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A path, or a URL. `rank`: which rank it is where somebody says so, else the file says it itself."""
+
+    given: str
+    rank: int | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a URL."""
+        return is_url(self.given)
+
+    @property
+    def located(self) -> "Source":
+        """The same with its full path, for those who work elsewhere or later."""
+        return self if self.is_remote else replace(self, given=os.path.abspath(self.given))
+
+    @property
+    def shown(self) -> str:
+        """As it may be said and stored: a URL without user, password and the signature of a web address."""
+        return shown_url(self.given) if self.is_remote else self.given
+
+    @property
+    def name(self) -> str:
+        """Its name without the folders around it."""
+        return self.shown.rstrip("/").rsplit("/", 1)[-1]
+
+
+AnySource = Source | str | os.PathLike[str]
+
+
+def as_source(given: AnySource) -> Source:
+    """The source that a path or URL names; `file://` is a path."""
+    return given if isinstance(given, Source) else Source(local_path(os.fspath(given)))
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a URL for fsspec: `s3://…`, `zip://…::https://…`; a file of that name is a path."""
+    return _URL.match(text) is not None and not Path(text).exists()
+
+
+def local_path(text: str) -> str:
+    """`file:///x` as `/x`; anything else as it is."""
+    return text[match.end() :] if (match := _LOCAL.match(text)) else text
+
+
+def protocol(url: str) -> str:
+    """The word before `://`, in small letters."""
+    match = _URL.match(url)
+    return match[1].lower() if match else ""
+
+
+def shown_url(url: str) -> str:
+    """A URL without what gives access: user and password, and the query of a web address."""
+    plain = re.sub(r"(://)[^/@]*@", r"\1", url)
+    return plain.split("?", 1)[0] if urlsplit(url).scheme in _WEB else plain

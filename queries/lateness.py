@@ -1,0 +1,109 @@
+"""What makes a rank late: what it does more of than the middle rank, as far as that is on the path."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.queries.call_tree import call_tree
+from tracegraph.queries.module import Column
+from tracegraph.store.categories import GAP, Role, has_role
+from tracegraph.store.python_frames import is_library, without_address
+from tracegraph.store.step_names import STEP_PREFIX
+
+LATE_COLUMNS = (
+    Column("rank", "INTEGER", False, "rank that made others wait"),
+    Column("name", "STRING", False, "name of the events, or of the gap"),
+    Column("category", "STRING", False, "Kineto category, or `gap`"),
+    Column("inside", "STRING", True, "innermost annotation or function of the user around most of it"),
+    Column("duration_ns", "INTEGER", False, "its time on this rank; of a gap that on the path, ns"),
+    Column("middle_ns", "INTEGER", False, "the same of the middle rank, of two the one with less, ns"),
+    Column("on_path_ns", "INTEGER", False, "how much of it is on the path, ns"),
+    Column("late_ns", "INTEGER", False, "how late it may make the rank: what is more, on the path, ns"),
+)
+"""Columns of `late_causes`."""
+_KEYS = ["name", "category"]
+
+
+def late_causes(
+    _: Mapping[str, Any], waits: pd.DataFrame, work: pd.DataFrame, frames: pd.DataFrame
+) -> pd.DataFrame:
+    """Names by how late they may make a rank, from `rank_waits`, `rank_work` and `path_frames`.
+
+    That is what a rank that made others wait has more of than the middle rank, but no more than is on the
+    path. Profiler steps are left out, as their own time is what nobody recorded, and so are the collectives.
+    """
+    columns = [column.name for column in LATE_COLUMNS]
+    on_path = _on_path(frames)
+    rows = on_path.groupby(["rank", *_KEYS], as_index=False).agg(on_path_ns=("own_ns", "sum"))
+    own = _plain(work).groupby(["rank", *_KEYS], as_index=False)["duration_ns"].sum()
+    rows = rows.merge(own, how="left", on=["rank", *_KEYS])
+    gap = rows["category"].eq(GAP)
+    rows["duration_ns"] = rows["duration_ns"].mask(gap, rows["on_path_ns"]).fillna(0)
+    every = pd.concat([own, rows.loc[gap, own.columns]])
+    rows = rows.merge(_middle(every, len(waits)), how="left", on=_KEYS)
+    rows["late_ns"] = (rows["duration_ns"] - rows["middle_ns"]).clip(upper=rows["on_path_ns"])
+    late = waits.loc[waits["caused_ns"] > 0, "rank"]
+    told = _plain(work.loc[work["is_collective"]])["name"]
+    listed = rows["rank"].isin(late) & (rows["late_ns"] > 0)
+    listed &= ~rows["name"].str.startswith(STEP_PREFIX) & ~rows["name"].isin(told)
+    order = {"late_ns": False, "rank": True, "name": True, "category": True}
+    rows = rows[listed].sort_values(list(order), ascending=list(order.values()), ignore_index=True)
+    around = _around(frames, on_path)
+    rows["inside"] = [
+        around.get(key) for key in zip(rows["rank"], rows["name"], rows["category"], strict=True)
+    ]
+    return rows.loc[~rows["inside"].isin(told), columns].reset_index(drop=True)
+
+
+def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with names that are alike on all ranks: without the addresses of objects."""
+    return rows.assign(name=rows["name"].map(without_address))
+
+
+def _on_path(frames: pd.DataFrame) -> pd.DataFrame:
+    """The frames that have own time on the path, gaps as frames, each with its rank."""
+    tree = call_tree(frames)
+    ranks = frames.drop_duplicates("frame").set_index("frame")["rank"]
+    own, around = (tree[name].fillna(-1).astype("int64") for name in ("frame", "parent"))
+    # A gap that the graph has no frame for is in the frame around it.
+    tree["rank"] = own.where(own.isin(ranks.index), around).map(ranks).astype("int64")
+    return _plain(tree[tree["own_ns"] > 0])
+
+
+def _middle(every: pd.DataFrame, ranks: int) -> pd.DataFrame:
+    """The time of the middle rank by name, ranks without it counted; of an even number the lower one."""
+    place = (ranks - 1) // 2
+
+    def middle(times: "pd.Series[int]") -> int:
+        missing = ranks - len(times)
+        return 0 if place < missing else int(np.sort(times.to_numpy())[place - missing])
+
+    return every.groupby(_KEYS)["duration_ns"].agg(middle).rename("middle_ns").reset_index()
+
+
+def _around(frames: pd.DataFrame, on_path: pd.DataFrame) -> dict[tuple[int, str, str], str]:
+    """For each rank and name the user's own function or annotation around the frame with most of it."""
+    known = frames.drop_duplicates("frame").set_index("frame")
+    columns = {name: known[name].to_dict() for name in ("parent", "name", "category")}
+    found: dict[tuple[int, str, str], str] = {}
+    longest = on_path.sort_values("own_ns", ascending=False).drop_duplicates(["rank", *_KEYS])
+    for rank, name, category, parent in longest[["rank", *_KEYS, "parent"]].itertuples(index=False):
+        at = parent
+        while not pd.isna(at):
+            around = columns["name"][at]
+            if around != name and _is_own(around, columns["category"][at]):
+                found[int(rank), str(name), str(category)] = around
+                break
+            at = columns["parent"][at]
+    return found
+
+
+def _is_own(name: str, category: str) -> bool:
+    """Whether a name says where in the user's code that is, as `<listcomp>` does not."""
+    if name.endswith(">"):
+        return False
+    if has_role(category, Role.ANNOTATION):
+        return not name.startswith(STEP_PREFIX)
+    return has_role(category, Role.FRAME) and not is_library(name, category)

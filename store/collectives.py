@@ -1,0 +1,59 @@
+"""The vocabulary of communication between ranks: its kinds, and what their bandwidths are measured in.
+
+How many bytes an operation moves, and how its bus bandwidth follows, are as in NCCL's tests
+(github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), so that figures compare with what these print.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Factor = Callable[[int], float]
+
+
+def _as_it_is(_: int) -> float:
+    return 1.0
+
+
+def _all_but_own(members: int) -> float:
+    return (members - 1) / members
+
+
+def _there_and_back(members: int) -> float:
+    return 2 * (members - 1) / members
+
+
+def _of_all(members: int) -> float:
+    return float(members)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of operation; functions of the number of members, at least 2.
+
+    `spelling`: how its names begin once their punctuation is gone. `bus_factor`: bus bandwidth by algorithm
+    bandwidth. `whole`: all bytes of it by those that one member puts in.
+    """
+
+    name: str
+    spelling: str
+    bus_factor: Factor = _as_it_is
+    whole: Factor = _as_it_is
+    moves_data: bool = True
+
+
+KINDS = (
+    Kind("all_reduce", "allreduce", _there_and_back),
+    Kind("reduce_scatter", "reducescatter", _all_but_own),
+    Kind("all_gather", "allgather", _all_but_own, _of_all),
+    Kind("all_to_all", "alltoall", _all_but_own),
+    Kind("broadcast", "broadcast"),
+    Kind("send_recv", "sendrecv"),
+    Kind("reduce", "reduce"),
+    Kind("gather", "gather", _all_but_own, _of_all),
+    Kind("scatter", "scatter", _all_but_own),
+    Kind("barrier", "barrier", moves_data=False),
+    Kind("send", "send"),
+    Kind("recv", "recv"),
+)
+"""In the order in which names are compared with them: what another begins with comes behind it."""
+KIND = {kind.name: kind for kind in KINDS}

@@ -1,0 +1,91 @@
+"""The examples of several ranks run from the recording to the measured gain, and name what they are about."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LIMIT_S = 600
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+pytestmark = pytest.mark.exhaustive
+
+
+def run_example(name: str, *arguments: str | Path) -> str:
+    """What an example prints; the tools of this test's environment come first."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = [EXAMPLES / name / "run.sh", *arguments]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rows_after(said: str, question: str) -> list[list[str]]:
+    """The cells of the first table that a question of common/cypher printed."""
+    answer = said.split(f"{question}.cypher", 1)[1].split("\n$ ", 1)[0]
+    rows = [line.split() for line in answer.splitlines() if line.strip()]
+    return [row for row in rows if row[0].isdigit()]
+
+
+def times_as_fast(said: str) -> list[float]:
+    """The measured ratios, in the order in which they were compared."""
+    return [float(ratio) for ratio in re.findall(r"^measured .* ([\d.]+) \[[\d.]+–[\d.]+\]$", said, re.M)]
+
+
+@needs_torch
+def test_the_late_rank_and_its_cause_are_named(tmp_path: Path) -> None:
+    said = run_example("ddp_straggler", tmp_path / "study")
+    assert rows_after(said, "last_to_arrive")[0][0] == "1"
+    assert rows_after(said, "waited_for_ranks")[0][0] == "0"
+    assert "decode text,user_annotation," in said
+    assert times_as_fast(said)[0] > 1.2
+
+
+@needs_torch
+def test_accumulation_leaves_a_quarter_of_the_all_reduces(tmp_path: Path) -> None:
+    said = run_example("ddp_communication", tmp_path / "study")
+    before, _, accumulated = (
+        int(rows_after(part, "collectives")[0][2]) for part in said.split("cypher --run ")[1:]
+    )
+    assert before == 4 * accumulated
+    assert times_as_fast(said)[1] > 1
+
+
+@needs_torch
+def test_kept_parameters_are_gathered_once(tmp_path: Path) -> None:
+    said = run_example("fsdp", tmp_path / "study")
+    before, kept = (int(rows_after(part, "collectives")[0][2]) for part in said.split("cypher --run ")[1:])
+    assert 9 * kept == 5 * before
+
+
+@needs_torch
+def test_zero_runs_or_says_why_not(tmp_path: Path) -> None:
+    said = run_example("deepspeed_zero", tmp_path / "study")
+    if find_spec("deepspeed") is None:
+        pytest.skip(said.strip())
+    assert {row[1] for row in rows_after(said, "collectives")} == {"gloo:all_gather", "gloo:all_reduce"}
+    assert len(times_as_fast(said)) == 1
+
+
+def test_the_late_rank_of_tensor_parallel_training(
+    tmp_path: Path, shared_trace: Callable[[str], Path]
+) -> None:
+    said = run_example("megatron", shared_trace("a2_megatron_tp2_v100_2rank"), tmp_path / "study")
+    assert rows_after(said, "last_to_arrive")[0][0] == "0"
+    assert rows_after(said, "waited_for_ranks")[0][0] == "1"
+
+
+def test_without_traces_it_says_what_it_needs(tmp_path: Path) -> None:
+    assert "skipped: " in run_example("megatron", tmp_path)

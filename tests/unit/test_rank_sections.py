@@ -1,0 +1,103 @@
+"""What a report says of several ranks, from tables of a few rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+from report_data import ROWS, make_findings, path_frame
+
+from tracegraph.queries.catalog import find
+from tracegraph.queries.module import in_types
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.recommendations import recommend
+from tracegraph.workbench.sections.blocks import Facts, Table, Words
+from tracegraph.workbench.sections.section import all_sections
+
+WAITS = ((1, 10, 8, 5, 0.1, 5, 50, 600, 0.75, 90), (0, 10, 2, 200, 0.1, 150, 60, 200, 0.25, 40))
+LATE = (
+    (1, "load\x1b[31m", "python_function", "train.py(3): step", 900, 100, 900, 800),
+    (1, "waiting for GPU", "gap", None, 90, 0, 90, 90),
+    (0, "aten::add", "cpu_op", None, 50, 0, 50, 50),
+)
+STEPS = ((1, 1, 100, 5, 4, 0, 300, 1.0), (1, 0, 100, 5, 1, 300, 0, 0.0), (2, 0, 100, 5, 4, 0, 20, 1.0))
+
+
+def rows_of(query: str, rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
+    columns = find(query).columns
+    return in_types(pd.DataFrame(rows, columns=[column.name for column in columns]), columns)
+
+
+def findings(*, waits: Sequence[tuple[Any, ...]] = WAITS, ranks: int = 2, on_rank: int = 1) -> Findings:
+    plain = make_findings()
+    answers = {
+        **plain.answers,
+        "rank_waits": rows_of("rank_waits", waits),
+        "late_causes": rows_of("late_causes", LATE),
+        "step_waits": rows_of("step_waits", STEPS),
+        "collective_kinds": rows_of(
+            "collective_kinds", [("all_reduce", "0", 2048, 3, 9, 3, 4, 30, 10, 2e9, 1.0)]
+        ),
+        "collectives": rows_of("collectives", []),
+    }
+    return replace(
+        plain,
+        answers=answers,
+        path=path_frame(ROWS).assign(rank=on_rank),
+        details=replace(plain.details, ranks=ranks),
+        step=None,
+    )
+
+
+def said(of: Findings) -> list[tuple[str, str]]:
+    (block,) = all_sections()["ranks"].content(of)
+    assert isinstance(block, Facts)
+    return [(fact.word, fact.text) for fact in block.facts]
+
+
+def test_the_rank_that_is_waited_for_its_cause_and_how_steadily() -> None:
+    assert said(findings()) == [
+        ("pace", "100.0 % of the critical path is on rank 1"),
+        ("waited for", "rank 1: 600 ns of all ranks together, 75.0 % of all waiting, up to 90 ns at once; "
+                       "it came last to 8 of 10 operations"),
+        ("late by", "800 ns inside `train.py(3): step`: 800 ns `load\\x1b[31m`; 90 ns waiting for GPU"),
+        ("waited for", "rank 0: 200 ns of all ranks together, 25.0 % of all waiting, up to 40 ns at once; "
+                       "it came last to 2 of 10 operations"),
+        ("late by", "unknown: the critical path does not lead through rank 0, so others' work hides it"),
+        ("steadiness", "wandering: rank 1 in 1 of 2 steps, rank 0 in 1 of 2 steps"),
+        ("communication", "3.9 % of the time waiting for others, 2.8 % transferring, with nothing else to "
+                          "compute (mean of the ranks)"),
+    ]  # fmt: skip
+
+
+def test_a_run_of_one_rank_has_no_such_section() -> None:
+    sections = all_sections()
+    assert [sections[name].content(findings(ranks=1)) for name in ("ranks", "rank_waits")] == [[], []]
+
+
+def test_who_is_waited_for_much_is_recommended_to_look_at() -> None:
+    late = {one.code: one.number for one in recommend(findings())}
+    assert late["straggler"] == (
+        "30.0 % of the window (600 ns) each other rank waits for rank 1, in the mean; it comes last to 8 of "
+        "10 operations"
+    )
+    assert "straggler" not in {one.code for one in recommend(findings(ranks=1))}
+
+
+def test_ranks_that_share_nothing_say_so() -> None:
+    alone = [(rank, 0, 0, 0, 0.0, 0, 0, 0, 0.0, 0) for rank in range(2)]
+    (block,) = all_sections()["ranks"].content(findings(waits=alone))
+    assert isinstance(block, Words)
+    assert block.text == "the files share no operation: when one rank waited for another is unknown"
+
+
+@pytest.mark.parametrize(("name", "rows"), [("rank_waits", 2), ("collectives", 1)])
+def test_the_tables(name: str, rows: int) -> None:
+    blocks = all_sections()[name].content(findings())
+    tables = [block for block in blocks if isinstance(block, Table)]
+    assert len(tables[0].frame) == rows
+    if name == "rank_waits":
+        assert tables[0].frame[["rank", "path_share"]].to_numpy().tolist() == [[0, 0.0], [1, 1.0]]
+        by_step = tables[-1].frame[["number", "rank", "caused_ns", "length_ns"]]
+        assert by_step.to_numpy().tolist() == [[1, 1, 300, 100], [2, 0, 20, 100]]

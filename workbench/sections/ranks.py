@@ -1,0 +1,94 @@
+"""The ranks of a run in short: which one sets the pace, whom the others wait for, and why it is late."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tracegraph.store.categories import GAP
+from tracegraph.workbench.names import readable
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.stragglers import Cause, Ranks, Straggler, compare_ranks
+from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.text import format_ns, format_share, label, plural
+
+_SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    if findings.details.ranks < 2:
+        return []
+    ranks = compare_ranks(findings)
+    if ranks is None:
+        return [Words("the files share no operation: when one rank waited for another is unknown", "warning")]
+    steps = findings.steps["number"].nunique() if findings.step is None else 1
+    return [Facts(list(_facts(ranks, steps)))]
+
+
+def _facts(ranks: Ranks, steps: int) -> Iterator[Fact]:
+    yield Fact("pace", f"{format_share(ranks.path_share)} of the critical path is on rank {ranks.path_rank}")
+    listed = [one for place, one in enumerate(ranks.stragglers) if not place or one.share >= _SHARED][
+        :_MOST_STRAGGLERS
+    ]
+    for one in listed:
+        yield Fact("waited for", _waited(one))
+        yield Fact("late by", _why(one, steps))
+    if listed and ranks.steps > 1:
+        yield Fact("steadiness", _steadiness(ranks, listed[0]))
+    if not listed:
+        yield Fact("waited for", "no rank waited for another one")
+    exposed = (
+        f"{format_share(ranks.waited_share)} of the time waiting for others, "
+        f"{format_share(ranks.transfer_share)} transferring, with nothing else to compute (mean of the ranks)"
+    )
+    yield Fact("communication", exposed)
+
+
+def _waited(one: Straggler) -> str:
+    return (
+        f"rank {one.rank}: {format_ns(one.caused_ns)} of all ranks together, {format_share(one.share)} of "
+        f"all waiting, up to {format_ns(one.longest_ns)} at once; it came last to {one.last:,} of "
+        f"{plural(one.operations, 'operation')}"
+    )
+
+
+def _why(one: Straggler, steps: int) -> str:
+    if not one.on_path:
+        return f"unknown: the critical path does not lead through rank {one.rank}, so others' work hides it"
+    parts = [_cause(cause, steps) for cause in one.causes]
+    return "; ".join(parts) or "nothing that it does more of than the other ranks"
+
+
+def _cause(cause: Cause, steps: int) -> str:
+    each = f" ({format_ns(cause.late_ns / steps)} a step)" if steps > 1 else ""
+    names = [
+        f"{format_ns(ns)} {name if category == GAP else f'`{_short(name)}`'}"
+        for name, category, ns in cause.names[:_MOST_NAMES]
+    ]
+    if cause.inside is None:
+        return f"{names[0]}{each}"
+    more = f" and {plural(len(cause.names) - len(names), 'other')}" if len(cause.names) > len(names) else ""
+    return f"{format_ns(cause.late_ns)} inside `{_short(cause.inside)}`{each}: {', '.join(names)}{more}"
+
+
+def _short(name: str) -> str:
+    return label(readable([name])[name], _NAME_CELLS)
+
+
+def _steadiness(ranks: Ranks, first: Straggler) -> str:
+    most = max(ranks.stragglers, key=lambda one: one.steps_led)
+    if first.steps_led == ranks.steps:
+        return f"always: rank {first.rank} in {ranks.steps:,} of {ranks.steps:,} steps"
+    word = "mostly" if 2 * most.steps_led > ranks.steps else "wandering"
+    led = [one for one in ranks.stragglers if one.steps_led][:4]
+    return f"{word}: " + ", ".join(
+        f"rank {one.rank} in {one.steps_led:,} of {ranks.steps:,} steps" for one in led
+    )
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    if scope.ranks < 2:
+        return {}
+    asked = {"rank_waits": scope.between, "late_causes": scope.walked}
+    return asked if scope.step is not None else {**asked, "step_waits": scope.whole}
+
+
+SECTION = Section(3, "Ranks", _content, _asks, in_short=True)
