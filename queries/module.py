@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -44,13 +44,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter; bounds and default are read from its meaning (`1..1000, default 10`)."""
+    """One parameter; bounds and default are read from its meaning (`1..1000, default 10`).
+
+    `nullable` is written as `?` after the type: it need not be given, and the meaning says what null means.
+    """
 
     name: str
     type: str
     meaning: str
     bounds: tuple[int, int] | None = None
     default: object = None
+    nullable: bool = False
 
     def parse(self, text: str) -> object:
         """Value of a text typed by a user; InputError when it is not of the parameter's type."""
@@ -114,9 +118,10 @@ def complete_values(
             raise InputError(f"query {query} has no parameter {name}", did_you_mean(name, known, valid))
     complete = {name: python_value(values.get(name, parameter.default)) for name, parameter in known.items()}
     for name, value in complete.items():
-        if value is None:
+        if value is not None:
+            known[name].check(value)
+        elif not known[name].nullable:
             raise InputError(f"query {query} needs parameter {name}", valid)
-        known[name].check(value)
     return complete
 
 
@@ -162,19 +167,16 @@ def parse(name: str, text: str) -> CypherModule:
         if kind == "column":
             columns.append(Column(field, type_, bool(nullable), meaning))
         else:
-            parameters.append(_parameter(field, type_, meaning))
+            parameters.append(_parameter(field, type_, meaning, nullable=bool(nullable)))
     return CypherModule(name, header[0][3:], tuple(parameters), tuple(columns), text, tuple(notes))
 
 
-def _parameter(name: str, type_: str, meaning: str) -> Parameter:
+def _parameter(name: str, type_: str, meaning: str, *, nullable: bool) -> Parameter:
     bounds = _BOUNDS.search(meaning)
     default = _DEFAULT.search(meaning)
-    parameter = Parameter(
-        name, type_, meaning, (int(bounds[1]), int(bounds[2])) if bounds is not None else None
-    )
-    if default is None:
-        return parameter
-    return Parameter(name, type_, meaning, parameter.bounds, parameter.parse(default[1]))
+    limits = (int(bounds[1]), int(bounds[2])) if bounds is not None else None
+    parameter = Parameter(name, type_, meaning, limits, nullable=nullable)
+    return parameter if default is None else replace(parameter, default=parameter.parse(default[1]))
 
 
 @cache

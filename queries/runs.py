@@ -145,7 +145,7 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
         return values
     run = values.get("run")
     values["run"] = name = ready_run(ask, None if run is None else str(run))
-    if query.takes(RANK.name) and RANK.name not in values:
+    if _needs_rank(query) and RANK.name not in values:
         values[RANK.name] = first_rank(ask, name)
     wanted = _window(query)
     if not wanted:
@@ -167,6 +167,10 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
         ask, name, None if step is None else int(str(step)), None if rank is None else int(str(rank))
     )
     return {part: getattr(window, part) for part in wanted} | values
+
+
+def _needs_rank(query: Query) -> bool:
+    return any(one.name == RANK.name and not one.nullable for one in query.parameters)
 
 
 def _window(query: Query) -> tuple[str, ...]:

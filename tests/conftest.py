@@ -17,7 +17,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 
 SHARED = Path(__file__).parents[2] / "shared"
-NEEDS_SHARED = {"shared_trace", "oracle_folder"}
+NEEDS_SHARED = {"shared_trace", "oracle_folder", "hta_runs"}
 """Fixtures of the tests that need it."""
 
 os.environ["TRACEGRAPH_LINGER"] = "0"  # a test's server ends with it

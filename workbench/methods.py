@@ -82,7 +82,8 @@ def _dtype(column: Column) -> str:
 
 def _is_needed(parameter: Parameter) -> bool:
     """Whether a caller must give it: nothing else does."""
-    return parameter.default is None and parameter.name not in (*WINDOW, RANK.name, "step")
+    may_miss = parameter.default is not None or parameter.nullable
+    return not may_miss and parameter.name not in (*WINDOW, RANK.name, "step")
 
 
 def _needed(parameter: Parameter) -> inspect.Parameter:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tracegraph.queries.catalog import Query
+from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.runs import parameters
 from tracegraph.workbench.methods import docstring, of_benches, of_runs, signature
 from tracegraph.workbench.report.recommendations import RULES, Rule
@@ -113,14 +114,17 @@ def _section_lines(query: Query) -> Iterator[str]:
     if taken:
         yield "| parameter | type | |"
         yield "| --- | --- | --- |"
-        yield from (f"| `{one.name}` | {one.type} | {one.meaning} |" for one in taken)
+        yield from (_row(one) for one in taken)
         yield ""
     yield "| column | type | |"
     yield "| --- | --- | --- |"
-    for one in query.columns:
-        yield f"| `{one.name}` | {one.type}{', or null' if one.nullable else ''} | {one.meaning} |"
+    yield from (_row(one) for one in query.columns)
     yield ""
     yield from (f"{note}\n" for module in query.modules[:1] if query.derived is None for note in module.notes)
+
+
+def _row(field: Parameter | Column) -> str:
+    return f"| `{field.name}` | {field.type}{', or null' if field.nullable else ''} | {field.meaning} |"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str
 @click.option("--describe", is_flag=True, help="Show the query's parameters and columns.")
 @name_option("Name of the run; default: the newest.")
 @click.option("--step", type=int, help="Window of this step: the number in ProfilerStep#N.")
-@click.option("--rank", type=int, help="Rank of the step; default: the one that ends it last.")
+@click.option("--rank", type=int, help="Rank; of a step, by default the one that ends it last.")
 @parameter_option
 @result_options
 @pass_context

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hta
 import pytest
 from storing_runs import store_run
 
@@ -50,3 +51,12 @@ def stored_example(workspace: Workspace, database: Database) -> Callable[[str], 
         return run
 
     return store
+
+
+@pytest.fixture(scope="session")
+def hta_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hta.HtaRuns]:
+    """The traces of which HTA's numbers are known, stored; tests that need them are skipped without."""
+    if not hta.EXPECTED.is_dir():
+        pytest.skip(f"HTA's numbers are not here: {hta.EXPECTED} does not exist")
+    with hta.hta_runs(open_workspace(tmp_path_factory.mktemp("hta"))) as runs:
+        yield runs

@@ -170,3 +170,12 @@ def test_whatever_shapes_rest_on_is_in_their_source() -> None:
             imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
             todo += [str(node.module) for node in imported if str(node.module).startswith("tracegraph.")]
     assert found - {"tracegraph.queries.module"} == {one.__name__ for one in SHAPING}
+
+
+def test_a_parameter_with_a_question_mark_may_be_null() -> None:
+    header = "// One.\n// @param rank INTEGER? rank of the process, 0..9, null for all\nRETURN $rank AS rank"
+    parameters = module.parse("example", header).parameters
+    assert module.complete_values("example", parameters, {}) == {"rank": None}
+    assert module.complete_values("example", parameters, {"rank": 3}) == {"rank": 3}
+    with pytest.raises(InputError, match="rank=10 is not allowed"):
+        module.complete_values("example", parameters, {"rank": 10})
