@@ -11,8 +11,9 @@ import click
 
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.errors import InputError
+from tracegraph.store.labels import CROSS_THREAD_POLICIES
 from tracegraph.store.managed.estimate import LOADS
-from tracegraph.store.schema import CROSS_THREAD_POLICIES
+from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.workspace import Workspace, default_root
 
@@ -60,6 +61,30 @@ def named(ctx: click.Context, option: click.Parameter, name: str | None) -> str 
     if name is not None and not name.strip():
         raise InputError("the name of the run is empty", f"give {option.opts[0]} a name, or leave it out")
     return name
+
+
+def part_options(meaning: str) -> Callable[[_Command], _Command]:
+    """Return what adds --step, --phase and --occurrence to a command: what part of a run it is about."""
+
+    def add(command: _Command) -> _Command:
+        options = (
+            click.option("--step", type=int, help=f"{meaning} step, by its number."),
+            click.option(
+                "--phase",
+                metavar="PHASE",
+                help=f"{meaning} phase, of the step where there are steps: {', '.join(PHASE_NAMES)}.",
+            ),
+            click.option(
+                "--occurrence",
+                type=click.IntRange(1),
+                help="Which of several phases of that name, 1 the first; by default the last.",
+            ),
+        )
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def load_option(command: _Command) -> _Command:

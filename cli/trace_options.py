@@ -1,6 +1,7 @@
 """What commands that read traces take: the files, and which ranks they are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -9,6 +10,7 @@ from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
+from tracegraph.store.kernel_types import Spelling, read_spellings
 
 _RANK_DIGITS = 6
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -39,6 +41,41 @@ def _ranks(ctx: click.Context, option: click.Parameter, assignments: Sequence[st
             raise InputError(f"--rank-of {file} is given twice", "give it once")
         ranks[file] = int(text)
     return ranks
+
+
+def step_marker_option(command: _Command) -> _Command:
+    """Add --step-marker GLOB: argument `step_marker`, None where it is not given."""
+    return click.option(
+        "--step-marker",
+        metavar="GLOB",
+        callback=_marker,
+        help="Annotations of yours that mark steps, such as 'train_step*', instead of the profiler's "
+        "ProfilerStep#N, chosen at ingest; `*` and `?` are wildcards. A step has the number in its name, "
+        "where all differ, else its place.",
+    )(command)
+
+
+def kernel_types_option(command: _Command) -> _Command:
+    """Add --kernel-types FILE: argument `spellings`, those of the file."""
+    return click.option(
+        "--kernel-types",
+        "spellings",
+        type=click.Path(dir_okay=False, path_type=Path),
+        envvar="TRACEGRAPH_KERNEL_TYPES",
+        callback=_spellings,
+        help="File that says which kernels compute, communicate or copy, where their names do not: a line is "
+        "computation, communication or memory, then a regular expression; it goes before what is built in.",
+    )(command)
+
+
+def _spellings(ctx: click.Context, option: click.Parameter, file: Path | None) -> tuple[Spelling, ...]:
+    return () if file is None else read_spellings(file)
+
+
+def _marker(ctx: click.Context, option: click.Parameter, marker: str | None) -> str | None:
+    if marker is not None and not marker.strip():
+        raise InputError("--step-marker names no annotation", "write it as --step-marker 'train_step*'")
+    return marker
 
 
 def scheduler_option(command: _Command) -> _Command:

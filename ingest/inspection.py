@@ -25,6 +25,7 @@ class Inspection:
     threads: int
     streams: int
     steps: int
+    memory_rows: int
     window_ns: int
     findings: tuple[Finding, ...]
 
@@ -69,6 +70,7 @@ def _inspect(part: Part, *, alone: bool) -> Inspection:
         threads=threads,
         streams=len(lanes.frame) - threads,
         steps=len(part.scene.steps.number),
+        memory_rows=len(part.allocations),
         window_ns=part.scene.window.end - part.scene.window.start,
         findings=tuple(part.integrity),
     )

@@ -14,26 +14,32 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from tracegraph.ingest.causal.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, RankModel, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
+from tracegraph.ingest.causal.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.reading import ReadAll, read_here, read_parts
+from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
+from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.store.kernel_types import Spelling
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -42,6 +48,8 @@ from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")
 _READING, _BUILDING = "reading the trace", "building the causal graph"
+_MARKED = 20
+"""How many letters of a marker of steps a name holds."""
 _STAGES = (_READING, _BUILDING, "writing tables")
 
 
@@ -61,8 +69,12 @@ class _Stages:
         return result
 
 
-def run_name(paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE) -> str:
+def run_name(
+    paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE, step_marker: str | None = None
+) -> str:
     """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own.
+
+    With a marker of steps its letters and 4 hex digits of its SHA-256.
 
     Of several files what their names have in common, without the word before the rank's number; where that is
     nothing, the folder's.
@@ -71,12 +83,24 @@ def run_name(paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE) -
     alike = os.path.commonprefix(stems)  # noqa: RUF071  (letters are meant)
     if len(stems) > 1:
         alike = re.sub(r"[\W_]*(?:rank)?[\W_]*$", "", alike) or paths[0].parent.name or "job"
-    return f"{alike}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
+    name = f"{alike}-{sha256[:8]}" + ("" if cross_thread == EVIDENCE else f"-{cross_thread}")
+    if step_marker is None:
+        return name
+    marked = re.sub(r"\W+", "-", step_marker, flags=re.ASCII).strip("-")[:_MARKED]
+    own = hashlib.sha256(step_marker.encode("utf-8", "surrogatepass")).hexdigest()[:4]
+    return "-".join(part for part in (name, marked, own) if part)
 
 
-def build_checked(trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE) -> RankModel:
-    """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd."""
-    model = build_model(*read_events(trace), integrity, cross_thread)
+def build_checked(
+    trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE, step_marker: str | None = None
+) -> RankModel:
+    """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
+
+    `step_marker`: a glob for the annotations that mark steps; InputError where it names none.
+    """
+    events, lanes = read_events(trace, step_marker)
+    refuse_unmarked([events], step_marker)
+    model = build_model(events, lanes, integrity, cross_thread, step_marker)
     check_model(model)
     diagnose(model, integrity)
     return model
@@ -98,33 +122,43 @@ def ingest_run(
     cross_thread: str = EVIDENCE,
     folder: Path | None = None,
     scheduler: str | None = None,
+    spellings: Sequence[Spelling] = (),
+    step_marker: str | None = None,
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
 
+    `step_marker`: a glob of `*` and `?` for the annotations that mark steps, instead of the profiler's.
     The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
     assumptions comes later (`GraphTables.completed`): it takes long, and so does an import. The files of
     several ranks are read by processes of this machine, or by the Dask cluster whose `scheduler` is named.
+    `spellings`: a user's own, by which kernels are told to compute, communicate or copy.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
-    integrity, timings_s, tool_version, schema_version. Raises `InputError` for a trace that cannot be used,
-    and for files that are not the ranks of one job.
+    integrity, timings_s, tool_version, schema_version, step_marker. Raises `InputError` for a trace that
+    cannot be used, for files that are not the ranks of one job, and for a marker of no annotation.
     """
     reuse_dropped_columns()
     stages = _Stages(_STAGES, progress)
     sources = [as_source(trace).located for trace in traces]
     if len(sources) == 1:
-        found = _read_one(sources[0], stages, limits, cross_thread)
+        found = _read_one(sources[0], stages, limits, cross_thread, step_marker)
     else:
         read_all = read_here if scheduler is None else read_on(scheduler)
-        found = _read_several(sources, stages, limits, cross_thread, read_all)
+        found = _read_several(sources, stages, limits, cross_thread, read_all, step_marker)
     late = beside(lambda: _what_if(found.model))
-    run = name or run_name([Path(file.path) for file in found.files], found.sha256, cross_thread)
+    paths = [Path(file.path) for file in found.files]
+    run = name or run_name(paths, found.sha256, cross_thread, step_marker)
+    stated = with_kernel_types(found.stated, spellings)
     graph = stages.run(
-        "writing tables", lambda: build_tables(found.files, found.stated, found.model, run, folder)
+        "writing tables",
+        lambda: build_tables(
+            found.files, stated, found.allocations, found.model, run, folder, found.measures
+        ),
     )
     facts = RunFacts(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=found.integrity,
+        step_marker=step_marker,
     )
     add_run(graph, found.model, facts)
     manifest: dict[str, object] = {
@@ -135,17 +169,20 @@ def ingest_run(
         "timings_s": stages.timings,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
+        "step_marker": step_marker,
     }
     return replace(graph, late=late), manifest
 
 
 @dataclass(frozen=True)
 class _Read:
-    """The model of a run, its files by rank, what they state of its events, and what was odd."""
+    """The model of a run, its files by rank, what they state of its events and memory, and what was odd."""
 
     model: Model
     files: list[FileFacts]
     stated: pa.Table
+    allocations: Allocations
+    measures: Measures
     integrity: list[dict[str, object]]
 
     @property
@@ -155,21 +192,34 @@ class _Read:
         return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
 
 
-def _read_one(source: Source, stages: _Stages, limits: Limits, cross_thread: str) -> _Read:
+def _read_one(
+    source: Source, stages: _Stages, limits: Limits, cross_thread: str, step_marker: str | None
+) -> _Read:
     integrity = Integrity(source.name)
     trace = stages.run(_READING, lambda: read_source(source, integrity, limits))
-    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, cross_thread))
+    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, cross_thread, step_marker))
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
-    return _Read(model, files, trace.events, integrity.rows())
+    stated, measures = measure(trace, model, integrity)
+    allocations = find_allocations(trace, model)
+    return _Read(model, files, stated, allocations, measures, integrity.rows())
 
 
 def _read_several(
-    sources: Sequence[Source], stages: _Stages, limits: Limits, cross_thread: str, read_all: ReadAll
+    sources: Sequence[Source],
+    stages: _Stages,
+    limits: Limits,
+    cross_thread: str,
+    read_all: ReadAll,
+    step_marker: str | None,
 ) -> _Read:
     policies = (cross_thread, *(policy for policy in POLICIES if policy != cross_thread))
-    parts = stages.run(_READING, lambda: read_parts(sources, policies, limits, stages.progress, read_all))
-    ranks = agree(parts)
-    job = stages.run(_BUILDING, lambda: build_job(ranks, cross_thread))
-    return _Read(
-        job.model, job.files, job.stated, [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
+    parts = stages.run(
+        _READING,
+        lambda: read_parts(sources, policies, limits, stages.progress, read_all, step_marker),
     )
+    ranks = agree(parts)
+    refuse_unmarked([part.scene.events for part in ranks], step_marker)
+    ranks = ranks if step_marker is None else number_alike(ranks)
+    job = stages.run(_BUILDING, lambda: build_job(ranks, cross_thread))
+    findings = [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
+    return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings)

@@ -1,7 +1,7 @@
 """Text columns as codes into their distinct texts: comparing and grouping never touch the texts of rows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,11 @@ class TextColumn:
         known = self.values.tolist()
         return self._with_texts([text if one is None else one for one in known]) if None in known else self
 
+    def masked(self, rows: Flags) -> "TextColumn":
+        """The same texts in the flagged rows, none in others."""
+        codes = np.where(rows, self.codes, len(self.values))
+        return text_column(codes, [*self.values.tolist(), None])
+
     def cut(self, length: int) -> tuple["TextColumn", Flags]:
         """The rows with no text longer than `length` characters, and which were cut."""
         cuts = {text: text[:length] for text in self.values if text is not None and len(text) > length}
@@ -62,9 +67,7 @@ class TextColumn:
 
     def _with_texts(self, texts: list[str | None]) -> "TextColumn":
         """The rows with other texts for `values`, some of which may be equal."""
-        distinct: dict[str | None, int] = {}
-        codes = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
-        return TextColumn(codes[self.codes], np.array(list(distinct), dtype=object))
+        return text_column(self.codes, texts)
 
     def numbers(self) -> tuple[Ints, Flags]:
         """Rows read as numbers (`7`, `stream 7`), and which can be."""
@@ -80,6 +83,13 @@ class TextColumn:
         moved = (np.cumsum(used & ~absent) - 1).astype(np.int32)
         indices = pa.array(moved[self.codes], mask=absent[self.codes] if absent.any() else None)
         return pa.DictionaryArray.from_arrays(indices, pa.array(self.values[used & ~absent], pa.string()))
+
+
+def text_column(codes: Codes, texts: Sequence[str | None]) -> TextColumn:
+    """The text of `texts`, some of which may be equal, at each code."""
+    distinct: dict[str | None, int] = {}
+    places = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
+    return TextColumn(places[codes], np.array(list(distinct), dtype=object))
 
 
 def read_texts(column: pa.ChunkedArray) -> TextColumn:

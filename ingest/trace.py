@@ -25,8 +25,10 @@ EVENT_SCHEMA = pa.schema(
         pa.field("wait_on_stream", pa.int64()),  # of cuda_sync rows
         pa.field("wait_on_record", pa.int64()),  # correlation of the cudaEventRecord call that is waited for
         pa.field("bytes", pa.int64()),
+        pa.field("bandwidth", pa.int64()),  # B/s, of copies and memsets, as stated
         pa.field("elements", pa.int64()),
         pa.field("shapes", _TEXT),  # "Input Dims" as compact JSON text
+        pa.field("inputs", _TEXT),  # the same of ["Input type", "Input Strides", "Concrete Inputs"]
         pa.field("collective", _TEXT),
         pa.field("group", _TEXT),
         pa.field("dtype", _TEXT),
@@ -51,6 +53,33 @@ FLOW_SCHEMA = pa.schema(
 )
 """Flow events, used where a rule says so; they are no nodes."""
 
+MEMORY_SCHEMA = pa.schema(
+    [
+        pa.field("source_index", pa.int64(), nullable=False),
+        pa.field("pid", _TEXT, nullable=False),
+        pa.field("tid", _TEXT, nullable=False),
+        pa.field("at_ns", pa.int64(), nullable=False),
+        pa.field("device_type", pa.int64(), nullable=False),  # c10::DeviceType
+        pa.field("device", pa.int64(), nullable=False),  # -1 for the CPU's memory
+        pa.field("bytes", pa.int64(), nullable=False),  # negative where they are freed
+        pa.field("allocated", pa.int64()),  # "Total Allocated" and "Total Reserved" of the device after it
+        pa.field("reserved", pa.int64()),
+    ]
+)
+"""Memory rows (`[memory]`, of profile_memory=True) in order of time, those of one moment as in the file.
+
+Of a device all rows state what is allocated, or none does.
+"""
+
+COUNTER_SCHEMA = pa.schema(
+    [
+        pa.field("source_index", pa.int64(), nullable=False),  # of the range in which it was read
+        pa.field("name", _TEXT, nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+    ]
+)
+"""Hardware counters, each as a range of the profiler states it, in the order of the file."""
+
 
 @dataclass(frozen=True)
 class TraceFile:
@@ -61,13 +90,16 @@ class TraceFile:
     rank: int
     events: pa.Table
     flows: pa.Table
+    memory: pa.Table = field(default_factory=MEMORY_SCHEMA.empty_table)
     thread_names: dict[tuple[str, str], str] = field(default_factory=dict)  # by (pid, tid)
     process_names: dict[str, str] = field(default_factory=dict)  # by pid
     devices: list[str] = field(default_factory=list)
+    device_memory: list[int | None] = field(default_factory=list)  # bytes by index of the device
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
     rank_stated: bool = True  # or 0 because the file does not say
     world_size: int | None = None  # of how many ranks its job is, where the file says so
+    counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
 
 
 @dataclass(frozen=True)
@@ -77,6 +109,7 @@ class FileFacts:
     `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
     rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
     where nothing tells. `world_size`: the number of ranks of its job, None where the file does not say it.
+    `device_memory`: bytes by index of the device, None where the file does not say it.
     """
 
     path: str
@@ -90,6 +123,7 @@ class FileFacts:
     rank_drift_ppb: int = 0
     rank_spread_ns: int | None = None
     world_size: int | None = None
+    device_memory: list[int | None] = field(default_factory=list)
 
     def as_source(self) -> dict[str, object]:
         """As manifests name it."""
@@ -107,6 +141,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
         clock_offset_ns,
         clock_drift_ppb,
         world_size=trace.world_size,
+        device_memory=trace.device_memory,
     )
 
 

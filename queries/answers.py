@@ -10,6 +10,7 @@ import pandas as pd
 
 from tracegraph.queries.catalog import Query, ask, find
 from tracegraph.queries.module import CypherModule, in_types
+from tracegraph.queries.second import RUN, second
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.load import await_indexes
@@ -17,8 +18,8 @@ from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress, silent
 
 _SESSIONS = 2
-_RUN = "run"
-"""Name of the parameters that name a run."""
+_RUNS = (RUN, second(RUN))
+"""Names of the parameters that name a run."""
 Values = Mapping[str, object]
 Heard = Callable[[str, float], None]
 
@@ -88,11 +89,12 @@ class Answers:
     def _question(self, name: str, values: Values, may_keep: bool) -> _Question:
         query = find(name)
         complete = query.complete(values)
-        run = complete.get(_RUN)
-        created = self._created_at(run) if may_keep and isinstance(run, str) else None
-        if not isinstance(run, str) or created is None:
+        runs = [str(complete[name]) for name in _RUNS if complete.get(name) is not None]
+        created = {run: self._created_at(run) for run in runs} if may_keep else {}
+        known = {run: at for run, at in created.items() if at is not None}
+        if not known or len(known) < len(created):
             return _Question(query, complete)
-        return _Question(query, complete, run, answer_key(query, complete, {run: created}))
+        return _Question(query, complete, runs[0], answer_key(query, complete, known))
 
     def _load(self, question: _Question) -> pd.DataFrame | None:
         kept = None if question.key is None else self.kept.load(question.run, question.key)
@@ -125,11 +127,7 @@ class Answers:
 
 
 def _calls(question: _Question) -> list[_Call]:
-    values = question.values
-    return [
-        _Call(module, tuple(values[parameter.name] for parameter in module.parameters))
-        for module in question.query.modules
-    ]
+    return [_Call(module, tuple(values.values())) for module, values in question.query.calls(question.values)]
 
 
 def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:

@@ -7,39 +7,81 @@ from functools import cache
 
 import pandas as pd
 
-from tracegraph.queries import call_tree, inside, lateness, module, outline, roles, shapes, unclear
+from tracegraph.queries import (
+    alike,
+    call_tree,
+    derived,
+    differences,
+    inside,
+    lateness,
+    module,
+    outline,
+    phase_sums,
+    roles,
+    roofline,
+    series,
+    shapes,
+    stragglers,
+    unclear,
+)
+from tracegraph.queries.derived import Derived
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
-from tracegraph.queries.shapes import Derived
-from tracegraph.store import categories, gaps, python_frames, step_names
+from tracegraph.queries.second import about_b, apart
+from tracegraph.store import (
+    categories,
+    device_peaks,
+    evidence,
+    gaps,
+    phases,
+    python_frames,
+    step_names,
+    work_kinds,
+)
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
 from tracegraph.store.suggest import did_you_mean
 
-_OWN = (shapes, inside, call_tree, outline, lateness, unclear, roles)
-SHAPING = (*_OWN, categories, gaps, python_frames, step_names)
+_PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, unclear, roles)
+_OWN = (*_PATHS, derived, differences, alike, roofline, series)
+SHAPING = (*_OWN, categories, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds)
 """All modules whose text decides how rows are shaped."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query that can be called by name: one module, or a shape of the rows of several."""
+    """A query that can be called by name: one module, or a shape of the rows of several.
+
+    `again`: modules that are asked about a second window, B.
+    """
 
     name: str
     summary: str
     modules: tuple[CypherModule, ...]
     columns: tuple[Column, ...]
     derived: Derived | None = None
+    again: tuple[CypherModule, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of all modules, each once."""
-        return tuple({p.name: p for one in self.modules for p in one.parameters}.values())
+        """The parameters of all modules, each once, and those of the shape; those about B end in `_b`."""
+        of_a = {p.name: p for one in self.modules for p in one.parameters}
+        of_b = {p.name: about_b(p) for one in self.again for p in one.parameters}
+        own = () if self.derived is None else self.derived.parameters
+        fixed = {} if self.derived is None else self.derived.fixed
+        asked = [p for found in (of_a, of_b) for name, p in found.items() if name not in fixed]
+        return (*asked, *own)
 
     @property
     def source(self) -> str:
         """All text that decides on the rows: that of the modules, and of the functions that shape theirs."""
         shaping = () if self.derived is None else map(inspect.getsource, SHAPING)
-        return "\n".join([*(one.text for one in self.modules), *shaping])
+        return "\n".join([*(one.text for one in (*self.modules, *self.again)), *shaping])
+
+    @property
+    def empty_when(self) -> str | None:
+        """In what case it has no rows, None where its first module does not say."""
+        notes = (note.partition("Empty when: ") for note in self.modules[0].notes)
+        return next((case.rstrip(".") for _, found, case in notes if found), None)
 
     def takes(self, name: str) -> bool:
         """Whether it has a parameter of that name."""
@@ -57,10 +99,18 @@ class Query:
             StoreError: the server failed.
         """
         complete = self.complete(values)
-        frames = [
-            one.run(database, **{p.name: complete[p.name] for p in one.parameters}) for one in self.modules
-        ]
-        return self.shaped(complete, frames)
+        calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
+        # A window that is compared with itself is asked about once.
+        rows = {call: call[0].run(database, **dict(call[1])) for call in dict.fromkeys(calls)}
+        return self.shaped(complete, [rows[call] for call in calls])
+
+    def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
+        """The modules in the order in which `shaped` takes their rows, each with its own of all `values`."""
+        fixed = {} if self.derived is None else self.derived.fixed
+        of_a, of_b = apart(values) if self.again else (values, {})
+        asked = [(one, {**of_a, **fixed}) for one in self.modules]
+        asked += [(one, {**of_b, **fixed}) for one in self.again]
+        return [(one, {p.name: known[p.name] for p in one.parameters}) for one, known in asked]
 
     def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """The result from those of the modules, in their order."""
@@ -79,7 +129,14 @@ def queries() -> dict[str, Query]:
         if all(column.type != "LIST" for column in one.columns)
     ]
     found += [
-        Query(one.name, one.summary, tuple(map(load, one.modules)), one.columns, one)
+        Query(
+            one.name,
+            one.summary,
+            tuple(map(load, one.modules)),
+            one.columns,
+            one,
+            tuple(map(load, one.again)),
+        )
         for one in shapes.DERIVED
     ]
     return {query.name: query for query in sorted(found, key=lambda query: query.name)}

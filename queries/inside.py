@@ -1,6 +1,8 @@
 """Inclusive time on a path: what runs inside a name, or was launched from inside it."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -23,6 +25,11 @@ INSIDE_COLUMNS = (
     Column("gap_ns", "INTEGER", False, "how much of it is waits and other gaps, ns"),
 )
 """Columns of `path_inside`."""
+_OF_PATH = re.compile("(time on )?the path")
+IDLE_COLUMNS = tuple(
+    replace(column, meaning=_OF_PATH.sub("the idle time", column.meaning)) for column in INSIDE_COLUMNS
+)
+"""Columns of `idle_inside`: the same of the time in which GPUs are idle."""
 
 
 def path_inside(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:

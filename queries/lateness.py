@@ -27,12 +27,16 @@ _KEYS = ["name", "category"]
 
 
 def late_causes(
-    _: Mapping[str, Any], waits: pd.DataFrame, work: pd.DataFrame, frames: pd.DataFrame
+    _: Mapping[str, Any],
+    waits: pd.DataFrame,
+    work: pd.DataFrame,
+    frames: pd.DataFrame,
+    steps: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Names by how late they may make a rank, from `rank_waits`, `rank_work` and `path_frames`.
+    """Names by how late they may make a rank, from `rank_waits`, `rank_work`, `path_frames` and `steps`.
 
     That is what a rank that made others wait has more of than the middle rank, but no more than is on the
-    path. Profiler steps are left out, as their own time is what nobody recorded, and so are the collectives.
+    path. Steps are left out, as their own time is what nobody recorded, and so are the collectives.
     """
     columns = [column.name for column in LATE_COLUMNS]
     on_path = _on_path(frames)
@@ -47,10 +51,11 @@ def late_causes(
     late = waits.loc[waits["caused_ns"] > 0, "rank"]
     told = _plain(work.loc[work["is_collective"]])["name"]
     listed = rows["rank"].isin(late) & (rows["late_ns"] > 0)
-    listed &= ~rows["name"].str.startswith(STEP_PREFIX) & ~rows["name"].isin(told)
+    markers = {STEP_PREFIX, *steps["marker"]}
+    listed &= ~rows["name"].isin(markers) & ~rows["name"].isin(told)
     order = {"late_ns": False, "rank": True, "name": True, "category": True}
     rows = rows[listed].sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    around = _around(frames, on_path)
+    around = _around(frames, on_path, markers)
     rows["inside"] = [
         around.get(key) for key in zip(rows["rank"], rows["name"], rows["category"], strict=True)
     ]
@@ -83,7 +88,9 @@ def _middle(every: pd.DataFrame, ranks: int) -> pd.DataFrame:
     return every.groupby(_KEYS)["duration_ns"].agg(middle).rename("middle_ns").reset_index()
 
 
-def _around(frames: pd.DataFrame, on_path: pd.DataFrame) -> dict[tuple[int, str, str], str]:
+def _around(
+    frames: pd.DataFrame, on_path: pd.DataFrame, markers: set[str]
+) -> dict[tuple[int, str, str], str]:
     """For each rank and name the user's own function or annotation around the frame with most of it."""
     known = frames.drop_duplicates("frame").set_index("frame")
     columns = {name: known[name].to_dict() for name in ("parent", "name", "category")}
@@ -93,17 +100,17 @@ def _around(frames: pd.DataFrame, on_path: pd.DataFrame) -> dict[tuple[int, str,
         at = parent
         while not pd.isna(at):
             around = columns["name"][at]
-            if around != name and _is_own(around, columns["category"][at]):
+            if around != name and _is_own(around, columns["category"][at], markers):
                 found[int(rank), str(name), str(category)] = around
                 break
             at = columns["parent"][at]
     return found
 
 
-def _is_own(name: str, category: str) -> bool:
+def _is_own(name: str, category: str, markers: set[str]) -> bool:
     """Whether a name says where in the user's code that is, as `<listcomp>` does not."""
     if name.endswith(">"):
         return False
     if has_role(category, Role.ANNOTATION):
-        return not name.startswith(STEP_PREFIX)
+        return name not in markers
     return has_role(category, Role.FRAME) and not is_library(name, category)

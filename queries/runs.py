@@ -1,20 +1,29 @@
 """Which run, rank and window a question is about, where a caller does not say."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, python_value
+from tracegraph.queries.phase_windows import phase_window
+from tracegraph.queries.second import RUN, about_b, apart, together
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.suggest import did_you_mean
 
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""
-STEP = Parameter("step", "INTEGER", "number in ProfilerStep#N: the window of this step")
-RANK = Parameter("rank", "INTEGER", "rank of that step, by default the one that ends it last")
+STEP = Parameter("step", "INTEGER", "number of a step: the window of this step")
+PHASE = Parameter(
+    "phase", "STRING", f"phase, of the step where there are steps: {', '.join(PHASE_NAMES)}; its window"
+)
+OCCURRENCE = Parameter("occurrence", "INTEGER", "which phase of that name, 1 the first; by default the last")
+RANK = Parameter("rank", "INTEGER", "rank of that step or phase, by default the one that ends it last")
+PARTS = (STEP, PHASE, OCCURRENCE, RANK)
+"""What names a part of a run."""
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 """Gives the rows of a query by name for values of its parameters, such as `Answers.of`."""
 
@@ -73,17 +82,28 @@ def last_of_step(ask: Ask, run: str, step: int) -> int:
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
 
 
-def find_window(ask: Ask, run: str, step: int | None = None, rank: int | None = None) -> RunWindow:
-    """Window of a whole run, or of ProfilerStep#`step` of a rank, by default the one that ends it last.
+def find_window(
+    ask: Ask,
+    run: str,
+    step: int | None = None,
+    rank: int | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+) -> RunWindow:
+    """Window of a whole run, of a step of a rank, by default the one that ends it last, or of a phase of it.
 
     A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
-    it.
+    it; a phase's likewise. Of several phases of a name in a step the last counts, unless `occurrence` says.
 
     Raises:
-        InputError: the rank has no such step; the message lists those present.
+        InputError: the rank has no such step or phase; the message lists those present.
         StoreError: no work ends at the window's end, so there is no such run or it is damaged.
     """
-    if step is None:
+    if phase is not None and (step is None or _has_step(ask, run, step, rank)):
+        found = phase_window(ask, run, step, rank, phase, occurrence)
+        if found.empty:
+            raise StoreError(f"the {phase} of run {run!r} has no work that ends it", "ingest its trace again")
+    elif step is None:
         found = ask("run_window", {"run": run})
         if found.empty:
             raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
@@ -93,6 +113,12 @@ def find_window(ask: Ask, run: str, step: int | None = None, rank: int | None = 
         if found.empty:
             raise _no_step(ask, run, step, rank)
     return RunWindow(*(int(found[name].iloc[0]) for name in WINDOW))
+
+
+def _has_step(ask: Ask, run: str, step: int, rank: int | None) -> bool:
+    steps = ask("steps", {"run": run})
+    of_rank = True if rank is None else steps["rank"].eq(rank)
+    return bool((steps["number"].eq(step) & of_rank).any())
 
 
 def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreError:
@@ -110,15 +136,16 @@ def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreErro
     of_rank = f" of rank {rank}" if steps["rank"].nunique() > 1 else ""
     return InputError(
         f"run {run!r} has no step {step}{of_rank}",
-        f"present: {listed}" if listed else "its trace has no ProfilerStep",
+        f"present: {listed}" if listed else "its trace has no steps",
     )
 
 
 def parameters(query: Query) -> tuple[Parameter, ...]:
-    """What a caller may give: the query's own, and step and rank where a window is among them."""
-    if not _window(query):
-        return query.parameters
-    return (*query.parameters, *(one for one in (STEP, RANK) if not query.takes(one.name)))
+    """What a caller may give: the query's own, and step, phase and rank where a window is among them."""
+    of_a, of_b = apart({one.name: one for one in query.parameters})
+    added = [one for one in PARTS if _window(of_a) and one.name not in of_a]
+    added += [about_b(one) for one in PARTS if _window(of_b) and one.name not in of_b]
+    return (*query.parameters, *added)
 
 
 def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
@@ -134,45 +161,64 @@ def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
 def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, object]:
     """Values for a query: `given`, the newest run unless one is given, its first rank, and its window.
 
-    The window is that of the step, if one is given, else of the run. A path ends in the chain whose work ends
-    at the window's end, so `end_ns` and `chain` are given together or not at all.
+    The window is that of the step or phase, if one is given, else of the run. A path ends in the chain whose
+    work ends at the window's end, so `end_ns` and `chain` are given together or not at all. Where a query
+    compares it with a second window, B, what is not given of that is as of the first: run, step, phase, rank.
 
     Raises:
-        InputError: no such run or step, a step beside a part of a window, `end_ns` or `chain` alone.
+        InputError: no such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
+            alone.
     """
     values = {name: python_value(value) for name, value in given.items()}
-    if not query.takes("run"):
+    taken, taken_b = apart({one.name: one for one in query.parameters})
+    if RUN not in taken:
         return values
-    run = values.get("run")
-    values["run"] = name = ready_run(ask, None if run is None else str(run))
-    if _needs_rank(query) and RANK.name not in values:
+    of_a, of_b = apart(values)
+    filled = _filled(ask, taken, of_a)
+    if not taken_b:
+        return together(filled, of_b)
+    alike = () if any(part in of_b for part in WINDOW) else tuple(one.name for one in PARTS)
+    same = {name: of_a[name] for name in alike if name in of_a} | {RUN: filled[RUN]}
+    return together(filled, _filled(ask, taken_b, same | of_b))
+
+
+def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object]) -> dict[str, object]:
+    """The values about one window for the parameters that are `taken`."""
+    values = dict(given)
+    run = values.get(RUN)
+    values[RUN] = name = ready_run(ask, None if run is None else str(run))
+    if RANK.name in taken and not taken[RANK.name].nullable and RANK.name not in values:
         values[RANK.name] = first_rank(ask, name)
-    wanted = _window(query)
+    wanted = _window(taken)
     if not wanted:
         return values
-    for one in (STEP, RANK):
-        if one.name in values:
-            one.check(values[one.name])
-    step = values.pop(STEP.name, None)
-    rank = values.get(RANK.name) if query.takes(RANK.name) else values.pop(RANK.name, None)
-    if step is not None and any(part in values for part in wanted):
-        raise InputError(f"a step gives {', '.join(wanted)}", "give the step or them")
-    if rank is not None and step is None and not query.takes(RANK.name):
-        raise InputError("the rank is that of a step", "give the step, too")
+    part = _part(taken, values)
+    step, phase, occurrence, rank = (part.get(one.name) for one in PARTS)
+    if (step is not None or phase is not None) and any(one in values for one in wanted):
+        raise InputError(f"a step or phase gives {', '.join(wanted)}", "give it or them")
+    if occurrence is not None and phase is None:
+        raise InputError("the occurrence is that of a phase", "give the phase, too")
+    if rank is not None and step is None and phase is None and RANK.name not in taken:
+        raise InputError("the rank is that of a step or phase", "give that, too")
     if "chain" in wanted and ("chain" in values) != ("end_ns" in values):
         raise InputError("end_ns and chain belong together", "give both or none of them")
-    if all(part in values for part in wanted):
+    if all(one in values for one in wanted):
         return values
-    window = find_window(
-        ask, name, None if step is None else int(str(step)), None if rank is None else int(str(rank))
-    )
-    return {part: getattr(window, part) for part in wanted} | values
+    window = find_window(ask, name, **part)  # type: ignore[arg-type]
+    return {one: getattr(window, one) for one in wanted} | values
 
 
-def _needs_rank(query: Query) -> bool:
-    return any(one.name == RANK.name and not one.nullable for one in query.parameters)
+def _part(taken: Container[str], values: dict[str, object]) -> dict[str, object]:
+    """What part of the run is meant, taken out of the values of a query but for what it takes itself."""
+    given = {}
+    for one in PARTS:
+        value = values.get(one.name) if one.name in taken else values.pop(one.name, None)
+        if value is not None:
+            one.check(value)
+            given[one.name] = value
+    return given
 
 
-def _window(query: Query) -> tuple[str, ...]:
-    """Which parameters of a query a window gives."""
-    return tuple(name for name in WINDOW if query.takes(name))
+def _window(taken: Container[str]) -> tuple[str, ...]:
+    """Which of the parameters that are taken a window gives."""
+    return tuple(name for name in WINDOW if name in taken)

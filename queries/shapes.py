@@ -4,21 +4,30 @@ Pure functions from the frames of Cypher modules (and the parameters that these 
 `DERIVED` lists those that are queries of their own.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import chain as joined
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.inside import INSIDE_COLUMNS, path_inside
+from tracegraph.queries.derived import Derived, Values
+from tracegraph.queries.differences import DIFFERENCES
+from tracegraph.queries.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
 from tracegraph.queries.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.module import Column
 from tracegraph.queries.outline import OUTLINE_COLUMNS, path_outline
+from tracegraph.queries.phase_sums import PHASE_COLUMNS, phase_paths
+from tracegraph.queries.roofline import ROOFLINE_COLUMNS, roofline
+from tracegraph.queries.series import (
+    BANDWIDTH_COLUMNS,
+    QUEUE_COLUMNS,
+    memory_bandwidth_series,
+    queue_length_series,
+)
+from tracegraph.queries.stragglers import STRAGGLER_COLUMNS, potential_stragglers
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.categories import GAP
-from tracegraph.store.step_names import STEP_PREFIX
+from tracegraph.store.step_names import counted_as
 
 PATH_COLUMNS = (
     Column("position", "INTEGER", False, "0-based place on the path"),
@@ -40,7 +49,7 @@ PATH_COLUMNS = (
 """Columns of `critical_path`."""
 STEP_COLUMNS = (
     Column("rank", "INTEGER", False, "rank of the process"),
-    Column("number", "INTEGER", False, "the number in ProfilerStep#N"),
+    Column("number", "INTEGER", False, "number of the step"),
     Column("start_ns", "INTEGER", False, "start of the step's annotation, ns"),
     Column("end_ns", "INTEGER", False, "later of its end and the end of the GPU work launched in it, ns"),
     Column("length_ns", "INTEGER", False, "length of the step, which its path tiles, ns"),
@@ -74,18 +83,6 @@ RECURRING_COLUMNS = (
 """Columns of `recurring_hotspots`."""
 _MAD_TO_SIGMA = 1.4826
 _OUTLIER_SIGMAS = 3.0
-Values = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A query whose rows `shape` makes of its parameters and of the rows of `modules`, in their order."""
-
-    name: str
-    summary: str
-    modules: tuple[str, ...]
-    columns: tuple[Column, ...]
-    shape: Callable[..., pd.DataFrame]
 
 
 def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.DataFrame:
@@ -140,17 +137,27 @@ def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def with_steps_merged(sums: pd.DataFrame) -> pd.DataFrame:
-    """All of `hotspots` with the annotations of several steps as one name, `ProfilerStep#`, largest first."""
-    numbered = sums["name"].str.startswith(STEP_PREFIX)
-    if sums["name"][numbered].nunique() < 2:
+def with_steps_merged(sums: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """All of `hotspots` with the annotations of several steps as one name, their marker, largest first.
+
+    `steps`: the rows of `steps`.
+    """
+    counted = _counted_as(sums["name"], steps)
+    if len(counted) < 2:
         return sums
     keys = ["name", "category"]
-    groups = sums.assign(name=sums["name"].mask(numbered, STEP_PREFIX)).groupby(keys, as_index=False)
+    groups = sums.assign(name=sums["name"].map(lambda name: counted.get(name, name))).groupby(
+        keys, as_index=False
+    )
     added = ["duration_ns", "proportion", "prop_in_total", "count", "accumulated_ns"]
     merged = groups.agg({**dict.fromkeys(added, "sum"), "accumulated_place": "min"})
     rows = merged.sort_values(["duration_ns", *keys], ascending=[False, True, True], ignore_index=True)
     return rows[list(sums.columns)].astype(dict.fromkeys(keys, object))
+
+
+def _counted_as(names: "pd.Series[Any]", steps: pd.DataFrame) -> dict[str, str]:
+    """For each name that marks a step what all steps are counted under."""
+    return counted_as(names.unique(), zip(steps["name"], steps["marker"], strict=True))
 
 
 def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
@@ -230,16 +237,17 @@ def spread_of(lengths: "pd.Series[int]") -> float:
     return float(_MAD_TO_SIGMA * (lengths - lengths.median()).abs().median())
 
 
-def recurring_hotspots(_: Values, hotspots: pd.DataFrame) -> pd.DataFrame:
-    """Events and gaps by name over all steps of all ranks, largest mean first, from `step_hotspots`.
+def recurring_hotspots(_: Values, hotspots: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Events and gaps by name over all steps of all ranks, largest mean first: `step_hotspots` and `steps`.
 
-    Annotations of steps count as one name, `ProfilerStep#`, although each has its own number.
+    Annotations of steps count as one name, that of their marker, although each has its own number.
     """
     step = [hotspots["rank"], hotspots["number"]]
     length = hotspots.groupby(step)["duration_ns"].transform("sum")
-    numbered = hotspots["name"].str.startswith(STEP_PREFIX)
+    counted = _counted_as(hotspots["name"], steps)
     parts = hotspots.assign(
-        name=hotspots["name"].mask(numbered, STEP_PREFIX), share=hotspots["duration_ns"] / length
+        name=hotspots["name"].map(lambda name: counted.get(name, name)),
+        share=hotspots["duration_ns"] / length,
     )
     keys = ["name", "category", "rank", "number"]
     each = parts.groupby(keys, as_index=False)[["duration_ns", "share"]].sum()
@@ -274,9 +282,23 @@ DERIVED = (
         path_inside,
     ),
     Derived(
+        "idle_inside",
+        "How much of the idle time of GPUs goes by inside each name, or before what was launched inside it.",
+        ("idle_frames",),
+        IDLE_COLUMNS,
+        path_inside,
+    ),
+    Derived(
+        "potential_stragglers",
+        "The ranks that others wait for in collectives, those first that set the pace of most steps.",
+        ("rank_waits", "step_waits"),
+        STRAGGLER_COLUMNS,
+        potential_stragglers,
+    ),
+    Derived(
         "late_causes",
         "What makes a rank late: what it does more of than the middle rank, as far as that is on the path.",
-        ("rank_waits", "rank_work", "path_frames"),
+        ("rank_waits", "rank_work", "path_frames", "steps"),
         LATE_COLUMNS,
         late_causes,
     ),
@@ -296,16 +318,45 @@ DERIVED = (
     ),
     Derived(
         "step_paths",
-        "The critical path of every profiler step in one row: length, composition, outliers.",
+        "The critical path of every step in one row: length, composition, outliers.",
         ("steps", "step_hotspots"),
         STEP_COLUMNS,
         step_paths,
     ),
     Derived(
+        "phase_paths",
+        "The phases of all steps by name: how long they are, and what their critical paths are made of.",
+        ("phases", "phase_hotspots"),
+        PHASE_COLUMNS,
+        phase_paths,
+    ),
+    Derived(
         "recurring_hotspots",
-        "What recurs on the critical paths of the profiler steps: events and gaps by name.",
-        ("step_hotspots",),
+        "What recurs on the critical paths of the steps: events and gaps by name.",
+        ("step_hotspots", "steps"),
         RECURRING_COLUMNS,
         recurring_hotspots,
     ),
+    Derived(
+        "roofline",
+        "How near each operator comes to what its device can do: FLOPs a byte, FLOP/s, and what bounds it.",
+        ("operator_work", "counted_work", "traces"),
+        ROOFLINE_COLUMNS,
+        roofline,
+    ),
+    Derived(
+        "queue_length_series",
+        "How much work is queued on each stream over time: launched and not begun, a row a change.",
+        ("queue_points",),
+        QUEUE_COLUMNS,
+        queue_length_series,
+    ),
+    Derived(
+        "memory_bandwidth_series",
+        "The bandwidth of copies and memsets over time, by kind, a row a change.",
+        ("bandwidth_points",),
+        BANDWIDTH_COLUMNS,
+        memory_bandwidth_series,
+    ),
+    *DIFFERENCES,
 )

@@ -1,6 +1,7 @@
 """Indexes and constraints, derived from the schema."""
 
-from tracegraph.store.schema import INDEXES, Index
+from tracegraph.store.properties import Index
+from tracegraph.store.schema import INDEXES
 
 
 def statements() -> list[str]:

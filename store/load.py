@@ -5,7 +5,7 @@ import time
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.store import ddl, schema
+from tracegraph.store import ddl, labels, schema
 from tracegraph.store.bolt import load_nodes, load_relationships
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import StoreError
@@ -93,9 +93,9 @@ def delete_run(database: Database, name: str, progress: Progress = silent) -> No
     )
     if not hidden["runs"].sum():
         return
-    labels = [kind.label for kind in schema.NODES if kind is not schema.RUN]
-    for done, label in enumerate(labels):
-        progress("removing the old run", done, len(labels))
+    others = [kind.label for kind in schema.NODES if kind is not labels.RUN]
+    for done, label in enumerate(others):
+        progress("removing the old run", done, len(others))
         database.write(
             f"{ddl.match_nodes(label)} "
             f"CALL {{ WITH n DETACH DELETE n }} IN TRANSACTIONS OF {_DELETE_ROWS} ROWS",

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracegraph.store import schema
+from tracegraph.store import properties, schema
 from tracegraph.store.categories import ANY_OTHER, CATEGORIES, FAMILIES
 from tracegraph.store.gaps import GAPS
 from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.store.work_kinds import WORK_KINDS
 
 
 def schema_table() -> str:
     """Labels, relationship types, properties, indexes and the vocabulary as one Markdown document."""
-    parts = (_nodes(), _relationships(), _indexes(), _categories(), _mechanisms(), _gaps())
+    parts = (_nodes(), _relationships(), _indexes(), _categories(), _mechanisms(), _gaps(), _work())
     return "".join(f"{line}\n" for lines in parts for line in lines)
 
 
-def _properties(properties: Sequence[schema.Property]) -> Iterator[str]:
+def _properties(properties: Sequence[properties.Property]) -> Iterator[str]:
     yield "| property | type | unit | meaning |"
     yield "|---|---|---|---|"
     for known in properties:
@@ -84,6 +85,14 @@ def _gaps() -> Iterator[str]:
     yield "|---|---|"
     for one in GAPS:
         yield f"| `{one.name}` | {one.meaning} |"
+
+
+def _work() -> Iterator[str]:
+    yield "\n## Kinds of work\n"
+    yield "| work | FLOPs | on tensor or matrix cores |"
+    yield "|---|---|---|"
+    for one in WORK_KINDS:
+        yield f"| `{one.name}` | {one.counted} | {'yes' if one.on_matrix_units else ''} |"
 
 
 if __name__ == "__main__":

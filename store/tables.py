@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.store import schema
+from tracegraph.store import properties, schema
 from tracegraph.store.table_folder import TableFolder, select_known
 
 _KINDS = ("nodes", "relationships", "rows")
@@ -105,7 +105,7 @@ def load_graph(folder: Path) -> GraphTables:
     return GraphTables(index["run"], nodes, relationships, rows)
 
 
-def arrow_type(kind: schema.PropertyType) -> pa.DataType:
+def arrow_type(kind: properties.PropertyType) -> pa.DataType:
     """Arrow type of a property."""
     return _ARROW[kind]
 

@@ -1,7 +1,8 @@
-"""Which tests run, with how many random examples, and fixtures that all tests share.
+"""Which tests run, with how many random examples, in which process, and fixtures that all tests share.
 
 Without `--all` the exhaustive tests are left out: those marked so, and all that need the folder `shared`
-beside the project.
+beside the project. With `-n 2 --dist loadgroup` two processes share the tests: those of a file stay together,
+and so do all that need the same costly database.
 """
 
 import os
@@ -21,6 +22,7 @@ NEEDS_SHARED = {"shared_trace", "oracle_folder", "hta_runs"}
 """Fixtures of the tests that need it."""
 
 os.environ["TRACEGRAPH_LINGER"] = "0"  # a test's server ends with it
+os.environ.pop("COLUMNS", None)  # processes of xdist have the width of its own output
 
 settings.register_profile(
     "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
@@ -49,6 +51,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if NEEDS_SHARED & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.exhaustive)
+    costly = {item.path for item in items if "hta_runs" in getattr(item, "fixturenames", ())}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group("hta" if item.path in costly else item.path.stem))
     if not config.getoption("--all"):
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracegraph.store.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
+    from tracegraph.workbench.diff.compare import Difference
     from tracegraph.workbench.drawn import Picture
     from tracegraph.workbench.flame import Flame
+    from tracegraph.workbench.graph.causal_graph import CausalGraph
     from tracegraph.workbench.report.findings import Job
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.run_report import Report
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tracegraph.workbench.what_if.answer import WhatIf
 
 __all__ = [
+    "CausalGraph",
+    "Difference",
     "Flame",
     "InputError",
     "Job",
@@ -35,6 +39,8 @@ __all__ = [
     "Workbench",
 ]
 _PLACES = {
+    "CausalGraph": "tracegraph.workbench.graph.causal_graph",
+    "Difference": "tracegraph.workbench.diff.compare",
     "Flame": "tracegraph.workbench.flame",
     "InputError": "tracegraph.store.errors",
     "Job": "tracegraph.workbench.report.findings",

@@ -20,6 +20,7 @@ from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
+from tracegraph.store.kernel_types import Spelling, read_spellings
 from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
@@ -99,17 +100,27 @@ class Workbench(BenchQueries):
         cross_thread: str | None = None,
         load: Load | None = None,
         limits: Limits = DEFAULT_LIMITS,
+        step_marker: str | None = None,
+        kernel_types: File | None = None,
     ) -> Run:
         """Store a trace as a run: as `tracegraph ingest` does, which explains the options.
 
-        `trace`: a file or a URL, or a folder or pattern for those of several ranks.
+        `trace`: a file or a URL, or a folder or pattern for those of several ranks. `step_marker`: a glob for
+        the annotations that mark steps, such as "train_step*". `kernel_types`: a file that says which kernels
+        compute, communicate or copy, where their names do not.
 
         Raises:
             InputError: the trace cannot be used, or the name belongs to other content.
             StoreError: the database or the workspace cannot be used.
         """
         with self.storing(
-            find_sources([trace]), name, cross_thread=cross_thread, load=load, limits=limits
+            find_sources([trace]),
+            name,
+            cross_thread=cross_thread,
+            load=load,
+            limits=limits,
+            step_marker=step_marker,
+            spellings=() if kernel_types is None else read_spellings(Path(kernel_types)),
         ) as stored:
             return Run(self, stored.tables.run)
 
@@ -254,6 +265,8 @@ class Workbench(BenchQueries):
         load: Load | None = None,
         limits: Limits = DEFAULT_LIMITS,
         scheduler: str | None = None,
+        step_marker: str | None = None,
+        spellings: Sequence[Spelling] = (),
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
         self._refuse_closed()
@@ -265,7 +278,18 @@ class Workbench(BenchQueries):
             stack.enter_context(self._showing())
             places = (self.workspace, self.connection)
             run = stack.enter_context(
-                stored_run(*places, traces, name, self.progress, limits, cross_thread, load, scheduler)
+                stored_run(
+                    *places,
+                    traces,
+                    name,
+                    self.progress,
+                    limits,
+                    cross_thread,
+                    load,
+                    scheduler,
+                    step_marker,
+                    spellings,
+                )
             )
             stack.enter_context(self._holding(run.database))
             yield run

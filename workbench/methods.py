@@ -8,9 +8,9 @@ import pandas as pd
 
 from tracegraph.queries.catalog import Query, queries
 from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
-from tracegraph.queries.runs import RANK, WINDOW, parameters
+from tracegraph.queries.runs import PARTS, RANK, WINDOW, parameters
+from tracegraph.queries.second import RUN, first
 
-RUN = "run"
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -67,7 +67,7 @@ def _lines(query: Query) -> Iterator[str]:
         yield from ("", "Parameters:")
         yield from (f"    {one.name}: {one.meaning}" for one in taken)
     if any(one.name in WINDOW for one in taken):
-        yield from ("", "Without a step or a window of its own it is about the whole run.")
+        yield from ("", "Without a step, a phase or a window of its own it is about the whole run.")
     yield from ("", "Columns:")
     yield from (f"    {one.name} ({_dtype(one)}): {one.meaning}" for one in query.columns)
     yield from ("", "Raises:")
@@ -83,7 +83,7 @@ def _dtype(column: Column) -> str:
 def _is_needed(parameter: Parameter) -> bool:
     """Whether a caller must give it: nothing else does."""
     may_miss = parameter.default is not None or parameter.nullable
-    return not may_miss and parameter.name not in (*WINDOW, RANK.name, "step")
+    return not may_miss and first(parameter.name) not in (RUN, *WINDOW, *(one.name for one in PARTS))
 
 
 def _needed(parameter: Parameter) -> inspect.Parameter:
@@ -94,7 +94,7 @@ def _needed(parameter: Parameter) -> inspect.Parameter:
 def _optional(parameter: Parameter) -> inspect.Parameter:
     type_ = PYTHON_TYPES[parameter.type]
     # Which rank is the first depends on the run.
-    default = None if parameter.name == RANK.name else parameter.default
+    default = None if first(parameter.name) == RANK.name else parameter.default
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -12,7 +12,7 @@ from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.sections.hotspots import MOST
-from tracegraph.workbench.text import format_ns, label, plural, visible
+from tracegraph.workbench.text import format_ns, label, part_of_run, plural, visible
 
 _TITLE_CELLS = 60
 _STACKS = {False: ("path_frames", "Critical path"), True: ("off_path_frames", "Work off the critical path")}
@@ -22,20 +22,40 @@ _NO_STACKS = {
 }
 
 
-def critical_path(answers: Answers, run: str, /, *, step: int | None = None) -> Picture:
-    """The critical path of the run or a step: its longest stretches, a column a lane."""
-    window = find_window(answers.of, run, step)
+def critical_path(
+    answers: Answers,
+    run: str,
+    /,
+    *,
+    step: int | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+) -> Picture:
+    """The critical path of the run, a step or a phase: its longest stretches, a column a lane."""
+    window = find_window(answers.of, run, step, None, phase, occurrence)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
-    return Picture(path_picture(run, step, rows, answers.of("lanes", {"run": run})))
+    return Picture(
+        path_picture(run, part_of_run(step, phase, occurrence), rows, answers.of("lanes", {"run": run}))
+    )
 
 
-def hotspot(answers: Answers, run: str, name: str, /, *, count: int = 3, step: int | None = None) -> Picture:
+def hotspot(
+    answers: Answers,
+    run: str,
+    name: str,
+    /,
+    *,
+    count: int = 3,
+    step: int | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+) -> Picture:
     """The `count` longest stretches of events of a name on the path, with all their causes and effects.
 
     `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
     several it is the one that takes longest.
     """
-    window = find_window(answers.of, run, step)
+    window = find_window(answers.of, run, step, None, phase, occurrence)
     asked = {"run": run, **vars(window)}
     names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": MOST})["name"]))
     labels = readable(names)
@@ -91,15 +111,24 @@ def step(answers: Answers, run: str, number: int, /) -> Picture:
     )
 
 
-def flame(answers: Answers, run: str, /, *, step: int | None = None, off_path: bool = False) -> Flame:
+def flame(
+    answers: Answers,
+    run: str,
+    /,
+    *,
+    step: int | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+    off_path: bool = False,
+) -> Flame:
     """Where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
-    window = find_window(answers.of, run, step)
+    window = find_window(answers.of, run, step, None, phase, occurrence)
     query, what = _STACKS[off_path]
     frames = answers.of(query, {"run": run, **vars(window)})
     if frames.empty:
         raise InputError(f"there is no {what.lower()} in run {run!r}", _NO_STACKS[off_path])
-    part = "" if step is None else f", step {step}"
-    return Flame(f"{what} of {label(run, _TITLE_CELLS)}{part}, by call stack", frames)
+    part = ", ".join(filter(None, [label(run, _TITLE_CELLS), part_of_run(step, phase, occurrence)]))
+    return Flame(f"{what} of {part}, by call stack", frames)
 
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:

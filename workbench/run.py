@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.scenario import Scenario
 from tracegraph.ingest.what_if.stored import read_graph
+from tracegraph.queries.runs import ready_run
+from tracegraph.store.errors import InputError
+from tracegraph.store.tables import GraphTables
+from tracegraph.workbench.diff.compare import Difference, compare
+from tracegraph.workbench.diff.scope import Side
 from tracegraph.workbench.drawn import Picture
+from tracegraph.workbench.graph.causal_graph import CausalGraph
 from tracegraph.workbench.picture import draw_picture
 from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.report.findings import Job
@@ -20,6 +28,7 @@ from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
 from tracegraph.workbench.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
+from tracegraph.workbench.what_if.steps import find_step
 
 if TYPE_CHECKING:
     from tracegraph.workbench.bench import Workbench
@@ -63,35 +72,47 @@ class Run(RunQueries):
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
 
-    def plot(self, section: str, /, *, step: int | None = None) -> SectionPlot:
+    def plot(
+        self,
+        section: str,
+        /,
+        *,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> SectionPlot:
         """The plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
 
         `section` is also the name of a query that a section with a plot asks: `plot("lane_waits")`.
 
         Raises:
-            InputError: there is no such plot, or the run has no such step.
+            InputError: there is no such plot, or the run has no such step or phase.
             StoreError: the server failed, or the run is damaged.
         """
-        return section_plot(self.report(step=step, drawn=False).findings, section)
+        found = self.report(step=step, phase=phase, occurrence=occurrence)
+        return section_plot(found.findings, section)
 
     def report(
         self,
         *,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         top: int = _TOP,
         drawn: bool = True,
         timings_s: Mapping[str, float] | None = None,
         thresholds: Mapping[str, float] | None = None,
         job: Job | None = None,
     ) -> Report:
-        """What `tracegraph report` says about the run, or about one of its steps.
+        """What `tracegraph report` says about the run, or about a step or phase of it.
 
+        Of several phases of that name in the step the last, unless `occurrence` says which, from 1.
         `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
         seconds of earlier stages. `thresholds` are those of recommendations, by rule. With a `job` the
         verdict says gains in GPU-hours, samples and tokens, too.
 
         Raises:
-            InputError: the run has no such step, or there is no such rule.
+            InputError: the run has no such step or phase, or there is no such rule.
             StoreError: the server failed, or the run is damaged.
         """
         bench = self.bench
@@ -106,6 +127,8 @@ class Run(RunQueries):
                 timings_s=timings_s or {},
                 thresholds=checked(thresholds or {}),
                 job=job,
+                phase=phase,
+                occurrence=None if occurrence is None else index(occurrence),
             )
         return Report(findings, bench.progress)
 
@@ -135,17 +158,68 @@ class Run(RunQueries):
         question = Question(removed, tuple(scale), waits, assumed, number, overhead)
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
+    def diff(
+        self,
+        other: "Run | str | None" = None,
+        /,
+        *,
+        rank: int | None = None,
+        rank_b: int | None = None,
+        step: int | None = None,
+        step_b: int | None = None,
+    ) -> Difference:
+        """What `tracegraph diff` says: what differs from this run, A, to another, B, by default the same.
+
+        `rank` and `step` are those of A, and of B unless `rank_b` and `step_b` say otherwise.
+
+        Raises:
+            InputError: A and B are the same, or there is no such run, rank or step.
+            StoreError: the server failed, or a run is damaged.
+        """
+        name = self.name if other is None else other.name if isinstance(other, Run) else other
+        numbers = (None if one is None else index(one) for one in (rank, rank_b, step, step_b))
+        rank, rank_b, step, step_b = numbers  # a frame's are numpy's
+        a = Side(self.name, rank, step)
+        b = Side(name, rank if rank_b is None else rank_b, step if step_b is None else step_b)
+        with self.bench.answers() as answers:
+            ready_run(answers.of, name)
+            return compare(answers, a, b, self.bench.progress)
+
+    def graph(self, *, step: int | None = None, rank: int | None = None) -> CausalGraph:
+        """The causal graph of the run, or of one of its steps, to be edited; no server is asked.
+
+        `rank`: that of the step, by default the one that ends it last.
+
+        Raises:
+            InputError: there is no such step, or a rank without a step.
+            StoreError: the run is not kept in the workspace, or is damaged.
+        """
+        if step is None and rank is not None:
+            raise InputError("the rank is that of a step", "give the step, too")
+        graph = self._replay_graph
+        found = None if step is None else find_step(graph, index(step), None if rank is None else index(rank))
+        return CausalGraph(self.name, graph, self._kept, found, self._keep_edited)
+
     def _keep(self, found: WhatIf, name: str) -> "Run":
-        workspace = self.bench.workspace
-        kept = workspace.load_run(self.name)
-        scenario = find_scenario(kept, found.graph, found.span, found.change, found.prediction)
-        with workspace.spool() as folder:
-            self.bench.store(*scenario_tables(kept, scenario, name, found.as_json(), folder))
+        scenario = find_scenario(self._kept(), found.graph, found.span, found.change, found.prediction)
+        return self._store(scenario, name, found.as_json())
+
+    def _keep_edited(self, graph: CausalGraph, name: str) -> "Run":
+        scenario = graph.scenario()
+        check_model(scenario)
+        return self._store(scenario, name, graph.as_json())
+
+    def _store(self, scenario: Scenario, name: str, change: Mapping[str, object]) -> "Run":
+        with self.bench.workspace.spool() as folder:
+            self.bench.store(*scenario_tables(self._kept(), scenario, name, change, folder))
         return Run(self.bench, name)
+
+    def _kept(self) -> GraphTables:
+        return self.bench.workspace.load_run(self.name)
 
     @cached_property
     def _replay_graph(self) -> ReplayGraph:
-        return read_graph(self.bench.workspace.load_run(self.name))
+        return read_graph(self._kept())
 
     def delete(self) -> None:
         """Delete the run from the database and the workspace."""

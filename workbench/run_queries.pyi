@@ -46,6 +46,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         limit: int = 20000,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """What each chain in a window starts after: the way back from anything on it.
@@ -54,10 +56,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             limit: chains listed, the longest, 1..1000000, default 20000
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             chain (int64): chain id, unique within the run
@@ -84,6 +88,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         limit: int = 100,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The operations in which ranks met by kind, group and size: how many, how long they waited and transferred.
@@ -92,10 +98,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             limit: rows listed, 1..1000000, default 100
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): kind of operation, such as `all_reduce`
@@ -122,6 +130,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         limit: int = 100,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The operations in which ranks met: who came last, how far apart they came, and what the transfer took.
@@ -130,10 +140,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             limit: rows listed, 1..1000000, default 100
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             operation (int64): id of the operation, in the order of time
@@ -158,6 +170,76 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def comm_comp_overlap(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of each rank's communication on GPUs runs while something computes.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            communication_ns (int64): time in which communication runs, overlapping ones counted once, ns
+            overlap_ns (int64): how much of that computation runs, too, ns
+            overlap_share (float64): overlap as a share of the communication, 0..1
+            exposed_ns (int64): how much of the communication no computation hides, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def counted_work(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """FLOPs and bytes that hardware counters counted, by the innermost operator around the launch.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str, may be missing): name of the operator, null where ranges belong to no known one
+            count (int64): number of ranges
+            gpu_ns (int64, may be missing): time of the kernels that were measured, null where the file does not hold them, ns
+            flops (float64, may be missing): floating point operations, null where no counter counts them
+            bytes (float64, may be missing): bytes read and written in the device's memory, null where no counter counts them
+            confidence (float64, may be missing): how sure the least sure pair of a range and a launch is, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def critical_path(
         self,
         *,
@@ -165,6 +247,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The rows of a window's critical path in time order: events and named gaps that tile it.
@@ -173,10 +257,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             position (int64): 0-based place on the path
@@ -194,6 +280,93 @@ class RunQueries(Asking):
             lag_ns (int64, may be missing): what a replay adds to the cause's completion, ns
             lane_name (str): readable name of the lane
             margin_ns (int64, may be missing): how much later the cause comes than the second-best, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def cupti_counters(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Hardware counters by operator and kernel: how often each was read, and what it counted.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..100000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            counter (str): name of the counter, its metric; values are in its own unit
+            operator (str, may be missing): innermost operator around the launch, null where the range belongs to no known one
+            top_operator (str, may be missing): outermost operator around the launch
+            kernel (str): name of the range, usually that of the kernel
+            count (int64): number of ranges
+            sum (float64): what they counted together
+            mean (float64): mean of a range
+            std (float64): sample standard deviation, 0 for one range
+            min (float64): least of a range
+            max (float64): most of a range
+            evidence (str, may be missing): how ranges and launches were paired, null where they were not
+            confidence (float64, may be missing): how sure the least sure pair is, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def cupti_ranges(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Each range in which hardware counters were read, with what it measured: a row a counter.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            source_index (int64): position of the range in the file's traceEvents
+            kernel (str): name of the range, usually that of the kernel
+            counter (str): name of the counter, its metric; values are in its own unit
+            value (float64): what it counted
+            call_source_index (int64, may be missing): position of the launching call, null where the range belongs to no known one
+            call (str, may be missing): name of that call
+            operator_source_index (int64, may be missing): position of the innermost operator around the call
+            operator (str, may be missing): its name
+            top_operator (str, may be missing): outermost operator around the call
+            evidence (str, may be missing): how range and launch were paired
+            confidence (float64, may be missing): how sure that is, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -302,6 +475,32 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def event_sums(
+        self,
+        *,
+        rank: int | None = None,
+        step: int | None = None,
+        limit: int = 10000,
+    ) -> pd.DataFrame:
+        """How many events there are of each name and how long they take, on the CPU and on the GPU.
+
+        Parameters:
+            rank: rank of the process, null for all
+            step: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all
+            limit: rows listed, 1..1000000, default 10000
+
+        Columns:
+            name (str): name of the events
+            device (str): `GPU` for what runs or waits on a stream, `CPU` for what runs on a thread
+            category (str): Kineto category
+            count (int64): number of events
+            duration_ns (int64): their durations as the file states them, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def events_about(
         self,
         beginnings: str,
@@ -309,6 +508,8 @@ class RunQueries(Asking):
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Where events run in a window whose names begin in one of several ways.
@@ -317,10 +518,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             beginnings: beginnings of names, one a line, upper and lower case as written
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             beginning (str): the first beginning that fits
@@ -355,7 +558,47 @@ class RunQueries(Asking):
             end_ns (int64): end, ns
             duration_ns (int64): duration as the file states it, ns
             self_ns (int64, may be missing): time in which no child event is open, ns
-            step (int64, may be missing): the number in ProfilerStep#N
+            step (int64, may be missing): number of the step
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def exposed_communication(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 1000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Which communication on GPUs nothing hides: by kernel, how much of it runs while its rank computes nothing.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..10000, default 1000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the kernels
+            collective (str, may be missing): kind of operation, where the file states it
+            group (str, may be missing): name of the process group, where the file states it
+            count (int64): number of kernels
+            duration_ns (int64): all their durations, waiting for other ranks included, ns
+            exposed_ns (int64): how much of that no computation of the rank hides, what overlaps counted once, ns
+            exposed_share (float64): exposed time as a share of the durations, 0..1
+            bytes (int64, may be missing): bytes that they state to move, B
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -368,6 +611,8 @@ class RunQueries(Asking):
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """How long each GPU worked in a window, overlapping streams counted once.
@@ -375,10 +620,12 @@ class RunQueries(Asking):
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             rank (int64): rank of the process
@@ -401,6 +648,8 @@ class RunQueries(Asking):
         chain: int | None = None,
         limit: int = 10,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The longest stretches of one name on the critical path, with all causes and effects of each.
@@ -411,10 +660,12 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             name: name of the events
             limit: stretches shown, longest first, 1..100, default 10
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             cause (str): id of the cause in this result
@@ -450,6 +701,8 @@ class RunQueries(Asking):
         chain: int | None = None,
         limit: int = 10,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The events that determine most of a window's length, by name and category, and how they rank by all their work.
@@ -459,10 +712,12 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..1000000, default 10
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of the events
@@ -472,7 +727,292 @@ class RunQueries(Asking):
             prop_in_total (float64): share of the path's length, 0..1
             count (int64): distinct events on the path
             accumulated_ns (int64): all their own time in the window, on the path or not, ns
-            accumulated_place (int64): place by it among all names in the window, 1 the largest; profiler steps are one
+            accumulated_place (int64): place by it among all names in the window, 1 the largest; steps are one
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def idle_causes(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        least_ns: int = 1,
+        limit: int = 1000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Why GPUs are idle: what the next work of an idle rank waits for meanwhile, by the dependencies that bind its start.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
+            limit: rows listed, 1..10000, default 1000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank whose GPUs are idle
+            cause (str): name of the event that goes on meanwhile, or of the gap
+            category (str): Kineto category of the event, or `gap`
+            caller (str, may be missing): name of what called it, or of its thread; null for a gap
+            cause_rank (int64): rank on which it goes on
+            lane_name (str): thread or stream on which it goes on
+            idle_ns (int64): how much idle time it takes, ns
+            share (float64): the same as a share of the rank's idle time that is explained, 0..1
+            count (int64): number of idle times in which it goes on
+            longest_ns (int64): the most of one idle time, ns
+            next_name (str): name of the work that waits longest for it
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def idle_frames(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        least_ns: int = 1,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Where in the call stacks the time goes in which GPUs are idle: the tree of frames, with the idle time in each.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            frame (int64): frame id
+            parent (int64, may be missing): id of the frame that called it, null for the root of a lane
+            depth (int64): number of calls between the root and it
+            rank (int64): rank of the process
+            name (str): name of the events, of the lane or of the gap
+            category (str): Kineto category, `thread` or `stream` for a lane, `gap` for a gap
+            duration_ns (int64): idle time of GPUs in it itself, not in what it called, ns
+            lag (str, may be missing): name of the gap before it, null for its own time
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def idle_inside(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        least_ns: int = 1,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of the idle time of GPUs goes by inside each name, or before what was launched inside it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of an annotation, a module, a function, an operator, a call or a kernel
+            category (str): Kineto category
+            duration_ns (int64): the idle time inside it or launched from inside it, ns
+            share (float64): share of the idle time, 0..1
+            own_ns (int64): how much of it is its own work, ns
+            gap_ns (int64): how much of it is waits and other gaps, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def idle_time_breakdown(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        kernel_wait_ns: int = 30000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Why each stream is idle between its GPU work, in three kinds: the host was late, the next was queued, or other.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            kernel_wait_ns: idle time below it is `kernel_wait` if queued, ns, 0..1000000000, default 30000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            stream (int64, may be missing): id of the stream
+            idle_category (str): `host_wait`: launched after the stream went idle; `kernel_wait`: shorter; or `other`
+            idle_ns (int64): idle time of the stream in this kind, ns
+            idle_share (float64): idle time as a share of all of the stream, 0..1
+            device (int64, may be missing): index of the GPU
+            count (int64): number of times that it is idle, for no time included
+            mean_ns (float64): mean idle time, ns
+            std_ns (float64): standard deviation of the sample, 0 for one, ns
+            min_ns (int64): shortest, ns
+            median_ns (float64): half of them are no longer, ns
+            max_ns (int64): longest, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def kernel_breakdown(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        top: int = 1000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The kernels, copies and memsets of each rank by name: how many, and how their durations are distributed.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            top: names listed for each rank and type, the others are one row `others`, 1..10000, default 1000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            kernel_type (str): `computation`, `communication` or `memory`
+            name (str): name of the kernels, or `others`
+            count (int64): number of kernels
+            sum_ns (int64): all their durations, ns
+            mean_ns (float64): mean duration, ns
+            std_ns (float64, may be missing): standard deviation of the sample, 0 for one kernel; null for others, ns
+            min_ns (int64): shortest, ns
+            max_ns (int64): longest, ns
+            median_ns (float64, may be missing): half of them take no longer; null for others, ns
+            p90_ns (float64, may be missing): nine in ten take no longer; null for others, ns
+            p99_ns (float64, may be missing): 99 of 100 take no longer; null for others, ns
+            share (float64): sum as a share of that of all GPU work of the rank in the window, 0..1
+            names (int64): number of names in the row
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def kernel_patterns(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        operator: str | None = None,
+        min_length: int = 3,
+        limit: int = 100,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The sequences of GPU work that operators, annotations or functions launch most often.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            operator: part of a name: those that launch enough inside no other such; null: see below
+            min_length: least GPU activities of a sequence, 2..1000000, default 3
+            limit: rows listed, 1..10000, default 100
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            pattern (str): its name, then those of all GPU work launched inside it by start, joined by `|`
+            count (int64): how often that happens
+            gpu_duration_ns (int64): length of that GPU work, ns
+            cpu_duration_ns (int64): duration of what launched it, ns
+            rank (int64): rank of the process
+            operator (str): name of the operator, annotation, function or call
+            category (str): its Kineto category
+            kernels (int64): number of GPU activities of the sequence
+            share (float64): share of the GPU work of the rank that starts in the window, by length, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def kernel_type_breakdown(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How long GPU work of each type runs, alone and overlapping work of other types.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            kernel_type (str): types that run at the same time, such as `computation overlapping memory`
+            duration_ns (int64): how long exactly these run, ns
+            share (float64): duration as a share of the time in which any GPU work of the rank runs, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -485,6 +1025,8 @@ class RunQueries(Asking):
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Which lanes cause what on which other lanes in a window.
@@ -492,10 +1034,12 @@ class RunQueries(Asking):
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             cause_lane (int64): lane of the causes
@@ -519,6 +1063,8 @@ class RunQueries(Asking):
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The work on every lane in a window, for drawing: what is shorter than a pixel is merged.
@@ -527,10 +1073,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             pixel_ns: width of a pixel, ns, 1..1000000000000
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             lane (int64): lane id
@@ -554,6 +1102,8 @@ class RunQueries(Asking):
         least_ns: int = 0,
         limit: int = 100,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """How long each thread waits in a window and for what, on the critical path or not.
@@ -563,10 +1113,12 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             least_ns: shortest duration listed, ns, 0..1000000000000000, default 0
             limit: rows listed, 1..1000000, default 100
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             lane (int64): lane id
@@ -609,6 +1161,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """What makes a rank late: what it does more of than the middle rank, as far as that is on the path.
@@ -617,10 +1171,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             rank (int64): rank that made others wait
@@ -631,6 +1187,145 @@ class RunQueries(Asking):
             middle_ns (int64): the same of the middle rank, of two the one with less, ns
             on_path_ns (int64): how much of it is on the path, ns
             late_ns (int64): how late it may make the rank: what is more, on the path, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def launch_distribution(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How many launches take how long: the call, the GPU work, and the delay between, in steps that double.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            measure (str): `call`, `work` or `delay`
+            from_ns (int64): least time of the step: 0, or a power of two µs, ns
+            to_ns (int64): time below which it lies, ns
+            count (int64): number of launches
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def launch_stats(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        short_ns: int = 50000,
+        slow_ns: int = 50000,
+        delay_ns: int = 100000,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Each launch: how long the call and the GPU work take, and what lies between; the outliers first.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            short_ns: a call up to this long has a short kernel if that is shorter, ns, 0..1000000000000, default 50000
+            slow_ns: a call longer than this is slow, ns, 0..1000000000000, default 50000
+            delay_ns: a delay longer than this is long, ns, 0..1000000000000, default 100000
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            correlation (int64, may be missing): id that joins the call with its GPU work, null where the file joins them otherwise
+            name (str): name of the call
+            cpu_duration_ns (int64): duration of the call, ns
+            gpu_duration_ns (int64): duration of the GPU work, ns
+            launch_delay_ns (int64): from the call's end to the start of the GPU work, 0 where that starts before, ns
+            kernel (str): name of the GPU work
+            kernel_category (str): its Kineto category
+            device (int64, may be missing): GPU index
+            stream (int64, may be missing): stream id
+            operator (str, may be missing): innermost operator above the call, null without one
+            short_kernel (bool): whether the GPU work takes less than its call, which is not slow
+            slow_call (bool): whether the call is slow
+            long_delay (bool): whether the GPU work starts long after the call
+            start_ns (int64): start of the call, ns
+            kernel_start_ns (int64): start of the GPU work, ns
+            call_source_index (int64): position of the call in the file's traceEvents
+            source_index (int64): position of the GPU work in the file's traceEvents
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def launch_summary(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        short_ns: int = 50000,
+        slow_ns: int = 50000,
+        delay_ns: int = 100000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Launches by the call that makes them: how many are short, slow or late, and how their times are distributed.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            short_ns: a call up to this long has a short kernel if that is shorter, ns, 0..1000000000000, default 50000
+            slow_ns: a call longer than this is slow, ns, 0..1000000000000, default 50000
+            delay_ns: a delay longer than this is long, ns, 0..1000000000000, default 100000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the call
+            count (int64): GPU activities launched by such calls
+            short_kernels (int64): how many take less than their call, which is not slow
+            slow_calls (int64): how many have a slow call
+            long_delays (int64): how many start long after the call
+            cpu_p50_ns (float64): median duration of the call, ns
+            cpu_p99_ns (float64): 99th percentile of it, ns
+            cpu_max_ns (int64): longest, ns
+            gpu_p50_ns (float64): median duration of the GPU work, ns
+            gpu_p99_ns (float64): 99th percentile of it, ns
+            gpu_max_ns (int64): longest, ns
+            delay_p50_ns (float64): median from the call's end to the start of the GPU work, ns
+            delay_p99_ns (float64): 99th percentile of it, ns
+            delay_max_ns (int64): longest, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -670,6 +1365,213 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def memory_bandwidth(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The bandwidth of copies and memsets by kind: what those that run at the same time move together.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            copy_kind (str): what they do, such as `Memcpy HtoD`
+            samples (int64): number of begins and ends that leave some copy of the kind running
+            mean (float64, may be missing): mean bandwidth over these, B/s
+            std (float64, may be missing): standard deviation of the sample, 0 for one, B/s
+            min (int64, may be missing): least, B/s
+            p25 (float64, may be missing): a quarter of the samples are no greater, B/s
+            median (float64, may be missing): half of the samples are no greater, B/s
+            p75 (float64, may be missing): three quarters of the samples are no greater, B/s
+            max (int64, may be missing): greatest, B/s
+            count (int64): number of copies
+            duration_ns (int64): all their durations, ns
+            bytes (int64, may be missing): bytes that they move, null where none states it, B
+            unsized (int64): number of copies whose bandwidth neither the file nor size and duration say
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_bandwidth_series(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The bandwidth of copies and memsets over time, by kind, a row a change.
+
+        Parameters:
+            start_ns: start of the window: begins and ends in it count, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: begins and ends listed, 1..100000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            copy_kind (str): what copies do, such as `Memcpy HtoD`
+            at_ns (int64): when a copy of the kind begins or ends, ns
+            bytes_per_s (int64): what those that run since then move together, B/s
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_operators(
+        self,
+        *,
+        rank: int | None = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 100,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The operators that allocate most: what was allocated and freed on each device while they were the innermost.
+
+        Parameters:
+            rank: rank of the process, null for all
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            limit: rows listed, 1..10000, default 100
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device_type (str): kind of the device, such as `cpu` or `cuda`
+            device (int64, may be missing): index of the device, null for the CPU's memory
+            name (str, may be missing): operator, else the innermost event, null where none was open; all steps are `ProfilerStep#`
+            category (str, may be missing): its category
+            count (int64): number of allocations
+            allocated_bytes (int64): what they allocated, B
+            freed_bytes (int64): what was freed meanwhile, whoever allocated it, B
+            net_bytes (int64): allocated less freed, B
+            largest_bytes (int64): largest allocation, 0 without any, B
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_peak(
+        self,
+        *,
+        rank: int | None = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """When most was allocated and most was reserved on each device, by which operator, and how much of the device it was.
+
+        Parameters:
+            rank: rank of the process, null for all
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device_type (str): kind of the device, such as `cpu` or `cuda`
+            device (int64, may be missing): index of the device, null for the CPU's memory
+            allocated_bytes (int64, may be missing): most allocated at once, as the file states it, null where it does not, B
+            net_bytes (int64): the same above what was allocated when the recording began, B
+            at_ns (int64): when it was first so much, at the window's start where it was so before, ns
+            bytes (int64): bytes allocated by the row that made it so much, B
+            source_index (int64, may be missing): 0-based position in the file's traceEvents of the operator that was open on the thread
+            name (str, may be missing): its name; of the innermost event where no operator was open, null where none was
+            category (str, may be missing): its category
+            inside (str, may be missing): outermost operator that it ran in, null where it ran in none
+            step (int64, may be missing): the number in ProfilerStep#N
+            phase (str, may be missing): name of the phase of its rank, null where it is in none
+            reserved_bytes (int64, may be missing): most held by the allocator at once, as the file states it, null where it does not, B
+            reserved_at_ns (int64, may be missing): when it was first so much, at the window's start where it was so before, ns
+            capacity_bytes (int64, may be missing): memory of the device, null where the file does not state it, B
+            allocated_share (float64, may be missing): part of it that was allocated, 0..1
+            reserved_share (float64, may be missing): part of it that was reserved, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_timeline(
+        self,
+        *,
+        rank: int | None = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """What is allocated on each device over time, thinned to `limit` rows so that the peak of every stretch stays.
+
+        Parameters:
+            rank: rank of the process, null for all
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            limit: rows listed at most, 1000..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device_type (str): kind of the device, such as `cpu` or `cuda`
+            device (int64, may be missing): index of the device, null for the CPU's memory
+            at_ns (int64): when, of the row before the window its start, ns
+            allocated_bytes (int64, may be missing): allocated then, as the file states it, null where it does not, B
+            reserved_bytes (int64, may be missing): held by the allocator then, as the file states it, null where it does not, B
+            net_bytes (int64): allocated less freed since the recording began, B
+            bytes (int64): bytes allocated by the row, negative where they are freed, B
+            source_index (int64): 0-based position of the row in the file's traceEvents
+            name (str, may be missing): operator that was open on the thread, else the innermost event, null where none was
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def near_critical(
         self,
         *,
@@ -679,6 +1581,8 @@ class RunQueries(Asking):
         least_ns: int = 0,
         limit: int = 20,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Events that are not critical but would become so if they lasted a little longer, those that would first on top.
@@ -689,10 +1593,12 @@ class RunQueries(Asking):
             slack_ns: largest slack listed, ns, 1..1000000000000000, default 100000
             least_ns: shortest duration listed, ns, 0..1000000000000000, default 0
             limit: rows listed, 1..10000, default 20
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of the events
@@ -718,6 +1624,8 @@ class RunQueries(Asking):
         margin_ns: int = 1000,
         limit: int = 20,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Stretches of the critical path whose second-best cause comes almost as late as the one that was chosen.
@@ -728,10 +1636,12 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             margin_ns: largest margin listed, ns, 0..1000000000, default 1000
             limit: rows listed, 1..10000, default 20
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             lane (int64): lane id
@@ -758,6 +1668,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Where in the call stacks the work of a window runs that is not on its critical path: the tree of frames.
@@ -766,10 +1678,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             frame (int64): frame id
@@ -796,6 +1710,8 @@ class RunQueries(Asking):
         most_on_path: float = 0.05,
         limit: int = 10,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The names with the most work that is hardly on a window's critical path, and what the path ran on meanwhile.
@@ -807,10 +1723,12 @@ class RunQueries(Asking):
             least_ns: least time off the path of a name that is listed, ns, 1..1000000000000000, default 1
             most_on_path: largest share of their time that is on the path, 0..1, default 0.05
             limit: rows listed, 1..1000, default 10
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of the events
@@ -830,6 +1748,133 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def operator_launches(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 1000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """The kernels that operators launch themselves, in order, and how long that takes from the operator's start.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..10000, default 1000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            operator (str): name of the operator
+            sequence (str): names of the kernels that it is the innermost operator of, by launch, joined by ` -> `
+            count (int64): calls of it that launch these
+            operator_delay_ns (float64): mean time from its start to its first launch, ns
+            runtime_delay_ns (float64): mean time from the start of that launch to the start of its kernel, ns
+            kernels (int64): number of kernels of the sequence
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def operator_work(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """GPU work by operator and shapes: how long it ran, and the FLOPs and bytes that the shapes make of it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..100000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device (int64, may be missing): GPU index
+            name (str, may be missing): name of the operator, null for work that was launched outside of operators
+            shapes (str, may be missing): shapes of its inputs, null where they were not recorded
+            dtype (str, may be missing): element type in which it computes
+            work (str, may be missing): kind of work, null where nothing is known of it
+            copy (str, may be missing): name of the activities where they are copies
+            calls (int64): number of calls whose work began in the window
+            activities (int64): number of GPU activities
+            gpu_ns (int64): time of the activities, overlapping ones added, ns
+            flops (int64, may be missing): floating point operations of these calls, null where unknown
+            bytes (int64, may be missing): least traffic of these calls, null where unknown
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def operators(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        rank: int | None = None,
+        by_shape: bool = False,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """What each operator takes: calls, its CPU time, the GPU time of what it launched, and its time on the critical path.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            rank: rank of the process, null for all
+            by_shape: whether calls with other input shapes are another row, default false
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the operator
+            shapes (str, may be missing): input shapes as the file writes them, null where it does not, and without by_shape
+            count (int64): calls that start in the window
+            self_cpu_ns (int64): time in which no operator inside is open; Python and calls to the GPU inside count, ns
+            cpu_ns (int64): all their time; of calls inside others of the name only the outermost, ns
+            mean_cpu_ns (float64, may be missing): mean duration of a call, inside others or not; null without one, ns
+            self_gpu_ns (int64, may be missing): GPU work launched with none inside open, null for a rank without GPU work, ns
+            gpu_ns (int64, may be missing): all GPU work launched inside; of calls inside others only the outermost, ns
+            path_self_ns (int64, may be missing): critical path in its own CPU time, in the window; null with by_shape, ns
+            path_gpu_ns (int64, may be missing): critical path in GPU work that it launched itself; null without any or with by_shape, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def path_composition(
         self,
         *,
@@ -837,6 +1882,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """What a window's critical path is made of, by category, gaps included.
@@ -845,16 +1892,79 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             category (str): Kineto category, or `gap`
             duration_ns (int64): time on the path, ns
             share (float64): share of the path's length, 0..1
             count (int64): distinct events on the path, 0 for gaps
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def path_diff(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        run_b: str | None = None,
+        start_ns_b: int | None = None,
+        end_ns_b: int | None = None,
+        chain_b: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+        step_b: int | None = None,
+        phase_b: str | None = None,
+        occurrence_b: int | None = None,
+        rank_b: int | None = None,
+    ) -> pd.DataFrame:
+        """What entered, left, grew or shrank on the critical path from one run, rank or step, A, to another.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            run_b: name of the run; of B
+            start_ns_b: start of the window, ns; of B
+            end_ns_b: end of the window, ns; of B
+            chain_b: id of the chain that the walk starts from: the window's sink; of B
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+            step_b: number of a step: the window of this step; of B
+            phase_b: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window; of B
+            occurrence_b: which phase of that name, 1 the first; by default the last; of B
+            rank_b: rank of that step or phase, by default the one that ends it last; of B
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of the events, or of the gap; all steps are one
+            category (str): Kineto category, or `gap`
+            duration_a_ns (int64): time on the path of A, ns
+            duration_b_ns (int64): time on the path of B, ns
+            diff_ns (int64): how much longer that of B is, below 0 shorter, ns
+            status (str): `entered` the path, `left` it, `grew`, `shrank`, or `same`
+            count_a (int64): number of events, or stretches of a gap, on the path of A
+            count_b (int64): number of events, or stretches of a gap, on the path of B
+            diff_count (int64): how many more those of B are, below 0 fewer
+            accumulated_a_ns (int64, may be missing): own time in A, on the path or not; null without any on it, ns
+            accumulated_b_ns (int64, may be missing): own time in B, on the path or not; null without any on it, ns
+            matched (bool): whether it stands for several names that mean the same
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -868,6 +1978,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Where in the call stacks a window's critical path runs: the tree of frames, with the time in each.
@@ -876,10 +1988,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             frame (int64): frame id
@@ -904,6 +2018,8 @@ class RunQueries(Asking):
         chain: int | None = None,
         limit: int = 100,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The named gaps of a window's critical path: time in which no event determines its length.
@@ -913,10 +2029,12 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..1000000, default 100
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of the gap
@@ -938,6 +2056,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The chains of a window's critical path: on which lane it runs from when to when, and what led it there.
@@ -946,10 +2066,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             chain (int64): chain id
@@ -976,6 +2098,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """How much of a window's critical path runs inside each name, or was launched from inside it.
@@ -984,10 +2108,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of an annotation, a module, a function, an operator, a call or a kernel
@@ -1002,6 +2128,62 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def path_inside_diff(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        chain: int | None = None,
+        run_b: str | None = None,
+        start_ns_b: int | None = None,
+        end_ns_b: int | None = None,
+        chain_b: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+        step_b: int | None = None,
+        phase_b: str | None = None,
+        occurrence_b: int | None = None,
+        rank_b: int | None = None,
+    ) -> pd.DataFrame:
+        """How much longer the critical path is inside each name, from one run, rank or step, A, to another.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            chain: id of the chain that the walk starts from: the window's sink
+            run_b: name of the run; of B
+            start_ns_b: start of the window, ns; of B
+            end_ns_b: end of the window, ns; of B
+            chain_b: id of the chain that the walk starts from: the window's sink; of B
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+            step_b: number of a step: the window of this step; of B
+            phase_b: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window; of B
+            occurrence_b: which phase of that name, 1 the first; by default the last; of B
+            rank_b: rank of that step or phase, by default the one that ends it last; of B
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of an annotation, a module, a function, an operator, a call or a kernel
+            category (str): Kineto category
+            duration_a_ns (int64): time on the path of A inside it or launched from inside it, ns
+            duration_b_ns (int64): the same of B, ns
+            diff_ns (int64): how much longer that of B is, below 0 shorter, ns
+            status (str): `entered` the path, `left` it, `grew`, `shrank`, or `same`
+            matched (bool): whether it stands for several names that mean the same
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def path_outline(
         self,
         *,
@@ -1009,6 +2191,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """Where in my code a window's critical path runs: the call stacks that hold most of it.
@@ -1017,10 +2201,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             row (int64): 0-based place among the rows
@@ -1046,6 +2232,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         chain: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """How much of a window's critical path runs on each rank: whose work sets the pace.
@@ -1054,10 +2242,12 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             rank (int64): rank of the process
@@ -1079,6 +2269,8 @@ class RunQueries(Asking):
         least_ns: int = 1000000,
         limit: int = 200,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The long silences of a window's critical path: no event was open on the thread; and what else ran meanwhile.
@@ -1089,10 +2281,12 @@ class RunQueries(Asking):
             chain: id of the chain that the walk starts from: the window's sink
             least_ns: shortest silence listed, ns, 1..1000000000000000, default 1000000
             limit: rows listed, 1..10000, default 200
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             lane (int64): lane id
@@ -1108,12 +2302,262 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def phase_hotspots(
+        self,
+    ) -> pd.DataFrame:
+        """What the critical paths of all phases of a name are made of, on each rank: events and gaps.
+
+        Columns:
+            rank (int64): rank of the process
+            phase (str): name of the phases
+            name (str): name of the events, or of the gap
+            category (str): Kineto category, or `gap`
+            on_gpu (bool): whether it runs on a stream; for a gap, whether it ends there
+            phases (int64): number of phases that have it on their path
+            duration_ns (int64): time on the paths of all these phases, ns
+            inferred_ns (int64): how much of it starts by an inferred dependency, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def phase_paths(
+        self,
+        *,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The phases of all steps by name: how long they are, and what their critical paths are made of.
+
+        Parameters:
+            rank: rank of the process, null for all
+
+        Columns:
+            phase (str): name of the phase
+            count (int64): number of phases of that name, in all steps of all ranks
+            evidence (str): `recorded` where annotations name all of them, else `inferred`
+            confidence (float64): how sure the least sure of them is, 0..1
+            mean_ns (float64): mean length on their thread, ns
+            min_ns (int64): least length on their thread, ns
+            max_ns (int64): most length on their thread, ns
+            mean_window_ns (float64): mean length until the GPU work launched in it ends, too, ns
+            gpu_share (float64, may be missing): share of their paths in events on a GPU, 0..1
+            cpu_share (float64, may be missing): share of their paths in events on threads, 0..1
+            gap_share (float64, may be missing): share of their paths in gaps, 0..1
+            unclear_share (float64, may be missing): share of their paths that is unknown or untraced in any way, 0..1
+            hotspot (str, may be missing): name of the event that takes most of their paths, null without one
+            hotspot_share (float64, may be missing): its share of their paths, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def phase_window(
+        self,
+        name: str,
+        *,
+        occurrence: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+    ) -> pd.DataFrame:
+        """The window of one phase and the sink that its critical path ends in.
+
+        Parameters:
+            name: name of the phase
+            occurrence: which one of its step, counted from 1
+            rank: rank of the process, default 0 (a command: the first of the run)
+            step: number of the step that it lies in, null for a phase in none
+
+        Columns:
+            start_ns (int64): start of the window, ns
+            end_ns (int64): end of the window, ns
+            chain (int64): id of the chain that ends exactly at the window's end, by work where there is some: the sink
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def phases(
+        self,
+        *,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The phases of each step: forward, backward, optimizer and what else annotations or the work itself tell.
+
+        Parameters:
+            rank: rank of the process, null for all
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step that it lies in, null where it lies in none
+            phase (str): name of the phase
+            occurrence (int64): of several of a name in a step, as with micro-batches, which one it is, counted from 1
+            start_ns (int64): start, ns
+            end_ns (int64): end, ns
+            window_end_ns (int64): later of that end and the end of the GPU work launched in the phase, ns
+            evidence (str): `recorded` where an annotation names it, `inferred` where what ran tells it
+            confidence (float64): how sure it is, 0..1
+            lane (int64): lane id of the thread that it is a stretch of
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def potential_stragglers(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The ranks that others wait for in collectives, those first that set the pace of most steps.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            steps_led (int64): number of steps in which the others waited for it most
+            steps (int64): number of steps in which ranks waited
+            caused_ns (int64): time in which others waited for it, all of them together, ns
+            caused_share (float64): straggler score: share of all waiting that it caused, 0..1
+            longest_ns (int64): longest wait for it, ns
+            last (int64): number of operations to which it came last
+            operations (int64): number of operations that it took part in
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def profiler_steps(
+        self,
+        *,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The steps of each rank with their lengths: ProfilerSteps, or the annotations that mark steps.
+
+        Parameters:
+            rank: rank of the process, null for all
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64): number of the step
+            start_ns (int64): start of the step's annotation, ns
+            end_ns (int64): end of the step's annotation, ns
+            duration_ns (int64): length of the annotation, ns
+            window_end_ns (int64): later of that end and the end of the GPU work launched in the step, ns
+            name (str): name of the step's annotation
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def queue_length(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        full: int = 1024,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much work is queued on each stream: launched and not begun, as each launch and each begin leaves it.
+
+        Parameters:
+            start_ns: start of the window: launches and begins in it count, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            full: length from which on a queue counts as full, 1..1000000, default 1024
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            stream (int64, may be missing): id of the stream
+            count (int64): number of launches and begins
+            mean (float64): mean length over these
+            max (int64): greatest length
+            std (float64): standard deviation of the sample, 0 for one
+            min (int64): least length; below 0 where work begins before its call
+            p25 (float64): a quarter of the lengths are no greater
+            median (float64): half of the lengths are no greater
+            p75 (float64): three quarters of the lengths are no greater
+            full_count (int64): number of launches and begins that leave the queue full
+            full_ns (int64): how long the queue is full, ns
+            full_share (float64): the same as a share of the window, 0..1
+            device (int64, may be missing): index of the GPU
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def queue_length_series(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much work is queued on each stream over time: launched and not begun, a row a change.
+
+        Parameters:
+            start_ns: start of the window: launches and begins in it count, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: launches and begins listed, 1..100000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device (int64, may be missing): index of the GPU
+            stream (int64, may be missing): id of the stream
+            at_ns (int64): when work is launched, at the start of its call, or begins, ns
+            length (int64): launched and not begun since then; below 0: begun before its call
+            lane (int64): lane id of the stream
+            begins (bool): whether work begins, else it is launched
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def rank_waits(
         self,
         *,
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The ranks of a run compared: who waited for whom in collectives, and who made the others wait.
@@ -1121,10 +2565,12 @@ class RunQueries(Asking):
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             rank (int64): rank of the process
@@ -1149,6 +2595,8 @@ class RunQueries(Asking):
         start_ns: int | None = None,
         end_ns: int | None = None,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """What each rank works on in a window, by name: all their own time, on the critical path or not.
@@ -1156,14 +2604,16 @@ class RunQueries(Asking):
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             rank (int64): rank of the process
-            name (str): name of the events, all profiler steps are `ProfilerStep#`
+            name (str): name of the events, all steps are their marker, such as `ProfilerStep#`
             category (str): Kineto category
             is_collective (bool): whether events of this name take part in operations of several ranks
             duration_ns (int64): their own time in the window, ns
@@ -1177,7 +2627,7 @@ class RunQueries(Asking):
     def recurring_hotspots(
         self,
     ) -> pd.DataFrame:
-        """What recurs on the critical paths of the profiler steps: events and gaps by name.
+        """What recurs on the critical paths of the steps: events and gaps by name.
 
         Columns:
             name (str): name of the events, or of the gap
@@ -1189,6 +2639,57 @@ class RunQueries(Asking):
             min_ns (int64): least time on the path of a step, 0 where a step is without it, ns
             max_ns (int64): most time on the path of a step, ns
             mean_share (float64): mean share of the step, over all steps, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def roofline(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How near each operator comes to what its device can do: FLOPs a byte, FLOP/s, and what bounds it.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..100000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str, may be missing): name of the operator, null for work launched outside of operators
+            shapes (str, may be missing): shapes of its inputs, null where they were not recorded
+            dtype (str, may be missing): element type in which it computes
+            calls (int64): number of calls, of counters that of ranges
+            gpu_ns (int64, may be missing): time of its GPU work, overlapping activities added, ns
+            flops (float64, may be missing): floating point operations, null where unknown
+            bytes (float64, may be missing): bytes moved, by shapes the least possible, null where unknown
+            intensity (float64, may be missing): FLOPs a byte
+            flop_per_s (float64, may be missing): FLOPs a second of its GPU time
+            compute_share (float64, may be missing): share of the device's peak for that element type
+            memory_share (float64, may be missing): bytes a second as share of the memory's peak; caches lift it above 1
+            bound (str): `compute`, `memory`, `link` (host and device) or `unknown`
+            evidence (str, may be missing): `recorded`: counters; `inferred`: from shapes; null: nothing is known
+            confidence (float64, may be missing): of counters, how sure it is whose they are, 0..1
+            work (str, may be missing): kind of work
+            device (int64, may be missing): GPU index
+            device_name (str, may be missing): name of the device, null where the file does not tell
+            peak_flop_per_s (float64, may be missing): the device's peak for that element type, FLOP/s
+            peak_bytes_per_s (float64, may be missing): peak of the device's memory, B/s
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1211,6 +2712,7 @@ class RunQueries(Asking):
             alternatives (str, may be missing): JSON list: the path's summary under each policy, and on recorded edges only
             what_next (str, may be missing): JSON list: what each of the top hotspots costs, and what is critical without it
             potential (str, may be missing): JSON list: the largest names and waits of the path, and what is gained without each
+            step_marker (str, may be missing): glob of the annotations that mark its steps, null where the profiler does
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema
             events (int64, may be missing): number of events
@@ -1249,6 +2751,8 @@ class RunQueries(Asking):
         chain: int | None = None,
         limit: int = 10,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """How close a second cause comes to the one that started them, for the largest events of a window's path.
@@ -1258,10 +2762,12 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             chain: id of the chain that the walk starts from: the window's sink
             limit: rows listed, 1..10000, default 10
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             name (str): name of the events
@@ -1287,6 +2793,8 @@ class RunQueries(Asking):
         end_ns: int | None = None,
         limit: int = 20000,
         step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
         """The call stacks of the threads in a window, for drawing: what other events run inside, unless below a pixel.
@@ -1296,10 +2804,12 @@ class RunQueries(Asking):
             end_ns: end of the window, ns
             pixel_ns: width of a pixel, ns, 1..1000000000000
             limit: events listed, the longest, 1..1000000, default 20000
-            step: number in ProfilerStep#N: the window of this step
-            rank: rank of that step, by default the one that ends it last
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
 
-        Without a step or a window of its own it is about the whole run.
+        Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
             lane (int64): lane id
@@ -1316,11 +2826,11 @@ class RunQueries(Asking):
     def step_hotspots(
         self,
     ) -> pd.DataFrame:
-        """What the critical path of each profiler step is made of, by name: events and gaps.
+        """What the critical path of each step is made of, by name: events and gaps.
 
         Columns:
             rank (int64): rank of the process
-            number (int64): the number in ProfilerStep#N
+            number (int64): number of the step
             name (str): name of the events, or of the gap
             category (str): Kineto category, or `gap`
             on_gpu (bool): whether it runs on a stream; for a gap, whether it ends there
@@ -1335,11 +2845,11 @@ class RunQueries(Asking):
     def step_paths(
         self,
     ) -> pd.DataFrame:
-        """The critical path of every profiler step in one row: length, composition, outliers.
+        """The critical path of every step in one row: length, composition, outliers.
 
         Columns:
             rank (int64): rank of the process
-            number (int64): the number in ProfilerStep#N
+            number (int64): number of the step
             start_ns (int64): start of the step's annotation, ns
             end_ns (int64): later of its end and the end of the GPU work launched in it, ns
             length_ns (int64): length of the step, which its path tiles, ns
@@ -1364,10 +2874,10 @@ class RunQueries(Asking):
     def step_waits(
         self,
     ) -> pd.DataFrame:
-        """The ranks compared in each profiler step: who waited in collectives, and who made the others wait.
+        """The ranks compared in each step: who waited in collectives, and who made the others wait.
 
         Columns:
-            number (int64): the number in ProfilerStep#N
+            number (int64): number of the step
             rank (int64): rank of the process
             length_ns (int64): length of the step on this rank, ns
             operations (int64): number of operations of the step that it took part in
@@ -1387,10 +2897,10 @@ class RunQueries(Asking):
         *,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """The window of one profiler step and the sink that its critical path ends in.
+        """The window of one step and the sink that its critical path ends in.
 
         Parameters:
-            number: the number in ProfilerStep#N
+            number: number of the step
             rank: rank of the process, default 0 (a command: the first of the run)
 
         Columns:
@@ -1406,14 +2916,178 @@ class RunQueries(Asking):
     def steps(
         self,
     ) -> pd.DataFrame:
-        """The profiler steps of a run.
+        """The steps of a run.
 
         Columns:
             rank (int64): rank of the process
-            number (int64): the number in ProfilerStep#N
+            number (int64): number of the step: the N of ProfilerStep#N
             start_ns (int64): start of the step's annotation, ns
             end_ns (int64): end of the step's annotation, ns
             window_end_ns (int64): later of that end and the end of the GPU work launched in the step, ns
+            name (str): name of the step's annotation
+            marker (str): what all steps of the run are counted under, such as `ProfilerStep#`
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def temporal_breakdown(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How the time of each rank's GPUs is spent: computing, communicating, moving memory, or idle.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            span_ns (int64): from the begin of its first GPU work in the window to the end of its last, ns
+            busy_ns (int64): how much of the span some GPU work runs, overlapping work counted once, ns
+            idle_ns (int64): how much of the span none runs, ns
+            compute_ns (int64): how much of the span computation runs, ns
+            non_compute_ns (int64): how much of the span only communication or memory runs, ns
+            communication_ns (int64): how much of the span communication runs, hidden by computation or not, ns
+            memory_ns (int64): how much of the span copies and memsets run, hidden or not, ns
+            idle_share (float64): idle time as a share of the span, 0..1
+            compute_share (float64): time with computation as a share of the span, 0..1
+            non_compute_share (float64): time with GPU work but no computation as a share of the span, 0..1
+            window_share (float64): the span as a share of the window, 0..1
+            devices (int64): number of GPUs of the rank, whose time is counted together
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def trace_diff(
+        self,
+        *,
+        rank: int | None = None,
+        step: int | None = None,
+        run_b: str | None = None,
+        rank_b: int | None = None,
+        step_b: int | None = None,
+        limit: int = 10000,
+    ) -> pd.DataFrame:
+        """Events added, deleted, slower or faster from one run, rank or step, A, to another.
+
+        Parameters:
+            rank: rank of the process, null for all
+            step: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all
+            run_b: name of the run; of B
+            rank_b: rank of the process, null for all; of B
+            step_b: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all; of B
+            limit: rows listed, 1..1000000, default 10000
+
+        Columns:
+            name (str): name of the events
+            device (str): `GPU` for what runs or waits on a stream, `CPU` for what runs on a thread
+            count_a (int64): number of events in A
+            count_b (int64): number of events in B
+            duration_a_ns (int64): their durations in A as the file states them, ns
+            duration_b_ns (int64): their durations in B as the file states them, ns
+            category (str): Kineto category; of several the one with most time
+            change (str): `added`, `deleted`, `more`, `less`; as many: `slower`, `faster`, `same`
+            diff_count (int64): how many more there are in B, below 0 fewer
+            diff_ns (int64): how much longer they take in B, below 0 shorter, ns
+            mean_a_ns (float64, may be missing): mean duration in A, null where there is none, ns
+            mean_b_ns (float64, may be missing): mean duration in B, null where there is none, ns
+            matched (bool): whether it stands for several names that mean the same
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def trace_diff_matched(
+        self,
+        *,
+        rank: int | None = None,
+        step: int | None = None,
+        run_b: str | None = None,
+        rank_b: int | None = None,
+        step_b: int | None = None,
+        limit: int = 10000,
+    ) -> pd.DataFrame:
+        """As trace_diff, with names of one side only matched where they are alike.
+
+        Parameters:
+            rank: rank of the process, null for all
+            step: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all
+            run_b: name of the run; of B
+            rank_b: rank of the process, null for all; of B
+            step_b: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all; of B
+            limit: rows listed, 1..1000000, default 10000
+
+        Columns:
+            name (str): name of the events
+            device (str): `GPU` for what runs or waits on a stream, `CPU` for what runs on a thread
+            count_a (int64): number of events in A
+            count_b (int64): number of events in B
+            duration_a_ns (int64): their durations in A as the file states them, ns
+            duration_b_ns (int64): their durations in B as the file states them, ns
+            category (str): Kineto category; of several the one with most time
+            change (str): `added`, `deleted`, `more`, `less`; as many: `slower`, `faster`, `same`
+            diff_count (int64): how many more there are in B, below 0 fewer
+            diff_ns (int64): how much longer they take in B, below 0 shorter, ns
+            mean_a_ns (float64, may be missing): mean duration in A, null where there is none, ns
+            mean_b_ns (float64, may be missing): mean duration in B, null where there is none, ns
+            matched (bool): whether it stands for several names that mean the same
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def trace_diff_short(
+        self,
+        *,
+        rank: int | None = None,
+        step: int | None = None,
+        run_b: str | None = None,
+        rank_b: int | None = None,
+        step_b: int | None = None,
+        limit: int = 10000,
+    ) -> pd.DataFrame:
+        """As trace_diff by short names: kernels without template arguments, and so on.
+
+        Parameters:
+            rank: rank of the process, null for all
+            step: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all
+            run_b: name of the run; of B
+            rank_b: rank of the process, null for all; of B
+            step_b: number in ProfilerStep#N that they run in, GPU work: were launched in; null for all; of B
+            limit: rows listed, 1..1000000, default 10000
+
+        Columns:
+            name (str): name of the events
+            device (str): `GPU` for what runs or waits on a stream, `CPU` for what runs on a thread
+            count_a (int64): number of events in A
+            count_b (int64): number of events in B
+            duration_a_ns (int64): their durations in A as the file states them, ns
+            duration_b_ns (int64): their durations in B as the file states them, ns
+            category (str): Kineto category; of several the one with most time
+            change (str): `added`, `deleted`, `more`, `less`; as many: `slower`, `faster`, `same`
+            diff_count (int64): how many more there are in B, below 0 fewer
+            diff_ns (int64): how much longer they take in B, below 0 shorter, ns
+            mean_a_ns (float64, may be missing): mean duration in A, null where there is none, ns
+            mean_b_ns (float64, may be missing): mean duration in B, null where there is none, ns
+            matched (bool): whether it stands for several names that mean the same
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1435,6 +3109,47 @@ class RunQueries(Asking):
             rank_drift_ppb (int64): added to all rows besides, for each second since then, ns
             devices (str): JSON list of device names
             versions (str): JSON object: versions that the file states
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def user_annotations(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        limit: int = 10000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Annotations by name: how often and how long, on threads and on GPUs, and the GPU work launched inside.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            limit: rows listed, 1..1000000, default 10000
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the annotations
+            category (str): Kineto category: of a thread, or of a stream around the work launched in it
+            count (int64): number of them that start in the window
+            sum_ns (int64): their durations, ns
+            mean_ns (float64): mean duration, ns
+            std_ns (float64): standard deviation of a sample, 0 of one, ns
+            min_ns (int64): shortest, ns
+            max_ns (int64): longest, ns
+            gpu_ns (int64, may be missing): length of the GPU work launched inside those of threads, null for a rank without any, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

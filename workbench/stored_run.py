@@ -11,10 +11,11 @@ from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers.unpacking import PACKED
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.kernel_types import Spelling
+from tracegraph.store.labels import CROSS_THREAD_POLICIES
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.progress import Progress
-from tracegraph.store.schema import CROSS_THREAD_POLICIES
 from tracegraph.store.session import begun_ahead
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
@@ -50,15 +51,18 @@ def stored_run(
     cross_thread: str | None = None,
     load: Load | None = None,
     scheduler: str | None = None,
+    step_marker: str | None = None,
+    spellings: Sequence[Spelling] = (),
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
     `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first. `scheduler`: the address of a Dask
-    cluster that reads the files of several ranks.
+    cluster that reads the files of several ranks. `step_marker`: a glob for the annotations that mark steps.
+    `spellings`: a user's own, by which kernels are told to compute, communicate or copy.
 
     Raises:
-        InputError: a trace cannot be used, several are not the ranks of one job, or the name belongs to other
-            content.
+        InputError: a trace cannot be used, several are not the ranks of one job, the name belongs to other
+            content, or no annotation is named as `step_marker` says.
         StoreError: the database or the workspace cannot be used.
     """
     sources = [as_source(trace) for trace in traces]
@@ -73,6 +77,8 @@ def stored_run(
                 cross_thread or CROSS_THREAD_POLICIES[0],
                 folder,
                 scheduler,
+                step_marker=step_marker,
+                spellings=spellings,
             )
         begun = time.perf_counter()
         database = stack.enter_context(

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _FORMULA = ("=", "+", "-", "@")
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+_AMOUNTS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 ELLIPSIS = "…"
 
@@ -65,9 +66,17 @@ def format_ns(value: float) -> str:
 def format_bytes(count: int) -> str:
     """Return a size in the unit that suits it, such as `1.5 MB`; 1 MB is 10^6 bytes."""
     for scale, unit in _SIZES:
-        if count >= scale:
+        if abs(count) >= scale:
             return f"{count / scale:,.1f} {unit}"
     return plural(count, "byte")
+
+
+def format_amount(value: float) -> str:
+    """Return a number with the letter of its thousands, such as `1.5 T`; under a thousand as it is."""
+    for scale, letter in _AMOUNTS:
+        if abs(value) >= scale:
+            return f"{float(f'{value / scale:.3g}'):,g} {letter}"
+    return f"{float(f'{value:.3g}'):,g}"
 
 
 def format_share(share: float) -> str:
@@ -75,6 +84,13 @@ def format_share(share: float) -> str:
     if 0 < share < 0.001:
         return "< 0.1 %"
     return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
+
+
+def part_of_run(step: int | None, phase: str | None = None, occurrence: int | None = None) -> str:
+    """What of a run something is about: `step 5`, `step 5, backward 2`; empty for all of it."""
+    which = "" if occurrence is None else f" {occurrence}"
+    parts = [f"step {step}"] if step is not None else []
+    return ", ".join([*parts, *([f"{phase}{which}"] if phase is not None else [])])
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

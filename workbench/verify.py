@@ -11,7 +11,7 @@ import pandas as pd
 from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.store.categories import NOT_IN_LANES
 from tracegraph.store.errors import InputError
-from tracegraph.store.step_names import STEP_PREFIX, step_number
+from tracegraph.store.step_names import STEP_PREFIX, counted_as
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.names import without_address
 
@@ -214,7 +214,7 @@ def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float
     events = tables.read_nodes("Event", (*_NAMED, "self_ns", "step"))
     steps = _lengths(tables)
     columns = {name: read_texts(events[name].dictionary_encode()) for name in _NAMED}
-    name = columns["name"].renamed({text: _common(text) for text in columns["name"].values})
+    name = columns["name"].renamed(_common(tables, columns["name"].values.tolist()))
     rows = pd.DataFrame(
         {
             "name": name[slice(None)],
@@ -230,5 +230,7 @@ def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float
     return own / (len(steps) if steps and step is None else 1)
 
 
-def _common(name: str) -> str:
-    return STEP_PREFIX if step_number(name) is not None else without_address(name)
+def _common(tables: GraphTables, names: Sequence[str]) -> dict[str, str]:
+    """What each name is called in every process: all steps alike, and no addresses."""
+    marked = [(str(name), STEP_PREFIX) for name in tables.nodes["Step"]["name"].to_pylist()]
+    return {name: without_address(name) for name in names} | counted_as(names, marked)

@@ -10,8 +10,15 @@ from tracegraph.cli.options import (
     name_option,
 )
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.cli.trace_options import named_sources, rank_option, scheduler_option
+from tracegraph.cli.trace_options import (
+    kernel_types_option,
+    named_sources,
+    rank_option,
+    scheduler_option,
+    step_marker_option,
+)
 from tracegraph.ingest.limits import Limits
+from tracegraph.store.kernel_types import Spelling
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.text import label, plural
 
@@ -22,6 +29,8 @@ from tracegraph.workbench.text import label, plural
 @scheduler_option
 @name_option("Name of the run; default: the file's stem and its content's hash.")
 @cross_thread_option
+@step_marker_option
+@kernel_types_option
 @limit_option
 @load_option
 @pass_context
@@ -33,6 +42,8 @@ def ingest(
     scheduler: str | None,
     name: str | None,
     cross_thread: str | None,
+    step_marker: str | None,
+    spellings: tuple[Spelling, ...],
     limits: Limits,
     load: Load | None,
 ) -> None:
@@ -45,7 +56,14 @@ def ingest(
     with (
         context.bench() as bench,
         bench.storing(
-            sources, name, cross_thread=cross_thread, load=load, limits=limits, scheduler=scheduler
+            sources,
+            name,
+            cross_thread=cross_thread,
+            load=load,
+            limits=limits,
+            scheduler=scheduler,
+            step_marker=step_marker,
+            spellings=spellings,
         ) as run,
     ):
         tables, integrity = run.tables, run.integrity

@@ -7,7 +7,13 @@ import click
 import pandas as pd
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import name_option, parameter_option, parse_assignments, result_options
+from tracegraph.cli.options import (
+    name_option,
+    parameter_option,
+    parse_assignments,
+    part_options,
+    result_options,
+)
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
@@ -23,8 +29,8 @@ def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str
 @click.option("--list", "listing", is_flag=True, help="List the queries.")
 @click.option("--describe", is_flag=True, help="Show the query's parameters and columns.")
 @name_option("Name of the run; default: the newest.")
-@click.option("--step", type=int, help="Window of this step: the number in ProfilerStep#N.")
-@click.option("--rank", type=int, help="Rank; of a step, by default the one that ends it last.")
+@part_options("Window of this")
+@click.option("--rank", type=int, help="Rank; of a step or phase, by default the one that ends it last.")
 @parameter_option
 @result_options
 @pass_context
@@ -36,6 +42,8 @@ def query(
     describe: bool,
     name: str | None,
     step: int | None,
+    phase: str | None,
+    occurrence: int | None,
     rank: int | None,
     assignments: tuple[str, ...],
     output: Path | None,
@@ -43,8 +51,8 @@ def query(
 ) -> None:
     """Run the query NAME and show its rows.
 
-    A query about a window takes that of the whole run, or of one step with --step, unless it is given its
-    start_ns, end_ns and chain.
+    A query about a window takes that of the whole run, of one step with --step, or of one phase of it with
+    --phase, unless it is given its start_ns, end_ns and chain.
     """
     if listing:
         rows = pd.DataFrame([(q.name, q.summary) for q in queries().values()], columns=["name", "summary"])
@@ -57,8 +65,12 @@ def query(
         click.echo(chosen.summary)
         write_frame(_fields(chosen), form, output)
         return
-    texts = parse_assignments((*assignments, *_assigned(run=name, step=step, rank=rank)))
-    write_frame(_rows(context, chosen, texts), form, output, chosen.columns)
+    options = _assigned(run=name, step=step, phase=phase, occurrence=occurrence, rank=rank)
+    texts = parse_assignments((*assignments, *options))
+    rows = _rows(context, chosen, texts)
+    write_frame(rows, form, output, chosen.columns)
+    if rows.empty and chosen.empty_when is not None:
+        click.echo(f"no rows, as when {chosen.empty_when}", err=True)
 
 
 def _assigned(**options: object) -> list[str]:

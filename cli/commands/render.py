@@ -7,7 +7,14 @@ from typing import Any, TypeVar
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import RUN_OF_QUERY, check_query, name_option, parameter_option, parse_values
+from tracegraph.cli.options import (
+    RUN_OF_QUERY,
+    check_query,
+    name_option,
+    parameter_option,
+    parse_values,
+    part_options,
+)
 from tracegraph.workbench.drawn import picture_format
 from tracegraph.workbench.flame import FLAME_FORMATS
 
@@ -34,27 +41,43 @@ def _run(command: _Command) -> _Command:
     return name_option("Name of the run; default: the newest.")(command)
 
 
-def _step(command: _Command) -> _Command:
-    return click.option("--step", type=int, help="Only this step: the number in ProfilerStep#N.")(command)
+_part = part_options("Only this")
 
 
 @render.command("critical-path")
-@_step
+@_part
 @_run
 @_output
 @pass_context
-def critical_path(context: Context, step: int | None, name: str | None, output: Path) -> None:
+def critical_path(
+    context: Context,
+    *,
+    step: int | None,
+    phase: str | None,
+    occurrence: int | None,
+    name: str | None,
+    output: Path,
+) -> None:
     """Draw the critical path: its longest stretches, a column a lane."""
-    _draw(context, name, output, "critical_path", step=step)
+    _draw(context, name, output, "critical_path", step=step, phase=phase, occurrence=occurrence)
 
 
 @render.command()
-@_step
+@_part
 @click.option("--off-path", is_flag=True, help="The work that is not on the path instead.")
 @_run
 @_output
 @pass_context
-def flame(context: Context, *, step: int | None, off_path: bool, name: str | None, output: Path) -> None:
+def flame(
+    context: Context,
+    *,
+    step: int | None,
+    phase: str | None,
+    occurrence: int | None,
+    off_path: bool,
+    name: str | None,
+    output: Path,
+) -> None:
     """Draw where in the call stacks the critical path runs: a flame graph.
 
     GPU work stands below the call that launched it. FILE may also end in .folded (for flamegraph.pl) or
@@ -62,25 +85,36 @@ def flame(context: Context, *, step: int | None, off_path: bool, name: str | Non
     """
     picture_format(output, *FLAME_FORMATS)  # before anything is asked
     with context.bench() as bench, bench.answers():
-        picture = bench.run(name).picture("flame", step=step, off_path=off_path)
+        picture = bench.run(name).picture(
+            "flame", step=step, phase=phase, occurrence=occurrence, off_path=off_path
+        )
     picture.write(output)
 
 
 @render.command()
 @click.argument("event_name", metavar="NAME")
 @click.option("--count", type=click.IntRange(1, 100), default=3, show_default=True, help="Stretches shown.")
-@_step
+@_part
 @_run
 @_output
 @pass_context
 def hotspot(
-    context: Context, *, event_name: str, count: int, step: int | None, name: str | None, output: Path
+    context: Context,
+    *,
+    event_name: str,
+    count: int,
+    step: int | None,
+    phase: str | None,
+    occurrence: int | None,
+    name: str | None,
+    output: Path,
 ) -> None:
     """Draw the longest stretches of events called NAME on the path, with all their causes and effects.
 
     NAME is a name, else a glob of * and ?, else a part of names: of several the one that takes longest.
     """
-    _draw(context, name, output, "hotspot", event_name, count=count, step=step)
+    part = {"step": step, "phase": phase, "occurrence": occurrence}
+    _draw(context, name, output, "hotspot", event_name, count=count, **part)
 
 
 @render.command()

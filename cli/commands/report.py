@@ -1,5 +1,6 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,13 +15,21 @@ from tracegraph.cli.options import (
     limit_option,
     load_option,
     name_option,
+    part_options,
 )
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
-from tracegraph.cli.trace_options import named_sources, rank_option, scheduler_option
+from tracegraph.cli.trace_options import (
+    kernel_types_option,
+    named_sources,
+    rank_option,
+    scheduler_option,
+    step_marker_option,
+)
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
+from tracegraph.store.kernel_types import Spelling
 from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.bench import Workbench
@@ -66,9 +75,11 @@ from tracegraph.workbench.text import visible
 @click.option(
     "--tokens", type=click.IntRange(1), help="Tokens of a step on all GPUs: gains in tokens a second."
 )
-@click.option("--step", type=int, help="Report on this step only: the number in ProfilerStep#N.")
+@part_options("Report only on this")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @cross_thread_option
+@step_marker_option
+@kernel_types_option
 @limit_option
 @load_option
 @pass_context
@@ -87,8 +98,12 @@ def report(
     batch: int | None,
     tokens: int | None,
     step: int | None,
+    phase: str | None,
+    occurrence: int | None,
     name: str | None,
     cross_thread: str | None,
+    step_marker: str | None,
+    spellings: tuple[Spelling, ...],
     limits: Limits,
     load: Load | None,
 ) -> None:
@@ -103,10 +118,12 @@ def report(
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(
-                _run(bench, sources, name, limits, cross_thread, load, scheduler)
+                _run(bench, sources, name, limits, cross_thread, load, scheduler, step_marker, spellings)
             )
             found = run.report(
                 step=step,
+                phase=phase,
+                occurrence=occurrence,
                 top=top,
                 drawn=output is not None,
                 timings_s=timings,
@@ -133,11 +150,20 @@ def _run(
     cross_thread: str | None,
     load: Load | None,
     scheduler: str | None,
+    step_marker: str | None,
+    spellings: tuple[Spelling, ...],
 ) -> Iterator[tuple[Run, Mapping[str, float]]]:
     """The run that the command is about, on one connection, with the seconds that its ingest took."""
     if sources:
         with bench.storing(
-            sources, name, cross_thread=cross_thread, load=load, limits=limits, scheduler=scheduler
+            sources,
+            name,
+            cross_thread=cross_thread,
+            load=load,
+            limits=limits,
+            scheduler=scheduler,
+            step_marker=step_marker,
+            spellings=spellings,
         ) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s
         return
@@ -146,6 +172,7 @@ def _run(
     with bench.answers():
         run = bench.run(name)
         _check_policy(run, cross_thread)
+        _check_marker(run, step_marker)
         yield run, ingest_timings(bench.workspace.manifest(run.name) or {})
 
 
@@ -159,6 +186,16 @@ def _check_policy(run: Run, asked: str | None) -> None:
             f"run {run.name!r} has the policy {stored}, not {asked}, which is chosen at ingest",
             f"give its trace: tracegraph report TRACE --cross-thread {asked}",
         )
+
+
+def _check_marker(run: Run, asked: str | None) -> None:
+    """InputError where other annotations mark the steps of a stored run than those asked for."""
+    if asked is None or run.run_details()["step_marker"].iloc[0] == asked:
+        return
+    raise InputError(
+        f"{asked!r} does not mark the steps of run {run.name!r}; that is chosen at ingest",
+        f"give its trace: tracegraph report TRACE --step-marker {shlex.quote(asked)}",
+    )
 
 
 def _say_written(console: Console, folder: Path, written: Written) -> None:

@@ -48,7 +48,7 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     multiple=True,
     help=f"Of several ranks: {ASSUMPTIONS[INFINITE_BANDWIDTH].meaning}.",
 )
-@click.option("--step", type=int, help="Predict this step, its start fixed: the number in ProfilerStep#N.")
+@click.option("--step", type=int, help="Predict this step, by its number, its start fixed.")
 @click.option(
     "--overhead",
     default=AUTO,

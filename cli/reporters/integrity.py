@@ -85,9 +85,10 @@ def _shares(findings: Sequence[Finding]) -> Table:
 
 
 def _holds(found: Inspection) -> str:
+    memory = f", {plural(found.memory_rows, 'memory row')}" if found.memory_rows else ""
     return (
         f"It holds rank {found.rank}, {plural(found.events, 'event')}, {plural(found.threads, 'thread')}, "
-        f"{plural(found.streams, 'stream')}, {plural(found.steps, 'step')}; "
+        f"{plural(found.streams, 'stream')}, {plural(found.steps, 'step')}{memory}; "
         f"window {format_ns(found.window_ns)}."
     )
 

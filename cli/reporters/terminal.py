@@ -53,11 +53,19 @@ def _print(
     contents: Sequence[Sequence[Block]],
     full_names: bool,
 ) -> None:
-    names = ShownNames(chain.from_iterable(contents), full=full_names)
-    for section, blocks in zip(sections, contents, strict=True):
+    headings = (section.heading(findings) for section in sections)
+    print_sections(console, list(zip(headings, contents, strict=True)), full_names=full_names)
+
+
+def print_sections(
+    console: Console, sections: Sequence[tuple[str, Sequence[Block]]], *, full_names: bool = False
+) -> None:
+    """Print headings with the blocks below them, those without any left out."""
+    names = ShownNames(chain.from_iterable(blocks for _, blocks in sections), full=full_names)
+    for heading, blocks in sections:
         shown = list(_spaced(blocks, names))
         if shown:
-            console.print(Text(section.heading(findings), style="bold"))
+            console.print(Text(visible(heading), style="bold"))
             console.print(indented(Group(*shown)))
             console.print()
 

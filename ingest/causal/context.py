@@ -13,6 +13,8 @@ from tracegraph.ingest.causal.events import Events, recording_start
 from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
+from tracegraph.ingest.causal.passes import Passes, find_passes
+from tracegraph.ingest.causal.phases import Phases, find_phases
 from tracegraph.ingest.causal.segments import Window, find_window
 from tracegraph.ingest.causal.steps import Steps, find_steps
 from tracegraph.ingest.causal.usual_work import left_at, usual_work
@@ -31,6 +33,7 @@ class Scene:
     stack: CallStack
     launches: Launches
     steps: Steps
+    phases: Phases
     window: Window
     doubts: tuple[Doubts, ...]
 
@@ -43,6 +46,7 @@ class Context(Scene):
     sync_rows: SyncRows
     host_waits: HostWaits
     lags: Lags
+    passes: Passes
     clock: GpuClock
     """What was added to the GPU rows, told from the window's start."""
 
@@ -67,12 +71,16 @@ class Context(Scene):
         return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
 
 
-def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
-    """Nest the events, match calls with their work, and put the clocks right."""
+def find_context(
+    events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
+) -> Context:
+    """Nest the events, match calls with their work, put the clocks right, and find steps and phases."""
     stack = nest(events)
     events = tell_calls_apart(events, lanes.process)
     gpu = align(events, find_window(events, lanes).start, integrity)
     window = find_window(gpu.events, lanes)
+    steps = find_steps(gpu.events, gpu.launches, step_marker)
+    passes = find_passes(gpu.events, stack, lanes.process)
     return Context(
         events=gpu.events,
         lanes=lanes,
@@ -82,7 +90,9 @@ def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
         sync_rows=gpu.sync_rows,
         host_waits=gpu.host_waits,
         lags=measure_lags(gpu.events, gpu.launches, gpu.streams, len(lanes.frame)),
-        steps=find_steps(gpu.events, gpu.launches),
+        passes=passes,
+        steps=steps,
+        phases=find_phases(gpu.events, lanes, stack, gpu.launches, steps, passes),
         window=window,
         doubts=(find_doubts(gpu.events, lanes, gpu.launches),),
         clock=gpu.clock.at(window.start),

@@ -10,13 +10,17 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.causal.lanes import Lanes, describe_lanes, number_lanes
+from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 
 
-def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
-    """Turn the event table of a file into arrays and give every event its lane."""
+def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Events, Lanes]:
+    """Turn the event table of a file into arrays and give every event its lane.
+
+    `step_marker`: a glob for the annotations that mark steps, instead of the profiler's.
+    """
     table = trace.events
     category = read_texts(table["category"])
     is_gpu = with_role(category, *GPU_WORK)
@@ -28,15 +32,17 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
     partners = correlation[on_thread & (correlation > 0)]
     unmatched = is_gpu & ~np.isin(correlation, partners)
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
+    name, start, end = read_texts(table["name"]), _numbers(table, "start_ns"), _numbers(table, "end_ns")
+    annotation = on_thread & with_role(category, Role.ANNOTATION)
     events = Events(
         source_index=_numbers(table, "source_index"),
-        name=read_texts(table["name"]),
+        name=name,
         category=category,
         # One number for all rows of the file, which takes no memory.
         rank=np.broadcast_to(np.int64(trace.rank), len(lane)),
         lane=lane,
-        start=_numbers(table, "start_ns"),
-        end=_numbers(table, "end_ns"),
+        start=start,
+        end=end,
         correlation=correlation,
         written_correlation=correlation,
         device=device,
@@ -48,6 +54,9 @@ def read_events(trace: TraceFile) -> tuple[Events, Lanes]:
         elements=_elements(table, category),
         launch_flow=follow_launches(table, trace.flows, with_role(category, Role.CALL), unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
+        step_number=profiler_steps(name, on_thread)
+        if step_marker is None
+        else marked_steps(name, annotation, lane, (start, end), step_marker),
         is_gpu=is_gpu,
         on_thread=on_thread,
     )

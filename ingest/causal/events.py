@@ -7,7 +7,6 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.store.categories import Role
-from tracegraph.store.step_names import step_number
 
 NONE = np.iinfo(np.int64).min
 """Stands for an absent number in an integer array."""
@@ -39,6 +38,8 @@ class Events:
     """Index of the call that a flow joins with GPU work whose correlation finds none; -1 for none."""
     forward_flow: Ints
     """Index of the forward operator that a flow joins with an operator, where no operator has a number."""
+    step_number: Ints
+    """Of an event that marks a step its number: see `step_marks`."""
     is_gpu: Flags
     on_thread: Flags
 
@@ -71,8 +72,13 @@ def recording_start(events: Events) -> int:
 
 def is_annotation(events: Events) -> Flags:
     """Which events are annotations or steps, which go on while nothing is recorded."""
-    is_step: Flags = step_numbers(events) != NONE
-    return events.of_role(Role.ANNOTATION) | is_step
+    return events.of_role(Role.ANNOTATION) | marks_step(events)
+
+
+def marks_step(events: Events) -> Flags:
+    """Which events mark steps."""
+    marks: Flags = events.step_number != NONE
+    return marks
 
 
 def is_passive(events: Events) -> Flags:
@@ -89,10 +95,3 @@ def is_named(events: Events, *parts: str) -> Flags:
 def is_call_named(events: Events, *parts: str) -> Flags:
     """Which events are runtime or driver calls with one of `parts` in their name."""
     return is_named(events, *parts) & events.of_role(Role.CALL)
-
-
-def step_numbers(events: Events) -> Ints:
-    """The N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
-    found = [step_number(str(name)) for name in events.name.values]
-    numbers = np.array([NONE if number is None else number for number in found], dtype=np.int64)
-    return np.where(events.on_thread, numbers[events.name.codes], NONE)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.ancestors import nearest_above
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Solved
-from tracegraph.ingest.text_columns import TextColumn
-from tracegraph.store.categories import GAP
+from tracegraph.ingest.text_columns import TextColumn, with_role
+from tracegraph.store.categories import GAP, Role
 from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.step_names import STEP_PREFIX, step_number
+from tracegraph.store.step_names import counted_as
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Frames:
     """Frames by position: a name and category that the frame `parent` called, `depth` calls from its root.
 
     The first are the roots, one a lane with the lane's name, kind and position; their parent is -1. All
-    profiler steps are one name. `of_segment`: the innermost frame of each segment; a wait or gap is one of
+    steps are one name. `of_segment`: the innermost frame of each segment; a wait or gap is one of
     its own, named as the gap. `lane`: the lane of each frame's root.
     """
 
@@ -32,6 +33,12 @@ class Frames:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    @property
+    def operator(self) -> Ints:
+        """The innermost operator among each frame and those that it was called from, -1 for none."""
+        own = np.where(with_role(self.category, Role.OPERATOR), np.arange(len(self)), -1)
+        return nearest_above(own, self.parent)
 
 
 class _Tree:
@@ -55,8 +62,9 @@ class _Tree:
 def find_frames(solution: Solved) -> Frames:
     """The frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
-    step_names = [name for name in events.name.values.tolist() if step_number(str(name)) is not None]
-    name = events.name.renamed(dict.fromkeys(step_names, STEP_PREFIX))
+    steps = solution.steps
+    marked = [(str(name), steps.marker) for name in events.name[steps.event]]
+    name = events.name.renamed(counted_as((str(name) for name in events.name.values), marked))
     first_lane, first_gap = len(name.values), len(name.values) + len(lanes)
     names = np.array([*name.values, *lanes["name"], *GAP_NAMES], dtype=object)
     kinds = sorted(set(lanes["kind"]))

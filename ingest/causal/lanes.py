@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE, Events, step_numbers
+from tracegraph.ingest.causal.events import NONE, Events, marks_step
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import Role
@@ -100,11 +100,10 @@ def describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str,
 
 
 def _lanes_that_matter(events: Events, count: int) -> Flags:
-    """Rule 9: threads with a ProfilerStep, else those with 5 % of the operators; streams with work."""
+    """Rule 9: threads with a step, else those with 5 % of the operators; streams with work."""
     matters: Flags = np.bincount(events.lane[events.is_gpu], minlength=count) > 0
-    is_step = step_numbers(events) != NONE
     for chosen, share in (
-        (is_step, 0.0),
+        (marks_step(events), 0.0),
         (events.of_role(Role.OPERATOR), 0.05),
         (events.on_thread, 0.05),
     ):

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.binding import Binding, bind, find_sink, walk
@@ -16,6 +18,7 @@ from tracegraph.ingest.causal.gaps import name_gaps
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.meetings import Meetings
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.rendezvous import join_ranks, thread_waits
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
@@ -58,8 +61,13 @@ class Solution:
 
     @property
     def steps(self) -> Steps:
-        """The profiler's steps."""
+        """The steps."""
         return self.scene.steps
+
+    @property
+    def phases(self) -> Phases:
+        """The phases of the steps."""
+        return self.scene.phases
 
     @property
     def window(self) -> Window:
@@ -71,7 +79,10 @@ def solve(scene: Scene, found: Found, meetings: Meetings | None = None) -> Solut
     """Cut the lanes at the ports of the edges, choose what explains every start, and walk the path."""
     events, window = scene.events, scene.window
     waits = found.waits if meetings is None else join_rows([found.waits, thread_waits(meetings, events)])
-    segments = build_segments(events, scene.stack, scene.lanes, window, found.edges, waits, scene.steps.cuts)
+    cuts = [np.concatenate(both) for both in zip(scene.steps.cuts, scene.phases.cuts, strict=True)]
+    segments = build_segments(
+        events, scene.stack, scene.lanes, window, found.edges, waits, (cuts[0], cuts[1])
+    )
     segments, joints = (segments, None) if meetings is None else join_ranks(segments, events, meetings)
     dependencies, binding = bind(segments, found.edges, window, joints)
     dependencies = lower_confidence(scene.doubts, events, segments, dependencies)
@@ -137,10 +148,17 @@ class RankModel(Model):
 
 
 def build_model(
-    events: Events, lanes: Lanes, integrity: Integrity, cross_thread: str = EVIDENCE
+    events: Events,
+    lanes: Lanes,
+    integrity: Integrity,
+    cross_thread: str = EVIDENCE,
+    step_marker: str | None = None,
 ) -> RankModel:
-    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`."""
-    context = find_context(events, lanes, integrity)
+    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`.
+
+    `step_marker`: the one by which the events were read.
+    """
+    context = find_context(events, lanes, integrity, step_marker)
     shared = apply(SHARED, context, Found())
     model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
     return RankModel(**{field.name: getattr(model, field.name) for field in fields(Model)}, context=context)

@@ -5,19 +5,27 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.segments import Segments
+from tracegraph.store.errors import InputError
 
 
 def replay_order(segments: Segments, found: Dependencies) -> Ints:
     """Positions of the segments, each after all that it depends on.
 
-    The order by time is one, unless segments of no length follow each other: as in a graph that was changed.
+    The order by time is one, unless segments of no length follow each other, as in a graph that was changed,
+    or dependencies were put in by hand against the order in which things were recorded.
+
+    Raises:
+        InputError: segments depend on each other in a circle.
     """
     order = causal_order(segments)
     position = np.empty(len(segments), dtype=np.int64)
     position[order] = np.arange(len(segments))
     if (position[found.cause] < position[found.effect]).all():
         return order
-    at_once = segments.start[found.cause] == segments.start[found.effect]
+    begun, begins = segments.start[found.cause], segments.start[found.effect]
+    if (begun > begins).any():
+        return np.argsort(_depth(len(segments), found.cause, found.effect), kind="stable")
+    at_once = begun == begins
     depth = _depth(len(segments), found.cause[at_once], found.effect[at_once])
     return np.lexsort((segments.end, depth, segments.start))
 
@@ -36,4 +44,9 @@ def _depth(count: int, cause: Ints, effect: Ints) -> Ints:
             missing[after] -= 1
             if not missing[after]:
                 ready.append(after)
+    if any(missing):
+        raise InputError(
+            f"{len(missing) - missing.count(0)} segments depend on each other in a circle, or on such",
+            "take back a dependency that was added",
+        )
     return np.array(depth, dtype=np.int64)

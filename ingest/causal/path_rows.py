@@ -14,9 +14,9 @@ from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Solved
 from tracegraph.ingest.tables.columns import text_column
 from tracegraph.store.categories import GAP
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
 from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.store.schema import EVIDENCE
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.meetings import Meetings
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.causal.steps import Steps
@@ -28,6 +29,8 @@ class Solved(Protocol):
     def launches(self) -> Launches: ...  # noqa: D102
     @property
     def steps(self) -> Steps: ...  # noqa: D102
+    @property
+    def phases(self) -> Phases: ...  # noqa: D102
     @property
     def window(self) -> Window: ...  # noqa: D102
     @property

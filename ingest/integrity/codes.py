@@ -194,10 +194,28 @@ CODES = {
         "Communication of several ranks could not be matched: who waited for whom in it is unknown.",
         "A newer torch writes groups and numbers of collectives.",
     ),
+    "counters_unattributed": Code(
+        "warning",
+        "Ranges with hardware counters belong to no launch that can be told: there are more or fewer of them "
+        "than of what they measured, and their times are made up. Their counters have no operator.",
+        "Record at most 1,500 kernels with a range each, all on one device.",
+    ),
     "operation_impossible": Code(
         "warning",
         "By the aligned clocks a rank left a collective before another came: it is left out.",
         "Compare with `rank_clock_spread`: short collectives drown in the noise of clocks.",
+    ),
+    "memory_row_broken": Code(
+        "warning",
+        "Memory rows (`[memory]`) without a usable ts, tid, device or size, or without a total where others "
+        "of the device have one, are left out of what is said about memory.",
+        _TOOL,
+    ),
+    "memory_total_jumps": Code(
+        "warning",
+        "What is allocated on a device, as its memory rows state it, changes by another amount than their "
+        "sizes: rows are missing, so that peaks between them may be, too.",
+        "Record with larger buffers, or fewer steps.",
     ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
@@ -274,6 +292,12 @@ CODES = {
         f"No {_SYNC} rows: what a call waits for is inferred from its name and from times.",
         "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
     ),
+    "counters_by_order": Code(
+        "info",
+        "Ranges with hardware counters are paired with the launches of the kernels that they measured in "
+        "order, by name where the file holds the kernels: nothing else in a file joins them.",
+        _KNOW,
+    ),
     "stream_waits_inferred": Code(
         "info",
         "Calls make a stream wait for another (StreamWaitEvent), and no row names the two: they are inferred "
@@ -283,7 +307,17 @@ CODES = {
     "stream_overlap": Code(
         "info", "Work on one stream overlaps, as in CUDA graphs; no order is assumed there.", _KNOW
     ),
-    "steps_missing": Code("info", "No ProfilerStep in the file.", "Call the profiler's step()."),
+    "memory_without_totals": Code(
+        "info",
+        "Memory rows state sizes and no totals: what was allocated before the recording is unknown, and "
+        "peaks are counted from there.",
+        "A newer torch writes totals.",
+    ),
+    "steps_missing": Code(
+        "info",
+        "No ProfilerStep in the file.",
+        "Call the profiler's step(), or name annotations that mark steps: --step-marker.",
+    ),
     "step_repeated": Code("info", "Several steps have one number; the first of each counts.", _KNOW),
     "step_left_out": Code("info", "Step numbers are left out between the first and the last.", _KNOW),
     "after_window": Code(

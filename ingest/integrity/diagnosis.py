@@ -1,16 +1,20 @@
 """What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE, is_call_named, step_numbers
+from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.model import RankModel
+from tracegraph.ingest.causal.step_marks import suggest_marker
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.intervals import pauses
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
+from tracegraph.store.step_names import STEP_PREFIX
 
 _EMPTY_SHARE = 0.5
 """A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
@@ -101,9 +105,16 @@ def _diagnose_stream_waits(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_steps(model: RankModel, integrity: Integrity) -> None:
-    stated = int((step_numbers(model.events) != NONE).sum())
+    stated = int((model.events.step_number != NONE).sum())
     numbers = np.sort(model.steps.number)
-    message = "the file holds no ProfilerStep: call the profiler's step() to tell steps apart"
+    marker = suggest_marker(model.events)
+    what = "the file holds no ProfilerStep"
+    if model.steps.marker != STEP_PREFIX:
+        what = f"no annotation is named as {model.steps.marker!r}, which marks steps"
+    message = f"{what}: call the profiler's step() to tell steps apart"
+    if marker is not None:
+        command = shlex.join(["tracegraph", "report", integrity.file, "--step-marker", marker])
+        message += f", or take annotations that repeat as steps do: {command}"
     integrity.add("steps_missing", "info", int(not len(numbers)), message)
     again = "steps stand more than once under one number; the first of each counts"
     integrity.add("step_repeated", "info", stated - len(numbers), again)

@@ -8,6 +8,7 @@ from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.integrity.device_rows import of_devices
 from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.integrity.memory_checks import check_memory
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
@@ -28,6 +29,7 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
     _check_calls(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
+    check_memory(trace.memory, integrity)
     check_entries(trace, integrity)
 
 

@@ -100,7 +100,7 @@ def _as_named(part: Part) -> Part:
     lanes = part.scene.lanes
     events = replace(part.scene.events, rank=np.broadcast_to(np.int64(rank), len(part.scene.events)))
     steps = replace(part.scene.steps, rank=np.full_like(part.scene.steps.rank, rank))
-    scene = replace(
-        part.scene, events=events, steps=steps, lanes=replace(lanes, frame=lanes.frame.assign(rank=rank))
-    )
+    phases = replace(part.scene.phases, rank=np.full_like(part.scene.phases.rank, rank))
+    lanes = replace(lanes, frame=lanes.frame.assign(rank=rank))
+    scene = replace(part.scene, events=events, steps=steps, phases=phases, lanes=lanes)
     return replace(part, file=replace(part.file, rank=rank), scene=scene)

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.allocations import Allocations
 from tracegraph.ingest.causal.array_tables import join_rows
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Scene
@@ -18,8 +19,9 @@ from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.lost_launches import LostLaunches
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.segments import find_window
-from tracegraph.ingest.causal.steps import Steps
+from tracegraph.ingest.causal.steps import Steps, join_steps
 from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.text_columns import TextColumn
@@ -57,6 +59,7 @@ def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
         stack=_merge_stacks(scenes, at),
         launches=_merge_launches(scenes, at),
         steps=_merge_steps(scenes, at),
+        phases=_merge_phases(scenes, at),
         window=find_window(events, lanes),
         doubts=tuple(one for k, scene in enumerate(scenes) for one in _merge_doubts(scene, k, at)),
     )
@@ -94,6 +97,22 @@ def merge_found(found: Sequence[Found], at: Offsets) -> Found:
 def merge_stated(parts: Iterable[Part]) -> pa.Table:
     """What the files state of their events, each column with one dictionary."""
     return pa.concat_tables([part.stated for part in parts]).unify_dictionaries().combine_chunks()
+
+
+def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
+    """The memory rows of all ranks."""
+    return join_rows(
+        [
+            replace(
+                part.allocations,
+                rank=np.full(len(part.allocations), part.rank, dtype=np.int64),
+                lane=_shifted(part.allocations.lane, at.lane[k]),
+                at=at.clock[k].put_right(part.allocations.at),
+                event=_shifted(part.allocations.event, at.event[k]),
+            )
+            for k, part in enumerate(parts)
+        ]
+    )
 
 
 def _shifted(index: Ints, by: int) -> Ints:
@@ -162,17 +181,36 @@ def _merge_launches(scenes: Sequence[Scene], at: Offsets) -> Launches:
 
 
 def _merge_steps(scenes: Sequence[Scene], at: Offsets) -> Steps:
-    moved = [
-        replace(
-            scene.steps,
-            lane=scene.steps.lane + at.lane[k],
-            **{
-                name: at.clock[k].put_right(getattr(scene.steps, name))
-                for name in ("start", "end", "window_end")
-            },
+    moved = []
+    for k, scene in enumerate(scenes):
+        steps, put_right = scene.steps, at.clock[k].put_right
+        moved.append(
+            replace(
+                steps,
+                event=steps.event + at.event[k],
+                lane=steps.lane + at.lane[k],
+                start=put_right(steps.start),
+                end=put_right(steps.end),
+                window_end=put_right(steps.window_end),
+            )
         )
-        for k, scene in enumerate(scenes)
-    ]
+    return join_steps(moved)
+
+
+def _merge_phases(scenes: Sequence[Scene], at: Offsets) -> Phases:
+    moved = []
+    for k, scene in enumerate(scenes):
+        phases, put_right = scene.phases, at.clock[k].put_right
+        moved.append(
+            replace(
+                phases,
+                lane=phases.lane + at.lane[k],
+                end_lane=phases.end_lane + at.lane[k],
+                start=put_right(phases.start),
+                end=put_right(phases.end),
+                window_end=put_right(phases.window_end),
+            )
+        )
     return join_rows(moved)
 
 

@@ -5,21 +5,27 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tracegraph.ingest.causal.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.context import Scene
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.rules import POLICIES
+from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, as_source
 from tracegraph.ingest.trace import FileFacts, file_facts
 
-_STATED = ("name", "category", "shapes", "bytes", "collective", "group", "elements", "dtype")
+_STATED = (
+    *("name", "category", "shapes", "bytes", "bandwidth", "collective", "group", "elements", "dtype"),
+    *WORK_COLUMNS,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Part:
     found: Mapping[str, Found]
     members: list[Member]
     stated: pa.Table
+    allocations: Allocations
+    measures: Measures
     integrity: Integrity
 
     @property
@@ -45,25 +53,33 @@ class Part:
 
 
 def read_part(
-    trace_file: AnySource, limits: Limits = DEFAULT_LIMITS, *, policies: tuple[str, ...] = tuple(POLICIES)
+    trace_file: AnySource,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    policies: tuple[str, ...] = tuple(POLICIES),
+    step_marker: str | None = None,
 ) -> Part:
     """Read a file and find out all that can be known of its rank alone, under each of the `policies`.
 
-    The first policy is the one that its findings are about. InputError where the file cannot be used.
+    `step_marker`: a glob for the annotations that mark steps. The first policy is the one that its findings
+    are about. InputError where the file cannot be used.
     """
     source = as_source(trace_file)
     integrity = Integrity(source.name)
     trace = read_source(source, integrity, limits)
-    model = build_model(*read_events(trace), integrity, policies[0])
+    model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
     check_model(model)
     diagnose(model, integrity)
     context = model.context
+    stated, measures = measure(trace, model, integrity)
     return Part(
         file=file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb),
         rank_stated=trace.rank_stated,
         scene=Scene(**{name: getattr(context, name) for name in Scene.__dataclass_fields__}),
         found={policy: model.found if policy == policies[0] else model.under(policy) for policy in policies},
         members=find_members(model, trace.events),
-        stated=trace.events.select(_STATED),
+        stated=stated.select(_STATED),
+        allocations=find_allocations(trace, model),
+        measures=measures,
         integrity=integrity,
     )

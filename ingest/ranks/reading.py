@@ -44,6 +44,7 @@ def read_parts(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = silent,
     read_all: ReadAll = read_here,
+    step_marker: str | None = None,
 ) -> list[Part]:
     """The parts of all sources in their order, as `read_part` makes them; the first error ends the rest.
 
@@ -51,7 +52,7 @@ def read_parts(
     """
     found: dict[int, Part] = {}
     progress(_READING, 0, len(sources))
-    with closing(read_all(_tasks(sources, policies, limits))) as outcomes:
+    with closing(read_all(_tasks(sources, policies, limits, step_marker))) as outcomes:
         for place, outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -72,5 +73,7 @@ def try_parts(
     return [found[place] for place in range(len(sources))]
 
 
-def _tasks(sources: Sequence[Source], policies: tuple[str, ...], limits: Limits) -> list[Task]:
-    return [Task(source, limits, policies) for source in sources]
+def _tasks(
+    sources: Sequence[Source], policies: tuple[str, ...], limits: Limits, step_marker: str | None = None
+) -> list[Task]:
+    return [Task(source, limits, policies, step_marker) for source in sources]

@@ -20,16 +20,17 @@ from tracegraph.store.memory import give_back_memory, reuse_dropped_columns
 
 @dataclass(frozen=True)
 class Task:
-    """A file to read, within limits and under policies between threads."""
+    """A file to read, within limits and under policies between threads, with what marks its steps."""
 
     source: Source
     limits: Limits
     policies: tuple[str, ...]
+    step_marker: str | None = None
 
     def outcome(self) -> "Outcome":
         """The part, or what was raised instead."""
         try:
-            return read_part(self.source, self.limits, policies=self.policies)
+            return read_part(self.source, self.limits, policies=self.policies, step_marker=self.step_marker)
         except Exception as error:  # it is raised where the task came from
             return error
 

@@ -10,8 +10,9 @@ from tracegraph.ingest.causal.meetings import Meetings
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.ranks.member_times import member_times
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable, text_column
-from tracegraph.store import schema
+from tracegraph.store import labels, schema
 from tracegraph.store.collectives import KIND
+from tracegraph.store.evidence import EVIDENCE
 
 
 def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
@@ -35,10 +36,10 @@ def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Col
         "bytes": nullable(meetings.bytes),
         "bus_factor": pa.array(map(_bus_factor, meetings.name, _sizes(meetings).tolist()), pa.float64()),
         "dtype": pa.array(meetings.dtype, pa.string()),
-        "evidence": text_column(~meetings.recorded, schema.EVIDENCE),
+        "evidence": text_column(~meetings.recorded, EVIDENCE),
         "confidence": meetings.confidence,
     }
-    return make_table(columns, schema.COLLECTIVE.properties, len(ids))
+    return make_table(columns, labels.COLLECTIVE.properties, len(ids))
 
 
 def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE
-from tracegraph.store import schema
+from tracegraph.store import properties
 from tracegraph.store.tables import arrow_type
 
 Columns = Mapping[str, object]
@@ -29,7 +29,7 @@ def nullable(values: Ints) -> pa.Array:
     return pa.array(values, mask=values == NONE)
 
 
-def make_table(columns: Columns, properties: Iterable[schema.Property], count: int) -> pa.Table:
+def make_table(columns: Columns, properties: Iterable[properties.Property], count: int) -> pa.Table:
     """Columns in the schema's order and types; a scalar is repeated, an absent property left out.
 
     Texts may stay dictionaries.

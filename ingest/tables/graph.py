@@ -9,17 +9,22 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.frames import find_frames
 from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
 from tracegraph.ingest.tables.collectives import collective_nodes, member_of
 from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
+from tracegraph.ingest.tables.gpu_work import with_kernel_types
+from tracegraph.ingest.tables.measures import counter_nodes, measured, work_of
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
-from tracegraph.store import schema
+from tracegraph.store import labels, schema
 from tracegraph.store.tables import GraphTables, new_graph
 
 _RUN_ID = np.zeros(1, dtype=np.int64)
@@ -32,6 +37,7 @@ class RunFacts:
     created: str
     tool_version: str
     integrity: list[dict[str, object]]
+    step_marker: str | None = None
     scenario_of: str | None = None
     change: str | None = None
 
@@ -68,15 +74,25 @@ def _merge_with_events(model: Storable) -> Flags:
 def build_graph(trace: TraceFile, model: RankModel, name: str, folder: Path | None = None) -> GraphTables:
     """The tables of a run of one file: see `build_tables`."""
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
-    return build_tables(files, trace.events, model, name, folder)
+    stated, measures = measure(trace, model, Integrity(trace.path))
+    allocations = find_allocations(trace, model)
+    return build_tables(files, with_kernel_types(stated), allocations, model, name, folder, measures)
 
 
 def build_tables(
-    files: Sequence[FileFacts], stated: pa.Table, model: Storable, name: str, folder: Path | None = None
+    files: Sequence[FileFacts],
+    stated: pa.Table,
+    allocations: Allocations,
+    model: Storable,
+    name: str,
+    folder: Path | None = None,
+    measures: Measures | None = None,
 ) -> GraphTables:
     """Node and relationship tables of a run, but for the node that `add_run` makes.
 
-    `stated`: what the files say of the model's events, in the columns of EVENT_SCHEMA that nodes carry.
+    `stated`: what the files say of the model's events, in the columns of EVENT_SCHEMA that nodes carry, with
+    `kernel_type`, and the work of operators where it was counted. `measures`: what else is known of their
+    work.
     Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
     million events need half as much memory.
     """
@@ -85,7 +101,7 @@ def build_tables(
     ids = _Ids()
     run_id, trace_ids = ids.take(len(_RUN_ID)), ids.take(len(files))
     lane_ids = ids.take(len(model.lanes.frame))
-    step_ids = ids.take(len(model.steps.number))
+    step_ids, phase_ids = ids.take(len(model.steps.number)), ids.take(len(model.phases))
     event_ids = ids.take(len(model.events))
     merged = _merge_with_events(model)
     segment_node = np.empty(len(model.segments), dtype=np.int64)
@@ -100,6 +116,7 @@ def build_tables(
     graph.nodes["Trace"] = graph_nodes.trace_nodes(files, trace_ids, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
+    graph.nodes["Phase"] = graph_nodes.phase_nodes(model, phase_ids, common)
     graph.nodes["Event"] = graph_nodes.event_nodes(stated, model, event_ids, segments, frames, common)
     graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, frames, common)
     graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
@@ -118,6 +135,16 @@ def build_tables(
         met = ids.take(len(model.meetings))
         graph.nodes["Collective"] = collective_nodes(model, model.meetings, met, common)
         graph.relationships["MEMBER_OF"] = member_of(model, model.meetings, event_ids, met)
+    if len(allocations):
+        rows = ids.take(len(allocations))
+        graph.nodes["Allocation"] = graph_nodes.allocation_nodes(allocations, rows, common)
+        graph.relationships["DURING"] = graph_relationships.during(allocations, event_ids, rows)
+    if measures is not None:
+        graph.relationships["WORK_OF"] = work_of(measures, event_ids)
+        if counters := measures.counters.num_rows:
+            read = ids.take(counters)
+            graph.nodes["Counter"] = counter_nodes(model, measures.counters, read, common)
+            graph.relationships["MEASURED"] = measured(measures.counters, event_ids, read)
     return graph
 
 
@@ -134,6 +161,7 @@ def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
         "window_start_ns": model.window.start,
         "window_end_ns": model.window.end,
         "cross_thread": model.cross_thread,
+        "step_marker": pa.array([facts.step_marker], pa.string()),
         "tool_version": facts.tool_version,
         "schema_version": schema.SCHEMA_VERSION,
         "events": len(model.events),
@@ -144,4 +172,4 @@ def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
     }
     if facts.scenario_of is not None and facts.change is not None:
         columns |= {"scenario_of": facts.scenario_of, "change": facts.change}
-    graph.nodes["Run"] = make_table(columns, schema.RUN.properties, 1)
+    graph.nodes["Run"] = make_table(columns, labels.RUN.properties, 1)

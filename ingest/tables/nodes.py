@@ -7,9 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.allocations import Allocations
 from tracegraph.ingest.causal.frames import Frames
+from tracegraph.ingest.causal.launched_inside import find_launched_inside
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.tables.columns import (
     Columns,
     SegmentNodes,
@@ -18,10 +21,14 @@ from tracegraph.ingest.tables.columns import (
     nullable,
     text_column,
 )
+from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.trace import FileFacts
-from tracegraph.store import schema
+from tracegraph.store import labels
 from tracegraph.store.categories import GAP, find_category
+from tracegraph.store.device_types import device_type
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.phases import PHASE_NAMES
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
@@ -35,9 +42,10 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
         **{name: [getattr(one, name) for one in files] for name in plain},
         "rank_spread_ns": pa.array([one.rank_spread_ns for one in files], pa.int64()),
         "devices": [json.dumps(one.devices) for one in files],
+        "device_memory": [json.dumps(one.device_memory, separators=(",", ":")) for one in files],
         "versions": [json.dumps(one.versions) for one in files],
     }
-    return make_table(columns, schema.TRACE.properties, len(files))
+    return make_table(columns, labels.TRACE.properties, len(files))
 
 
 def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
@@ -50,7 +58,7 @@ def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
         "lane": np.arange(len(frame)),
         **{name: pa.array(frame[name], from_pandas=True) for name in frame.columns},
     }
-    return make_table(columns, schema.LANE_NODE.properties, len(frame))
+    return make_table(columns, labels.LANE_NODE.properties, len(frame))
 
 
 def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
@@ -65,8 +73,33 @@ def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
         "start_ns": steps.start,
         "end_ns": steps.end,
         "window_end_ns": steps.window_end,
+        "name": model.events.name.take(steps.event).arrow(),
+        "marker": [steps.marker] * len(ids),
+        "source_index": model.events.source_index[steps.event],
     }
-    return make_table(columns, schema.STEP.properties, len(ids))
+    return make_table(columns, labels.STEP.properties, len(ids))
+
+
+def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+    """One row a phase, by rank and time."""
+    phases = model.phases
+    columns = {
+        **common,
+        "rank": phases.rank,
+        "id": ids,
+        "labels": label_column("Phase", len(ids)),
+        "step": nullable(phases.step),
+        "name": text_column(phases.name, PHASE_NAMES),
+        "occurrence": phases.occurrence,
+        "start_ns": phases.start,
+        "end_ns": phases.end,
+        "window_end_ns": phases.window_end,
+        "evidence": text_column((~phases.recorded).astype(np.int64), EVIDENCE),
+        "confidence": phases.confidence,
+        "lane": phases.lane,
+        "end_lane": phases.end_lane,
+    }
+    return make_table(columns, labels.PHASE.properties, len(ids))
 
 
 def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
@@ -74,12 +107,22 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": text_column(segments.kind, schema.SEGMENT_KINDS),
+        "kind": text_column(segments.kind, labels.SEGMENT_KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
         "frame": pa.array(frames.of_segment),
         "on_critical_path": pa.array(model.on_path),
+    }
+
+
+def _launched_columns(model: Storable) -> dict[str, pa.Array]:
+    """What operators take, and what is launched inside events, one entry an event."""
+    inside = find_launched_inside(model)
+    return {
+        **{name: nullable(getattr(inside, name)) for name in ("operator_ns", "own_gpu_ns", "gpu_ns")},
+        **{name: nullable(getattr(inside, name)) for name in ("kernels", "inner_kernels")},
+        "recursive": pa.array(inside.recursive, mask=~inside.recursive),
     }
 
 
@@ -93,7 +136,7 @@ def event_nodes(
     named = [f"Event;{find_category(text).label}" for text in category.dictionary.to_pylist()]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
-    labels = pa.DictionaryArray.from_arrays(
+    label_sets = pa.DictionaryArray.from_arrays(
         pa.array((code + len(named) * (own >= 0)).astype(np.int32)),
         pa.array([*named, *(f"{label};Segment" for label in named)]),
     )
@@ -102,7 +145,7 @@ def event_nodes(
         **common,
         "rank": events.rank,
         "id": ids,
-        "labels": labels,
+        "labels": label_sets,
         "lane": events.lane,
         "source_index": events.source_index,
         "name": table["name"].combine_chunks(),
@@ -111,15 +154,18 @@ def event_nodes(
         "end_ns": events.end,
         "duration_ns": events.end - events.start,
         "self_ns": model.stack.self_time(events),
+        **_launched_columns(model),
         "step": nullable(model.steps.of_event),
         "correlation": nullable(events.written_correlation),
         "sequence_number": nullable(events.sequence_number),
         **{name: table[name].combine_chunks() for name in ("shapes", "bytes", "collective", "group")},
-        **{name: table[name].combine_chunks() for name in ("elements", "dtype")},
+        **{name: table[name].combine_chunks() for name in ("bandwidth", "elements", "dtype", "kernel_type")},
+        **gpu_work_columns(table, events, model.launches),
+        **{name: table[name].combine_chunks() for name in WORK_COLUMNS if name in table.column_names},
         **{name: column.take(position) for name, column in _segment_columns(model, frames).items()},
     }
-    properties = {p.name: p for p in (*schema.EVENT.properties, *schema.SEGMENT.properties)}
-    return make_table(columns, properties.values(), len(events))
+    carried = {p.name: p for p in (*labels.EVENT.properties, *labels.SEGMENT.properties)}
+    return make_table(columns, carried.values(), len(events))
 
 
 def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
@@ -146,7 +192,7 @@ def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: 
         ),
         "source_index": pa.array(events.source_index[event], mask=~is_work),
     }
-    return make_table(columns, schema.SEGMENT.properties, int(keep.sum()))
+    return make_table(columns, labels.SEGMENT.properties, int(keep.sum()))
 
 
 def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
@@ -163,7 +209,7 @@ def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.
         "start_ns": segments.start[first],
         "end_ns": segments.end[last],
     }
-    return make_table(columns, schema.CHAIN.properties, len(first))
+    return make_table(columns, labels.CHAIN.properties, len(first))
 
 
 def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
@@ -179,5 +225,28 @@ def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> 
         "category": frames.category.arrow(),
         "lane": frames.lane,
         "rank": model.lanes.rank[frames.lane],
+        "operator": pa.array(frames.operator, mask=frames.operator < 0),
     }
-    return make_table(columns, schema.FRAME.properties, len(frames))
+    return make_table(columns, labels.FRAME.properties, len(frames))
+
+
+def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table:
+    """One row a memory row, by rank and time."""
+    kinds, kind = np.unique(found.device_type, return_inverse=True)
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Allocation", len(found)),
+        "source_index": found.source_index,
+        "at_ns": found.at,
+        "rank": found.rank,
+        "device_type": text_column(kind, [device_type(number) for number in kinds.tolist()]),
+        "device": nullable(found.device),
+        "bytes": found.bytes,
+        "allocated_bytes": nullable(found.allocated),
+        "reserved_bytes": nullable(found.reserved),
+        "net_bytes": found.net,
+        "lane": nullable(found.lane),
+        "step": nullable(found.step),
+    }
+    return make_table(columns, labels.ALLOCATION.properties, len(found))

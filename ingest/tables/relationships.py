@@ -6,10 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.allocations import Allocations
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
-from tracegraph.store import schema
+from tracegraph.store import properties, schema
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
 
@@ -17,7 +19,7 @@ from tracegraph.store.mechanisms import MECHANISMS
 def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]:
     return {
         "mechanism": text_column(dependencies.mechanism[chosen], [m.name for m in MECHANISMS]),
-        "evidence": text_column(~dependencies.recorded[chosen], schema.EVIDENCE),
+        "evidence": text_column(~dependencies.recorded[chosen], EVIDENCE),
         "confidence": dependencies.confidence[chosen],
         "lag_ns": dependencies.lag[chosen],
         "gap_ns": dependencies.gap[chosen],
@@ -46,7 +48,7 @@ def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
     return text_column(model.gap_name[chosen], GAP_NAMES, mask=without)
 
 
-def _properties(relationship: str) -> tuple[schema.Property, ...]:
+def _properties(relationship: str) -> tuple[properties.Property, ...]:
     return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
 
 
@@ -72,5 +74,12 @@ def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
         "at_ns": model.segments.completion[cause],
         "dependency": text_column(found.mechanism[edge], [m.kind for m in MECHANISMS]),
         **_edge_columns(found, edge),
+        "gap_name": _gap_names(model, edge),
     }
     return make_table(columns, _properties("LEADS_TO"), len(edge))
+
+
+def during(found: Allocations, event_ids: Ints, allocation_ids: Ints) -> pa.Table:
+    """One row a memory row that an event was open at: from it to that event."""
+    inside = np.flatnonzero(found.event >= 0)
+    return pa.table({"start": allocation_ids[inside], "end": event_ids[found.event[inside]]})

@@ -45,6 +45,10 @@ class Span:
         """Its length."""
         return self.end - self.start
 
+    def length_where(self, ends: int, ended: int) -> int:
+        """Its length in a replay that ends at `ends`, where that of the unchanged run `ended`."""
+        return self.length_ns - (ended - ends)
+
 
 def whole_window(graph: ReplayGraph) -> Span:
     """The window of the run."""

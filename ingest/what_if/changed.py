@@ -45,6 +45,15 @@ class Replayed:
     gap_name: Ints
 
 
+def replay_to_end(
+    graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Ints
+) -> Replayed:
+    """A replay up to the window's new end; what counts for it may be a step, after which the run goes on."""
+    before = int(graph.segments.completion[graph.counted].max())
+    after = int((start + work)[graph.counted].max())
+    return Replayed(start, work, graph.window.end - before + after, dependencies, gap_name)
+
+
 def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
     """The graph at the times of a replay.
 
@@ -56,7 +65,7 @@ def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
     until = np.where(follows, np.minimum(np.append(start[1:], 0), window.end), window.end)
     until = np.where(old.on_thread, until, start + replayed.work)
     inside = start <= window.end
-    lasts = (old.kind == WAIT) | _takes_rest(old)
+    lasts = (old.kind == WAIT) | _takes_rest(old, replayed.dependencies)
     end = np.where(old.on_thread & lasts, until, np.minimum(start + replayed.work, window.end))
     work = np.where(old.kind == WAIT, 0, end - start)
     found, gap_name = _at_new_times(replayed, start, start + work, inside)
@@ -76,10 +85,11 @@ def _is_followed(segments: Segments) -> Flags:
     return np.append((segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:], False)
 
 
-def _takes_rest(segments: Segments) -> Flags:
-    """Which segments last until the window ends: a wait or gap that is the last of its thread."""
+def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
+    """Which segments last until the window ends: the last wait or gap of a thread that causes nothing."""
     last: Flags = segments.on_thread & ~_is_followed(segments)
     rest: Flags = last & (segments.kind != WORK)
+    rest[dependencies.cause] = False
     return rest
 
 

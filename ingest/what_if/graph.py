@@ -17,6 +17,7 @@ from tracegraph.ingest.causal.segments import WORK, Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
+from tracegraph.store.step_names import STEP_PREFIX
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,18 @@ class Calls:
 
 @dataclass(frozen=True)
 class StepWindow:
-    """A step: its annotation, and the window that also holds the GPU work launched in it; ns."""
+    """A step: its annotation, and the window that also holds the GPU work launched in it; ns.
+
+    `name`: of the annotation; `marker`: what all steps of the run are counted under.
+    """
 
     number: int
     rank: int
     start: int
     end: int
     window_end: int
+    name: str
+    marker: str
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class ReplayGraph:
     sink: int
     rendezvous: Ints
     fixed: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def step_marker(self) -> str:
+        """The name that the frames of all steps have."""
+        return self.steps[0].marker if self.steps else STEP_PREFIX
 
     @cached_property
     def replay(self) -> Replay:
@@ -114,7 +125,7 @@ def never_early(found: Dependencies) -> Dependencies:
 def graph_of(model: Model) -> ReplayGraph:
     """What a replay needs of a model."""
     events, steps = model.events, model.steps
-    rows = zip(steps.number, steps.rank, steps.start, steps.end, steps.window_end, strict=True)
+    names = events.name[steps.event]
     return ReplayGraph(
         calls=Calls(
             source_index=events.source_index,
@@ -131,7 +142,18 @@ def graph_of(model: Model) -> ReplayGraph:
         dependencies=model.dependencies,
         gap_name=model.gap_name,
         frames=find_frames(model),
-        steps=tuple(StepWindow(*(int(value) for value in row)) for row in rows),
+        steps=tuple(
+            StepWindow(
+                number=int(steps.number[at]),
+                rank=int(steps.rank[at]),
+                start=int(steps.start[at]),
+                end=int(steps.end[at]),
+                window_end=int(steps.window_end[at]),
+                name=str(names[at]),
+                marker=steps.marker,
+            )
+            for at in range(len(names))
+        ),
         window=model.window,
         sink=model.sink,
         rendezvous=_rendezvous(model),

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.what_next import find_what_next
+from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
-from tracegraph.ingest.what_if.changed import Replayed
+from tracegraph.ingest.what_if.changed import replay_to_end
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.predict import Prediction
 from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
@@ -23,8 +24,8 @@ from tracegraph.store.parallel import beside
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
-_TEXTS = ("name", "category", "shapes", "collective", "group", "dtype")
-_NUMBERS = ("bytes", "elements")
+_TEXTS = ("name", "category", "shapes", "collective", "group", "dtype", "kernel_type", "work")
+_NUMBERS = ("bytes", "bandwidth", "elements", "flops", "moved_bytes")
 
 
 def find_scenario(
@@ -37,11 +38,7 @@ def find_scenario(
     """
     found, kept = changed_dependencies(graph, span, change)
     start, work = prediction.after.start, prediction.after_work
-    # Of a step the run goes on after the window that was predicted.
-    before = int(graph.segments.completion[graph.counted].max())
-    after = int((start + work)[graph.counted].max())
-    replayed = Replayed(start, work, graph.window.end - before + after, found, graph.gap_name[kept])
-    scenario = build_scenario(tables, graph, replayed)
+    scenario = build_scenario(tables, graph, replay_to_end(graph, start, work, found, graph.gap_name[kept]))
     check_model(scenario)
     return scenario
 
@@ -54,11 +51,13 @@ def scenario_tables(
     `tables`: those of the run that it is a change of. `change`: the question and what was predicted.
     """
     files = _files(tables)
-    graph = build_tables(files, _stated(tables), scenario, name, folder)
+    stated, allocations = _stated(tables), scenario.allocations
+    graph = build_tables(files, stated, allocations, scenario, name, folder, stored_measures(tables))
     facts = RunFacts(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=json.loads(tables.nodes["Run"]["integrity"][0].as_py()),
+        step_marker=tables.nodes["Run"]["step_marker"][0].as_py(),
         scenario_of=tables.run,
         change=json.dumps(change),
     )
@@ -71,6 +70,7 @@ def scenario_tables(
         "timings_s": {},
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
+        "step_marker": facts.step_marker,
         "scenario_of": facts.scenario_of,
         "change": facts.change,
     }
@@ -89,7 +89,7 @@ def _files(tables: GraphTables) -> list[FileFacts]:
     return [
         FileFacts(
             **{name: row[name] for name in names if name in row}
-            | {name: json.loads(row[name]) for name in ("devices", "versions")}
+            | {name: json.loads(row[name]) for name in ("devices", "device_memory", "versions")}
             | {"path": row["file"]}
         )
         for row in rows

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.meetings import Meetings
-from tracegraph.store import schema
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.tables import GraphTables
 
 
@@ -36,7 +36,7 @@ def meetings_at(tables: GraphTables, events: Events) -> Meetings | None:
         group=listed["group"],
         sequence=numbers("group_sequence"),
         size=numbers("size"),
-        recorded=np.array([one == schema.EVIDENCE[0] for one in listed["evidence"]], dtype=bool),
+        recorded=np.array([one == EVIDENCE[0] for one in listed["evidence"]], dtype=bool),
         confidence=np.array(listed["confidence"], dtype=np.float64),
         bytes=numbers("bytes"),
         dtype=listed["dtype"],

@@ -98,7 +98,7 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
     frames = graph.frames
     own = np.bincount(frames.of_segment[rows.segment], rows.duration, len(frames)).astype(np.int64)
     chosen: list[_Candidate] = []
-    for one in sorted(_candidates(frames, own), key=_preference):
+    for one in sorted(_candidates(frames, own, graph.step_marker), key=_preference):
         if not any(_shared(own, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
             chosen.append(one)
     largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
@@ -115,7 +115,7 @@ def _shared(own: Ints, one: _Candidate, other: _Candidate) -> int:
     return int(own[one.below & other.below].sum()) if one.below is not None and other.below is not None else 0
 
 
-def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
+def _candidates(frames: Frames, own: Ints, marker: str) -> Iterator[_Candidate]:
     inclusive = own.copy()
     for here in range(len(frames) - 1, -1, -1):
         if frames.parent[here] >= 0:
@@ -129,7 +129,7 @@ def _candidates(frames: Frames, own: Ints) -> Iterator[_Candidate]:
         path_ns, own_ns = int(own[below].sum()), int(own[mine].sum())
         name = str(frames.name.values[one // len(frames.category.values)])
         category = str(frames.category.values[one % len(frames.category.values)])
-        is_whole = name.startswith(STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
+        is_whole = name in (marker, STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
         # A call is named for its own time: what it launches is named by the operator and by the kernel.
         launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
         if path_ns >= _LEAST * total and not is_whole and not launches:

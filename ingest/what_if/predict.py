@@ -52,6 +52,13 @@ class Bound:
     speedup: float
 
 
+def possible_range(likely: Sequence[Gain]) -> tuple[Bound, Bound]:
+    """What gains that are likely leave possible, lowest and highest: what a replay does not know is added."""
+    possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
+    gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
+    return Bound(min(gains_ns), min(speedups)), Bound(max(gains_ns), max(speedups))
+
+
 @dataclass(frozen=True)
 class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
@@ -119,12 +126,11 @@ class Predictor:
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
         likely = (doubted, *gains.values())
-        possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
-        gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
+        low, high = possible_range(likely)
         return Prediction(
             corrected=corrected,
-            low=Bound(min(gains_ns), min(speedups)),
-            high=Bound(max(gains_ns), max(speedups)),
+            low=low,
+            high=high,
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
@@ -136,7 +142,7 @@ class Predictor:
 
     def _gain(self, level: str, after: Outcome) -> Gain:
         before = self._before[level].end
-        base = self.span.length_ns - (self._before[NAIVE].end - before)
+        base = self.span.length_where(before, self._before[NAIVE].end)
         return Gain(base, base - (before - after.end))
 
     def _after(self, change: Change, level: str, replay: Replay | None) -> Outcome:

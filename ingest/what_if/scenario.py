@@ -1,11 +1,13 @@
 """A scenario: what a change makes of a run, as a graph that can be stored as a run of its own."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.allocations import Allocations
 from tracegraph.ingest.causal.binding import Binding, find_sink, walk
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.dependencies import Dependencies
@@ -14,11 +16,14 @@ from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.lost_launches import LostLaunches
 from tracegraph.ingest.causal.meetings import Meetings
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import Segments, Window
-from tracegraph.ingest.causal.steps import Steps, find_steps
+from tracegraph.ingest.causal.steps import Steps
 from tracegraph.ingest.text_columns import with_role
+from tracegraph.ingest.what_if.allocated import allocations_at
 from tracegraph.ingest.what_if.changed import Changed, Replayed, change_graph
+from tracegraph.ingest.what_if.divisions import phases_at, step_events, steps_at
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.met import meetings_at
 from tracegraph.ingest.what_if.timeline import event_times, segment_times
@@ -28,13 +33,14 @@ from tracegraph.store.tables import GraphTables
 
 @dataclass(frozen=True)
 class Scenario:
-    """A changed graph with its path, slack and replay: see `Model`, whose tables it has."""
+    """A changed graph with its path, slack and replay: see `Model`, whose tables it has; and its memory."""
 
     events: Events
     lanes: Lanes
     stack: CallStack
     launches: Launches
     steps: Steps
+    phases: Phases
     window: Window
     segments: Segments
     dependencies: Dependencies
@@ -44,8 +50,17 @@ class Scenario:
     sink: int
     cross_thread: str
     meetings: Meetings | None
-    replay: Replay
-    slack: Ints
+    allocations: Allocations
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The replay of the changed graph."""
+        return Replay(self.segments, self.dependencies, self.window, self.sink)
+
+    @cached_property
+    def slack(self) -> Ints:
+        """By how much each segment may end later, ns."""
+        return self.replay.slack()
 
 
 def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
@@ -55,14 +70,14 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
     sink = find_sink(segments, changed.window, graph.lanes)
     launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
     events = _events(tables, graph, _times(graph, replayed, changed))
-    replay = Replay(segments, found, changed.window, sink)
     run = tables.nodes["Run"]
     return Scenario(
         events=events,
         lanes=graph.lanes,
         stack=_stack(graph, segments),
         launches=launches,
-        steps=_steps(graph, events, launches),
+        steps=steps_at(tables, graph, events),
+        phases=phases_at(tables, graph, replayed, events, launches),
         window=changed.window,
         segments=segments,
         dependencies=found,
@@ -72,8 +87,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
         sink=sink,
         cross_thread=run["cross_thread"][0].as_py(),
         meetings=meetings_at(tables, events),
-        replay=replay,
-        slack=replay.slack(),
+        allocations=allocations_at(tables, graph, replayed),
     )
 
 
@@ -140,6 +154,8 @@ def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -
     none = np.broadcast_to(np.int64(-1), len(calls))
     is_gpu = with_role(calls.category, *GPU_WORK)
     correlation = _numbers(kept, "correlation")
+    step_number = np.full(len(calls), NONE, dtype=np.int64)
+    step_number[step_events(tables, graph)] = tables.nodes["Step"]["number"].to_numpy()
     return Events(
         source_index=calls.source_index,
         name=calls.name,
@@ -159,6 +175,7 @@ def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -
         elements=_numbers(kept, "elements"),
         launch_flow=none,
         forward_flow=none,
+        step_number=step_number,
         is_gpu=is_gpu,
         on_thread=~(is_gpu | with_role(calls.category, *NOT_IN_LANES)),
     )
@@ -181,13 +198,3 @@ def _stack(graph: ReplayGraph, segments: Segments) -> CallStack:
         overruns=0,
         first_overrun=-1,
     )
-
-
-def _steps(graph: ReplayGraph, events: Events, launches: Launches) -> Steps:
-    """The steps at their new times, with the events that they had."""
-    found, of_event = find_steps(events, launches), graph.calls.step
-    window_end = found.end.copy()
-    for at, (rank, number) in enumerate(zip(found.rank.tolist(), found.number.tolist(), strict=True)):
-        mine = events.is_gpu & (of_event == number) & (events.rank == rank)
-        window_end[at] = max(int(window_end[at]), int(events.end[mine].max(initial=window_end[at])))
-    return replace(found, window_end=window_end, of_event=of_event)

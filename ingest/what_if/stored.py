@@ -15,8 +15,9 @@ from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.ingest.what_if.graph import Calls, ReplayGraph, StepWindow
-from tracegraph.store import schema
+from tracegraph.store import labels, schema
 from tracegraph.store.errors import StoreError
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_CODE
 from tracegraph.store.mechanisms import CODE
 from tracegraph.store.tables import GraphTables
@@ -108,7 +109,7 @@ def _segments(
     event_of[_numbers(piece["start"])] = _numbers(piece["end"]) - first
     event = event_of[node]
     kinds, others = read_texts(_encoded(whole["kind"])), read_texts(_encoded(other["kind"]))
-    kind = np.concatenate([_coded(kinds, schema.SEGMENT_KINDS), _coded(others, schema.SEGMENT_KINDS)])
+    kind = np.concatenate([_coded(kinds, labels.SEGMENT_KINDS), _coded(others, labels.SEGMENT_KINDS)])
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
     on_thread = lanes.is_thread[lane]
@@ -144,7 +145,7 @@ def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]
     mechanism = _coded(read_texts(_encoded(edges["mechanism"])), CODE)
     cause, effect = place[_numbers(edges["start"])], place[_numbers(edges["end"])]
     order = np.lexsort((mechanism, cause, effect))
-    recorded = read_texts(_encoded(edges["evidence"])).among(schema.EVIDENCE[0])
+    recorded = read_texts(_encoded(edges["evidence"])).among(EVIDENCE[0])
     written = _coded(read_texts(_encoded(edges["gap_name"])), GAP_CODE, missing=-1)
     gap_name = np.where(written >= 0, written, GAP_OF_MECHANISM[mechanism])
     found = Dependencies(
@@ -175,7 +176,15 @@ def _frames(tables: GraphTables, of_segment: Ints) -> Frames:
 def _steps(tables: GraphTables) -> tuple[StepWindow, ...]:
     rows = tables.nodes["Step"].to_pylist()
     return tuple(
-        StepWindow(row["number"], row["rank"], row["start_ns"], row["end_ns"], row["window_end_ns"])
+        StepWindow(
+            number=row["number"],
+            rank=row["rank"],
+            start=row["start_ns"],
+            end=row["end_ns"],
+            window_end=row["window_end_ns"],
+            name=row["name"],
+            marker=row["marker"],
+        )
         for row in rows
     )
 

@@ -11,7 +11,7 @@
 // @column end_ns INTEGER end, ns
 // @column duration_ns INTEGER duration as the file states it, ns
 // @column self_ns INTEGER? time in which no child event is open, ns
-// @column step INTEGER? the number in ProfilerStep#N
+// @column step INTEGER? number of the step
 // Order: duration, longest first, then start.
 // Empty when: no event has such a name.
 // Cost: reads the names of all events of the run.

@@ -11,7 +11,7 @@
 // @column prop_in_total FLOAT share of the path's length, 0..1
 // @column count INTEGER distinct events on the path
 // @column accumulated_ns INTEGER all their own time in the window, on the path or not, ns
-// @column accumulated_place INTEGER place by it among all names in the window, 1 the largest; profiler steps are one
+// @column accumulated_place INTEGER place by it among all names in the window, 1 the largest; steps are one
 // Order: duration, longest first, then name and category.
 // Empty when: the path holds gaps only.
 // Cost: reads all segments in the window once.
@@ -30,7 +30,15 @@ WITH rank, s.name AS name, s.category AS category, s.source_index AS source_inde
 WITH rank, name, category, count(DISTINCT CASE WHEN on_path THEN source_index END) AS count,
   sum(CASE WHEN on_path THEN length_ns ELSE 0 END) AS duration_ns, sum(length_ns) AS accumulated_ns
 WITH name, category, sum(duration_ns) AS duration_ns, sum(count) AS count, sum(accumulated_ns) AS accumulated_ns
-WITH CASE WHEN name STARTS WITH 'ProfilerStep#' THEN 'ProfilerStep#' ELSE name END AS placed, category,
+WITH collect({name: name, category: category, duration_ns: duration_ns, count: count,
+  accumulated_ns: accumulated_ns}) AS sums
+OPTIONAL MATCH (t:Step {run: $run})
+WITH sums, collect(DISTINCT t.name) AS steps
+UNWIND sums AS sum
+WITH CASE WHEN sum.name STARTS WITH 'ProfilerStep#' OR sum.name IN steps THEN 'ProfilerStep#' ELSE sum.name END
+    AS placed, sum.name AS name, sum.category AS category, sum.duration_ns AS duration_ns, sum.count AS count,
+  sum.accumulated_ns AS accumulated_ns
+WITH placed, category,
   sum(accumulated_ns) AS together_ns,
   collect({name: name, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns}) AS parts
 ORDER BY together_ns DESC, placed, category

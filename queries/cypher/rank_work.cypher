@@ -3,7 +3,7 @@
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
 // @column rank INTEGER rank of the process
-// @column name STRING name of the events, all profiler steps are `ProfilerStep#`
+// @column name STRING name of the events, all steps are their marker, such as `ProfilerStep#`
 // @column category STRING Kineto category
 // @column is_collective BOOLEAN whether events of this name take part in operations of several ranks
 // @column duration_ns INTEGER their own time in the window, ns

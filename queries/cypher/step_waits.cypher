@@ -1,6 +1,6 @@
-// The ranks compared in each profiler step: who waited in collectives, and who made the others wait.
+// The ranks compared in each step: who waited in collectives, and who made the others wait.
 // @param run STRING name of the run
-// @column number INTEGER the number in ProfilerStep#N
+// @column number INTEGER number of the step
 // @column rank INTEGER rank of the process
 // @column length_ns INTEGER length of the step on this rank, ns
 // @column operations INTEGER number of operations of the step that it took part in
@@ -9,7 +9,7 @@
 // @column caused_ns INTEGER time in which others waited for it as the last, all of them together, ns
 // @column caused_share FLOAT share of all waiting in the step that it caused, 0..1
 // Order: number, time caused, longest first, then rank.
-// Empty when: no file has a ProfilerStep.
+// Empty when: no file has steps.
 
 // The step of an operation is that of the member that came last.
 CALL () {

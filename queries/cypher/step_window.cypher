@@ -1,6 +1,6 @@
-// The window of one profiler step and the sink that its critical path ends in.
+// The window of one step and the sink that its critical path ends in.
 // @param run STRING name of the run
-// @param number INTEGER the number in ProfilerStep#N
+// @param number INTEGER number of the step
 // @param rank INTEGER rank of the process, default 0 (a command: the first of the run)
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns

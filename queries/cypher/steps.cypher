@@ -1,14 +1,16 @@
-// The profiler steps of a run.
+// The steps of a run.
 // @param run STRING name of the run
 // @column rank INTEGER rank of the process
-// @column number INTEGER the number in ProfilerStep#N
+// @column number INTEGER number of the step: the N of ProfilerStep#N
 // @column start_ns INTEGER start of the step's annotation, ns
 // @column end_ns INTEGER end of the step's annotation, ns
 // @column window_end_ns INTEGER later of that end and the end of the GPU work launched in the step, ns
+// @column name STRING name of the step's annotation
+// @column marker STRING what all steps of the run are counted under, such as `ProfilerStep#`
 // Order: rank, then start.
-// Empty when: the trace has no ProfilerStep.
+// Empty when: the trace has no steps.
 
 MATCH (t:Step {run: $run})
 RETURN t.rank AS rank, t.number AS number, t.start_ns AS start_ns, t.end_ns AS end_ns,
-  t.window_end_ns AS window_end_ns
+  t.window_end_ns AS window_end_ns, t.name AS name, t.marker AS marker
 ORDER BY rank, start_ns, number

@@ -63,7 +63,7 @@ def test_own_traces(database: Database, workspace: Workspace, name: str) -> None
     check(database, workspace, read_trace(TRACES / name, Integrity(name)))
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(rows=random_traces.rows())
 def test_random_traces(rows: list[tiny.Row], database: Database, workspace: Workspace) -> None:
     assume(any(row["start_ns"] != row["end_ns"] for row in rows))  # else there is nothing to store

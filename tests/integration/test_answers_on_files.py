@@ -24,6 +24,8 @@ from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.sections.section import Scope, questions
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
+LEFT_OUT = {"gpt_1M.json.gz"}
+"""The job of gpt_100k with more steps: as long to store and ask as all other files together."""
 
 
 class Expected(NamedTuple):
@@ -61,7 +63,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[
     """All shared files that hold a trace, as runs of one imported database."""
     workspace = open_workspace(tmp_path_factory.mktemp("files"))
     found: dict[str, Expected] = {}
-    for path in sorted(SHARED.glob("**/*.json*")):
+    for path in sorted(path for path in SHARED.glob("**/*.json*") if path.name not in LEFT_OUT):
         run = str(path.relative_to(SHARED))
         try:
             found[run] = keep(workspace, path, run)

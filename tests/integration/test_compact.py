@@ -1,5 +1,6 @@
 """Space of what was deleted comes back, and nothing that lives is lost."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.errors import StoreError
 from tracegraph.store.managed import generation, space
-from tracegraph.store.session import find_server, open_database, stop_server
+from tracegraph.store.session import find_server, kept_warm, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench import Workbench
 
@@ -21,11 +22,20 @@ pytestmark = pytest.mark.exhaustive
 MANAGED = ConnectionSettings()
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with two runs, to copy."""
+    workspace = open_workspace(tmp_path_factory.mktemp("prepared"))
+    with kept_warm(workspace):
+        for name in ("first", "second"):
+            store_small_run(workspace, name)
+    stop_server(workspace)
+    return workspace.root
+
+
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = open_workspace(tmp_path)
-    for name in ("first", "second"):
-        store_small_run(workspace, name)
+def own(prepared: Path, tmp_path: Path) -> Iterator[Workspace]:
+    workspace = open_workspace(shutil.copytree(prepared, tmp_path, dirs_exist_ok=True))
     yield workspace
     stop_server(workspace)
 

@@ -34,6 +34,8 @@ def test_the_blocks_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
         (block,) = BLOCKS.finditer(readme)
         assert "kernel" in "".join(printed(readme, block, {}))
         assert (tmp_path / "report" / "steps.csv").exists()
+        written = sorted(file.name for file in (tmp_path / "report").iterdir())
+        assert [name for name in written if f"`{name}`" not in readme] == []
     assert (tmp_path / "path.svg").exists()
     assert find_server(open_workspace(tmp_path / "workspace")) is None
 

@@ -15,7 +15,7 @@ def test_report_script_for_one_trace_after_another(tmp_path: Path) -> None:
     """On a workspace of its own: the script stops the server."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TRACEGRAPH_WORKSPACE": str(tmp_path / "workspace")}
-    for name in ("simulated_gpu", "two_threads", "two_threads"):
+    for name in ("simulated_gpu", "two_threads"):
         command = [EXAMPLES / "report.sh", EXAMPLES / "traces" / f"{name}.json.gz", tmp_path / "report"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")

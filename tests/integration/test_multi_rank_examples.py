@@ -17,12 +17,12 @@ pytestmark = pytest.mark.exhaustive
 
 
 def run_example(name: str, *arguments: str | Path) -> str:
-    """What an example prints; the tools of this test's environment come first."""
+    """What an example prints: the tools of this test's environment come first, and one server serves it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [EXAMPLES / name / "run.sh", *arguments]
     done = subprocess.run(
         command,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "TRACEGRAPH_LINGER": "10"},
         capture_output=True,
         text=True,
         check=False,

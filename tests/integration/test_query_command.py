@@ -137,3 +137,9 @@ def test_delete(tracegraph: Run, database: Database, workspace: Workspace) -> No
 def test_unknown_run(command: str, tracegraph: Run) -> None:
     expected = "tracegraph: there is no run named 'none'; tracegraph runs lists those stored\n"
     assert tracegraph("runs", command, "none") == (2, "", expected)
+
+
+def test_a_query_without_rows_says_when_that_is(tracegraph: Run) -> None:
+    code, out, err = tracegraph("query", "temporal_breakdown", "--run", RUN, "--format", "csv")
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert err == "no rows, as when no GPU work lies in the window\n"

@@ -80,7 +80,7 @@ def test_what_is_filled_in(
     ("given", "message"),
     [
         ({"step": 3}, "no step 3; present: 1, 2"),
-        ({"step": 1, "start_ns": 0}, "a step gives start_ns, end_ns, chain"),
+        ({"step": 1, "start_ns": 0}, "a step or phase gives start_ns, end_ns, chain"),
         ({"end_ns": 100}, "belong together"),
         ({"chain": 1}, "belong together"),
         ({"run": "runs-none"}, "no run named"),

@@ -21,9 +21,15 @@ CASES = {
         rank file sha256 clock_offset_ns clock_drift_ppb devices versions
         0 tiny.json 00 0 0 [] {}""",
     "steps": """
-        rank number start_ns end_ns window_end_ns
-        0 1 0 120 130
-        0 2 45 90 100""",
+        rank number start_ns end_ns window_end_ns name marker
+        0 1 0 120 130 train_1 train_*
+        0 2 45 90 100 train_2 train_*""",
+    "profiler_steps": """
+        rank step start_ns end_ns duration_ns window_end_ns name
+        0 1 0 120 120 130 train_1
+        0 2 45 90 45 100 train_2""",
+    "profiler_steps rank=1": """
+        rank step start_ns end_ns duration_ns window_end_ns name""",
     "lanes": """
         lane rank kind name pid tid device stream matters
         0 0 thread main 1 1 - - True
@@ -263,6 +269,9 @@ CASES = {
 }
 ELSEWHERE = {
     *("runs", "newest_ready_run"),
+    *("phases", "phase_window", "phase_hotspots", "phase_paths"),
+    *("operators", "operator_launches", "kernel_patterns", "user_annotations"),
+    *("launch_stats", "launch_summary", "launch_distribution"),
     *(
         "rank_waits",
         "rank_work",
@@ -272,8 +281,14 @@ ELSEWHERE = {
         "collectives",
         "collective_kinds",
     ),
+    *("idle_causes", "idle_frames", "idle_inside", "potential_stragglers"),
+    *("memory_timeline", "memory_peak", "memory_operators", "queue_length_series", "memory_bandwidth_series"),
+    *("temporal_breakdown", "kernel_type_breakdown", "kernel_breakdown", "idle_time_breakdown"),
+    *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
+    *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
+    *("event_sums", *(name for name, query in queries().items() if query.again)),
 }
-"""Queries over all runs are tested in test_query_runs, those about several ranks in test_query_ranks."""
+"""Tested in a file of their own beside this one."""
 
 
 @pytest.fixture(scope="module", autouse=True)

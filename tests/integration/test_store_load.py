@@ -12,6 +12,7 @@ from tracegraph.store.bolt import relationship_query
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.ddl import constraint_names, match_nodes
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.labels import RUN
 from tracegraph.store.load import (
     as_loading,
     await_indexes,
@@ -23,7 +24,7 @@ from tracegraph.store.load import (
     load_run,
     make_ready,
 )
-from tracegraph.store.schema import NODES, RUN
+from tracegraph.store.schema import NODES
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables

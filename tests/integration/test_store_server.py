@@ -205,6 +205,9 @@ def test_a_terminated_command_leaves_no_server(own: Workspace) -> None:
 
 @pytest.mark.exhaustive
 def test_a_database_that_cannot_be_opened_is_named_at_once(own: Workspace) -> None:
+    with open_database(own, MANAGED):
+        pass
+    stop_server(own)
     (own.neo4j_home / "data" / "databases" / "neo4j" / "neostore").write_text("broken")
     with pytest.raises(StoreError, match=r"cannot open its database: .*Unable to start.*debug\.log"):
         start_server(own)

@@ -192,7 +192,7 @@ def test_hostile_names(ask: Ask, tmp_path: Path) -> None:
         (("--remove", "name=gemm", "--step", "9"), "the run has no step 9; present: 1, 2"),
         (
             ("--remove", "name=op", "--step", "1", "--run", OLDER),
-            "the run has no step 1; its trace has no Prof",
+            "the run has no step 1; its trace has no steps",
         ),
         (("--no-stragglers",), "no-stragglers is about several ranks, and those of this run share no"),
         (("--remove-wait", "GIL"), "'GIL' is no gap of the run; name one of: "),

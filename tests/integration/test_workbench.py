@@ -53,6 +53,7 @@ def run(bench: Workbench) -> Run:
 @pytest.mark.parametrize("name", [name for name, query in queries().items() if query.takes("run")])
 def test_a_method_answers_as_ask_does_with_the_columns_of_the_header(run: Run, name: str) -> None:
     needed = {"name": "aten::item", "source_index": 0, "number": 2, "beginnings": "aten", "pixel_ns": 1000}
+    needed |= {"occurrence": 1}
     query = queries()[name]
     given = {one.name: needed[one.name] for one in query.parameters if one.name in needed}
     rows = getattr(run, name)(**given)
@@ -100,9 +101,9 @@ def test_cypher_knows_the_run_and_refuses_writes(bench: Workbench, run: Run) -> 
         (lambda run: run.hotspots(step=2, rank=7), "has no step 2 of rank 7", "ranks with steps: 0"),
         (lambda run: run.hotspots(step="2"), "step='2' is not allowed", "INTEGER"),
         (lambda run: run.hotspots(step=2.0), r"step=2\.0 is not allowed", "INTEGER"),
-        (lambda run: run.hotspots(rank=0), "the rank is that of a step", "give the step"),
+        (lambda run: run.hotspots(rank=0), "the rank is that of a step or phase", "give that"),
         (lambda run: run.hotspots(limit=0), "limit=0 is not allowed", r"1\.\.1000000"),
-        (lambda run: run.hotspots(start_ns=0, step=2), "a step gives", "give the step or them"),
+        (lambda run: run.hotspots(start_ns=0, step=2), "a step or phase gives", "give it or them"),
         (lambda run: run.ask("hotspot"), "no query named 'hotspot'", "there are: call_tree"),
         (lambda run: run.ask("hotspots", stpe=2), "no parameter stpe", "hotspots takes: "),
         (lambda run: run.cypher("MATCH"), "the server refuses", "correct the query"),
@@ -150,7 +151,7 @@ def test_a_report_is_saved(run: Run, tmp_path: Path) -> None:
     assert report.summary()["run"] == run.name
     written = report.save(tmp_path / "report")
     assert set(written.files) == {path.name for path in (tmp_path / "report").iterdir()}
-    assert set(written.left_out) == {"steps.csv"}
+    assert set(written.left_out) == {"steps.csv", "phases.csv"}
 
 
 def interrupted(run: Run, within_s: float) -> float:

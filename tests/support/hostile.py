@@ -62,6 +62,20 @@ def hostile_graph(run: str, names: list[str] = NAMES) -> GraphTables:
             {"labels": "Collective", "run": run, "operation": i, "name": names[i], "group": names[i + 1]}
             for i in range(2)
         ],
+        "Counter": [
+            {"labels": "Counter", "run": run, "rank": 0, "source_index": i, "range": names[i], "value": 1e300}
+            for i in range(2)
+        ],
+        "Allocation": [
+            {
+                "labels": "Allocation",
+                "run": run,
+                "source_index": i,
+                "at_ns": TIMES[i],
+                "device_type": names[i],
+            }
+            for i in range(2)
+        ],
     }
     nodes, first = {}, {}
     count = 0

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tracegraph.ingest.causal.model import Model
 from tracegraph.store.mechanisms import MECHANISMS
 
+PHASES = ("forward", "## backward ##", "Optimizer.step#SGD.step")
 CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 moments = st.integers(0, 60)
 lengths = st.integers(0, 25)
@@ -25,6 +26,13 @@ def rows(draw: st.DrawFn) -> list[tiny.Row]:
                 st.sampled_from(
                     [
                         tiny.event("op", begin, end, thread=thread),
+                        tiny.event(
+                            draw(st.sampled_from(PHASES)),
+                            begin,
+                            end,
+                            thread=thread,
+                            category="user_annotation",
+                        ),
                         tiny.event("frame", begin, end, thread=thread, category="python_function"),
                         tiny.step(begin, begin, end, thread=thread),
                         tiny.event("fw", begin, end, thread=thread, sequence_number=number, forward_thread=0),

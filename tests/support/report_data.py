@@ -177,6 +177,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
     )
     events = path[path["category"].ne("gap")].assign(count=1, slack_ns=0)
     steps = {"rank": [0], "number": [5], "start_ns": [start], "end_ns": [end], "window_end_ns": [end]}
+    steps |= {"name": ["ProfilerStep#5"], "marker": ["ProfilerStep#"]}
     findings = Findings(
         details=details,
         start_ns=start,
@@ -213,6 +214,7 @@ def compared(*lengths: int) -> dict[str, object]:
     columns = ["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
     hotspots = pd.DataFrame(parts, columns=columns)
     steps = pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
+    steps["name"], steps["marker"] = [f"ProfilerStep#{number}" for number in numbers], "ProfilerStep#"
     paths = find("step_paths").shaped({}, [steps, hotspots])
-    recurring = find("recurring_hotspots").shaped({}, [hotspots])
+    recurring = find("recurring_hotspots").shaped({}, [hotspots, steps])
     return {"step": None, "step_paths": paths, "recurring": recurring}

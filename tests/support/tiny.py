@@ -11,8 +11,8 @@ from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.labels import SEGMENT_KINDS
 from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.store.schema import SEGMENT_KINDS
 
 Row = dict[str, object]
 

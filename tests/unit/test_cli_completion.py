@@ -46,6 +46,8 @@ def test_names_of_queries() -> None:
         ("cypher", "RETURN $run", "--run"),
         ("report", "--run"),
         ("runs", "show"),
+        ("diff",),
+        ("diff", "first-run"),
     ],
 )
 def test_names_of_runs(command: tuple[str, ...], workspace: str) -> None:

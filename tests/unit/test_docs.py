@@ -3,20 +3,36 @@
 import re
 from pathlib import Path
 
+from hta_differences import document
 from oracle import RULES
 
 from tracegraph.cli.main import COMMANDS
+from tracegraph.queries.catalog import queries
 from tracegraph.queries.notebook import PY2NEO
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.store.schema import DEPENDENCIES
 from tracegraph.store.schema_table import schema_table
+from tracegraph.workbench import Run
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_schema_table_is_the_generated_one() -> None:
     assert (ROOT / "docs" / "schema.md").read_text() == schema_table()
+
+
+def test_the_differences_from_hta_are_those_that_tests_check() -> None:
+    assert (ROOT / "docs" / "differences_from_hta.md").read_text() == document()
+
+
+def test_the_calls_for_users_of_hta_exist() -> None:
+    page = (ROOT / "docs" / "hta.md").read_text()
+    methods = re.findall(r"`run\.(\w+)\(", page)
+    asked = re.findall(r"`tracegraph query (\w+)", page)
+    assert [name for name in methods if not hasattr(Run, name)] == []
+    assert [name for name in asked if name not in queries()] == []
+    assert min(len(methods), len(asked)) > 20
 
 
 def test_the_readme_names_every_command() -> None:

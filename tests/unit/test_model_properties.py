@@ -7,6 +7,7 @@ import pytest
 import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phase_checks import check_phases
 from random_traces import replay, rows
 
 from tracegraph.ingest.arrays import Ints
@@ -62,6 +63,7 @@ def check_all(model: Model) -> None:
     check_tiling(model)
     check_edges(model)
     check_model(model)
+    check_phases(model)
     answer = replay(model)
     assert answer.starts == model.segments.start.tolist()
     walked = [i for i in answer.path if model.on_path[i]]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from phase_checks import check_phases, without_sink
 from random_traces import replay
 
 from tracegraph.ingest.causal.event_arrays import read_events
@@ -37,6 +38,8 @@ def test_the_oracle_finds_the_same_path(shared_trace: Callable[[str], Path], nam
         return
     model = build_model(*read_events(read_trace(path, integrity)), integrity)
     check_model(model)
+    check_phases(model)
+    assert not without_sink(model)
     rows = find_stretches(model)
     assert (int(rows.start[0]), int(rows.end[-1])) == (model.window.start, model.window.end)
     assert (rows.start[1:] == rows.end[:-1]).all()

@@ -50,12 +50,41 @@ def test_marks_are_exact_and_grouped_by_colour() -> None:
     assert data["said"] == "t. 3 bars, long from 5 ns to 9 ns. Arrow keys read them."
 
 
+def test_points_stand_on_logarithmic_axes_below_their_roofs() -> None:
+    frame = pd.DataFrame({"at": [0.5, 200.0], "long_ns": [10, 4000], "who": ["a", "b"], "weight": [400, 100]})
+    plot = Plot(
+        "t", frame, "points", *AXES, colour="who", size="weight", roofs={"roof": [(0.1, 1.0), (9.0, 90.0)]}
+    )
+    data = plot_data(plot, ShownNames([]))
+    option = data["option"]
+    assert isinstance(option, dict)
+    assert (option["xAxis"]["type"], option["yAxis"]["type"]) == ("log", "log")
+    assert [(one["type"], one["data"], one["sizes"]) for one in option["series"]] == [
+        ("scatter", [[0.5, 10, 0]], [26.0]),
+        ("scatter", [[200.0, 4000, 1]], [16.0]),
+    ]
+    assert data["roofs"] == [{"name": "roof", "data": [(0.1, 1.0), (9.0, 90.0)]}]
+    assert "dataZoom" not in option
+
+
 def test_lines_have_numbers_along() -> None:
     frame = pd.DataFrame({"at": [10, 30], "long_ns": [5, 7]})
     option = plot_data(Plot("t", frame, "lines", *AXES), ShownNames([]))["option"]
     assert isinstance(option, dict)
     assert option["xAxis"]["type"] == "value"
     assert option["series"][0]["data"] == [[10, 5, 0], [30, 7, 1]]
+
+
+def test_levels_stay_until_the_next_one() -> None:
+    frame = pd.DataFrame({"at": [10, 30], "size": [5, 2_000_000]})
+    axes = Column("at", "at", "duration"), Column("size", "memory", "bytes")
+    data = plot_data(Plot("t", frame, "levels", *axes), ShownNames([]))
+    option = data["option"]
+    assert isinstance(option, dict)
+    (series,) = option["series"]
+    assert (series["type"], series["step"]) == ("line", "end")
+    assert "sampling" not in series
+    assert data["said"] == "t. 2 levels, memory from 5 bytes to 2.0 MB. Arrow keys read them."
 
 
 def test_what_is_not_drawn_is_said() -> None:

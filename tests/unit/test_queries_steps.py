@@ -17,7 +17,8 @@ STEPS, RECURRING = find("step_paths"), find("recurring_hotspots")
 def steps_of(*lengths: int) -> pd.DataFrame:
     """Steps of these lengths that begin at 0."""
     numbers = range(len(lengths))
-    return pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
+    rows = pd.DataFrame({"rank": 0, "number": numbers, "start_ns": 0, "end_ns": 0, "window_end_ns": lengths})
+    return rows.assign(name=[f"ProfilerStep#{number}" for number in numbers], marker="ProfilerStep#")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_outliers_and_the_typical_step(lengths: list[int], outliers: list[int], 
 
 def test_no_steps() -> None:
     assert list(STEPS.shaped({}, [steps_of(), NOTHING])) == [column.name for column in STEPS.columns]
-    recurring = RECURRING.shaped({}, [NOTHING])
+    recurring = RECURRING.shaped({}, [NOTHING, steps_of()])
     assert recurring.empty
     assert list(recurring) == [column.name for column in RECURRING.columns]
 
@@ -48,7 +49,7 @@ def test_no_steps() -> None:
 def test_annotations_of_steps_recur_as_one_name() -> None:
     rows = [(0, n, f"ProfilerStep#{n}", "user_annotation", False, 10 * n, 0) for n in (1, 2, 3)]
     rows += [(0, 3, "aten::mm", "cpu_op", False, 30, 0)]
-    found = RECURRING.shaped({}, [pd.DataFrame(rows, columns=NOTHING.columns)]).set_index("name")
+    found = RECURRING.shaped({}, [pd.DataFrame(rows, columns=NOTHING.columns), steps_of()]).set_index("name")
     assert found.loc["ProfilerStep#", ["steps", "mean_ns", "min_ns", "max_ns"]].tolist() == [3, 20, 10, 30]
     assert found.loc["ProfilerStep#", "std_ns"] == pytest.approx((200 / 3) ** 0.5)
     assert found.loc["ProfilerStep#", "mean_share"] == pytest.approx((1 + 1 + 0.5) / 3)
@@ -62,14 +63,24 @@ def test_annotations_of_several_steps_are_one_hotspot() -> None:
     ]
     columns = [column.name for column in find("hotspots").columns]
     one = pd.DataFrame(rows, columns=columns)
-    assert with_steps_merged(one) is one
+    assert with_steps_merged(one, steps_of()) is one
     several = pd.DataFrame(
         [*rows, ("ProfilerStep#6", "user_annotation", 25, 0.2, 0.2, 1, 25, 2)], columns=columns
     )
-    assert [*with_steps_merged(several).itertuples(index=False, name=None)] == [
+    assert [*with_steps_merged(several, steps_of()).itertuples(index=False, name=None)] == [
         ("ProfilerStep#", "user_annotation", 55, 0.5, 0.5, 2, 56, 2),
         rows[0],
     ]
+
+
+def test_marked_steps_recur_as_one_name() -> None:
+    steps = pd.DataFrame({"name": ["train 1", "train 2"], "marker": "train *"})
+    rows = [(0, n, name, "user_annotation", False, 10, 0) for n in (1, 2) for name in (f"train {n}", "other")]
+    found = RECURRING.shaped({}, [pd.DataFrame(rows, columns=NOTHING.columns), steps]).set_index("name")
+    assert found["steps"].to_dict() == {"other": 2, "train *": 2}
+    sums = [(f"train {n}", "user_annotation", 30, 0.3, 0.3, 1, 31, 2) for n in (1, 2)]
+    listed = pd.DataFrame(sums, columns=[column.name for column in find("hotspots").columns])
+    assert with_steps_merged(listed, steps)["name"].tolist() == ["train *"]
 
 
 def test_steps_are_compared_within_their_rank() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import tiny
 from tiny import call, event, kernel, step
 
+from tracegraph.ingest.causal.allocations import find_allocations
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.lanes import Lanes
@@ -14,6 +15,7 @@ from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.steps import find_steps
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import build_tables
 from tracegraph.ingest.trace import file_facts
 
@@ -61,7 +63,13 @@ def test_tables_have_the_rank_of_each_row() -> None:
     model = build_model(*two_ranks(), Integrity("tiny.json"))
     trace = tiny.trace(*ROWS)
     first = file_facts(trace, 0, 0)
-    graph = build_tables([first, replace(first, rank=3)], trace.events, model, "run")
+    graph = build_tables(
+        [first, replace(first, rank=3)],
+        with_kernel_types(trace.events),
+        find_allocations(trace, model),
+        model,
+        "run",
+    )
     assert graph.nodes["Event"]["rank"].to_pylist() == [0, 0, 0, 3, 3, 3, 3, 0]
     assert graph.nodes["Step"]["rank"].to_pylist() == [0, 0, 3]
     of_lane = dict(zip(*(graph.nodes["Lane"][name].to_pylist() for name in ("lane", "rank")), strict=True))

@@ -1,6 +1,7 @@
 """Several ranks as one graph: matching, clocks, rendezvous and replays, on jobs of a few rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,15 @@ def test_collectives_of_a_group_that_no_file_names_are_not_guessed(tmp_path: Pat
     members = [[member.__class__(**{**vars(member), "size": 4}) for member in part.members] for part in parts]
     job = build_job([part.__class__(**{**vars(part), "members": members[k]}) for k, part in enumerate(parts)])
     assert "which" in codes(job)["operations_unmatched"].message
+
+
+def test_the_drift_of_a_gpu_is_told_from_the_start_of_the_job(tmp_path: Path) -> None:
+    first, second = parts_of(tmp_path, rows_of_rank(100), rows_of_rank(60)[1:])  # begins to record later
+    drifting = replace(second, file=replace(second.file, clock_offset_ns=900, clock_drift_ppb=10_000_000))
+    job = build_job([first, drifting])
+    before = second.scene.window.start + job.files[1].rank_offset_ns - job.model.window.start
+    assert before > 0
+    assert job.files[1].clock_offset_ns == 900 - round(before * 0.01)
 
 
 def test_ids_of_two_files_never_meet(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ FILES = {
     "critical_path.svg",
     "summary.json",
     "waiting.csv",
+    "operators.csv",
+    "user_annotations.csv",
 }
 
 
@@ -130,6 +132,8 @@ def test_summary() -> None:
         "timings_s": {"read": 0.1},
         "versions": {"tracegraph": "0.1.0"},
         "step": 5,
+        "phase": None,
+        "occurrence": None,
         "gpu_busy_share": 0.45,
         "cross_thread": "evidence",
         "alternatives": [],

@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from report_data import ROWS, make_findings
 
 from tracegraph.ingest.convert import convert_trace
+from tracegraph.workbench.output.counters import counter_entries
 from tracegraph.workbench.output.overlay import flow_entries, write_overlay
 from tracegraph.workbench.report.findings import Source
 
@@ -136,3 +138,55 @@ def test_gpu_rows_are_drawn_at_the_times_of_the_file(tmp_path: Path) -> None:
     write_overlay(make_findings(rows), source, stream)
     flows = json.loads(gzip.decompress(stream.getvalue()))[10:]
     assert [flow["ts"] for flow in flows] == [0.75, 1.598, 2.224, 4.0]
+
+
+def series(start_ns: int) -> dict[str, pd.DataFrame]:
+    queue = pd.DataFrame(
+        [(0, 1, False), (50, 2, False), (50, 1, True), (90, 0, True)], columns=["at_ns", "length", "begins"]
+    )
+    copies = pd.DataFrame({"at_ns": [10, 30], "bytes_per_s": [2_500_000_000, 0]})
+    queue, copies = (frame.assign(at_ns=frame["at_ns"] + start_ns, rank=0) for frame in (queue, copies))
+    return {
+        "queue_length_series": queue.assign(device=0, stream=7, lane=2),
+        "memory_bandwidth_series": copies.assign(copy_kind="Memcpy HtoD"),
+    }
+
+
+def counters(source: Source, start_ns: int = 0) -> list[tuple[object, ...]]:
+    findings = make_findings(answers=series(start_ns))
+    places = {2: {"pid": 0, "tid": 7}}
+    found = [json.loads(entry) for entry in counter_entries(findings, source, places)]
+    assert {(one["ph"], one["pid"], one["tid"], len(one["args"])) for one in found} <= {("C", 0, 7, 1)}
+    return [(one["name"], *one["args"].items(), one["ts"]) for one in found]
+
+
+def test_counters_have_their_unit_in_the_name_and_one_value_a_moment() -> None:
+    start = 1_695_835_542_514_261_123
+    since = start // 1000
+    assert counters(Source("", "", 0, 0), start) == [
+        ("queue length, GPU 0 stream 7", ("calls", 1), since + 0.123),
+        ("queue length, GPU 0 stream 7", ("calls", 1), since + 0.173),
+        ("queue length, GPU 0 stream 7", ("calls", 0), since + 0.213),
+        ("Memcpy HtoD bandwidth", ("GB/s", 2.5), since + 0.133),
+        ("Memcpy HtoD bandwidth", ("GB/s", 0.0), since + 0.153),
+    ]
+    assert counters(Source("", "", 1, 0)) == []
+
+
+def test_counters_stand_at_the_times_of_the_file() -> None:
+    # GPU rows were moved by 60 ns: in the file work begins before its launch, which cannot be.
+    assert [row[1:] for row in counters(Source("", "", 0, 60))] == [
+        (("calls", 1), 0.0),
+        (("calls", 0), 0.05),
+        (("GB/s", 2.5), -0.05),
+        (("GB/s", 0.0), -0.03),
+    ]
+
+
+def test_an_overlay_has_counters_after_its_flows(tmp_path: Path) -> None:
+    path = plain(tmp_path / "trace.json", f"[{EVENTS}]")
+    stream = io.BytesIO()
+    source = Source(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), 0, 0)
+    write_overlay(make_findings(answers=series(0)), source, stream)
+    events = json.loads(gzip.decompress(stream.getvalue()))
+    assert [event["ph"] for event in events] == ["X", "X", "s", "f", "s", "f", *"CCCCC"]

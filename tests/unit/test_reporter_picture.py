@@ -64,7 +64,7 @@ def test_runs_list_their_largest_names_and_the_rest() -> None:
     rows = [(0, i, f"op {i}", "cpu_op", 10 * i, 10 * i + 10, "SEQUENTIAL", "", "") for i in range(200)]
     (piece,) = collapse(path_frame(rows), 60)
     assert [part.name for part in piece.parts] == ["op 0", "op 1", "op 10"]
-    assert "… 197 stretches, 1.970 µs" in path_picture("run", None, path_frame(rows), LANES)
+    assert "… 197 stretches, 1.970 µs" in path_picture("run", "", path_frame(rows), LANES)
 
 
 def texts(svg: bytes) -> list[str]:
@@ -72,7 +72,7 @@ def texts(svg: bytes) -> list[str]:
 
 
 def test_picture_says_what_the_path_is() -> None:
-    shown = texts(draw(path_picture("tiny", 5, path_frame(ROWS), LANES), "svg"))
+    shown = texts(draw(path_picture("tiny", "step 5", path_frame(ROWS), LANES), "svg"))
     assert "Critical path of tiny, step 5: 2.000 µs in 9 stretches" in shown
     assert {"gemm<float> × 2", "900 ns · 45.0 %", "GPU 0 stream 7", "correlation"} <= {
         text.replace("\xa0", " ").strip() for text in shown
@@ -83,7 +83,7 @@ def test_picture_says_what_the_path_is() -> None:
 def test_names_are_literal(name: str) -> None:
     rows = [(0, 1, name, "cpu_op", 0, 1000, "root", "", "")]
     lanes = LANES.assign(name=name)
-    shown = texts(draw(path_picture(name, None, path_frame(rows), lanes), "svg"))
+    shown = texts(draw(path_picture(name, "", path_frame(rows), lanes), "svg"))
     escaped = name.replace("\n", "\\x0a").replace("\u202e", "\\u202e")
     assert [text.replace("\xa0", " ") for text in shown].count(escaped) == 2
     assert any(escaped in text.replace("\xa0", " ") and "Critical path" in text for text in shown)

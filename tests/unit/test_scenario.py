@@ -1,10 +1,15 @@
 """Scenarios: what a change leaves is a graph like that of a trace, as long as was predicted."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
 import pytest
 import tiny
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from phase_checks import listed, without_sink
 from random_traces import replay, rows
 from tiny import call, event, kernel
 
@@ -15,7 +20,7 @@ from tracegraph.ingest.causal.path_rows import find_stretches, path_rows
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import TraceFile
+from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
@@ -194,3 +199,55 @@ def test_only_the_step_that_is_asked_about_changes() -> None:
     scenario, _ = changed(tables, graph, step_window(graph, graph.steps[1]), Change(factor))
     assert (scenario.steps.end - scenario.steps.start).tolist() == [90_000, 50_000, 90_000]
     assert scenario.window.end == 250_000
+
+
+def test_memory_rows_move_with_their_thread_and_add_up_anew() -> None:
+    """Two threads allocate; without the long operator of the first its rows come before the other's."""
+    rows = (event("long", 0, 50), event("short", 50, 60), event("other", 0, 60, thread=2))
+    memory = pa.Table.from_pylist(
+        [
+            {"source_index": 9, "pid": "1", "tid": tid, "at_ns": at, "device_type": 0, "device": -1}
+            | {"bytes": size, "allocated": total, "reserved": 0}
+            for tid, at, size, total in (("1", 10_000, 1, 101), ("2", 20_000, 2, 103), ("1", 55_000, 4, 107))
+        ],
+        MEMORY_SCHEMA,
+    )
+    _, scenario, _ = without(replace(tiny.trace(*rows), memory=memory), "long")
+    found = scenario.allocations
+    assert found.at.tolist() == [0, 5_000, 20_000]
+    assert found.bytes.tolist() == [1, 4, 2]
+    assert found.net.tolist() == [1, 5, 7]
+    assert found.allocated.tolist() == [101, 105, 107]
+    assert [scenario.events.name[event] for event in found.event.tolist()] == ["long", "short", "other"]
+
+
+def test_a_scenario_of_a_run_with_memory_rows_is_kept_with_them(tmp_path: Path) -> None:
+    row = {"source_index": 9, "pid": "1", "tid": "1", "at_ns": 2_000, "device_type": 1, "device": 0}
+    memory = pa.Table.from_pylist([row | {"bytes": 8}], MEMORY_SCHEMA)
+    trace = replace(tiny.trace(*GPU_STEP), memory=memory, device_memory=[None, 64])
+    _, scenario, _ = without(trace, "k")
+    kept, _ = scenario_tables(tables_of(trace), scenario, "scenario", {}, tmp_path)
+    (stored,) = kept.nodes["Allocation"].to_pylist()
+    (before,) = tables_of(trace).nodes["Allocation"].to_pylist()
+    assert stored == {**before, "id": stored["id"], "run": "scenario"}
+    assert kept.nodes["Trace"]["device_memory"].to_pylist() == ["[null,64]"]
+    assert len(kept.relationships["DURING"]) == 1
+
+
+def test_steps_and_phases_are_at_their_new_times() -> None:
+    rows_ = [
+        tiny.step(4, 0, 200),
+        event("forward", 10, 60, category="user_annotation"),
+        event("op", 20, 50),
+        event("backward", 70, 120, category="user_annotation"),
+        call("cudaLaunchKernel", 80, 90, 1),
+        kernel("k", 95, 150, 1),
+    ]
+    _, scenario, _ = without(tiny.trace(*rows_), "op")
+    assert listed(scenario) == [
+        (4, "forward", 1, 10, 30, 30, "recorded"),
+        (4, "backward", 1, 40, 90, 120, "recorded"),
+    ]
+    assert (scenario.steps.start.tolist(), scenario.steps.end.tolist()) == ([0], [170_000])
+    assert scenario.events.name[scenario.steps.event].tolist() == ["ProfilerStep#4"]
+    assert not without_sink(scenario)

@@ -96,7 +96,7 @@ def test_every_workspace_has_a_password_of_its_own(tmp_path: Path) -> None:
         "{}",
         "[1]",
         '{"pid": "x", "bolt": 1, "http": 2, "linger_s": 0.0}',
-        json.dumps({"pid": os.getpid(), "bolt": 1, "http": 2, "linger_s": None}),  # a reused pid
+        pytest.param(json.dumps({"pid": os.getpid(), "bolt": 1, "http": 2, "linger_s": None}), id="reused"),
         json.dumps({"pid": 2**22 + 1, "bolt": 1, "http": 2, "linger_s": None}),  # no such process
         json.dumps({"pid": -1, "bolt": 1, "http": 2, "linger_s": None}),
     ],

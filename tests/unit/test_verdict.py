@@ -124,6 +124,17 @@ def test_a_function_of_the_users_comes_before_a_library_and_before_the_whole_job
     ]
 
 
+def test_a_call_that_takes_most_of_the_path_by_itself_comes_first() -> None:
+    sleep = ("<built-in function sleep>", "python_function", 80)
+    findings = found(
+        rows((0, *sleep), (0, "train.py(7): step", "python_function", 20)),
+        gain("train.py(7): step", "python_function", 90),
+        gain(*sleep, inside="train.py(7): step"),
+    )
+    assert judge(findings).gains[0]["name"] == "<built-in function sleep>"
+    assert "inside `built-in sleep`." in judge(findings).sentences[0]
+
+
 def test_a_gain_in_what_the_job_costs_and_yields() -> None:
     findings = found(rows((0, "f", "cpu_op", 100)), gain("f", "cpu_op", 50), job=Job(gpus=8, batch=32))
     assert worth(findings, findings.potential[0]) == {

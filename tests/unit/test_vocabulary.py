@@ -11,9 +11,12 @@ from tiny import Row, call, event, kernel
 
 from tracegraph.store import categories, gaps, mechanisms
 from tracegraph.store.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
+from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
+from tracegraph.store.labels import SEGMENT_KINDS
 from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.store.schema import DEPENDENCIES, EVIDENCE, SEGMENT_KINDS
+from tracegraph.store.schema import DEPENDENCIES
 from tracegraph.store.step_names import STEP_PREFIX, step_number
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +27,12 @@ MODULES = [
     for path in sorted((ROOT / room).rglob("*.py"))
     if path.name not in DECLARED or path.parent.name != "store"
 ]
-VALUES = {*SEGMENT_KINDS, *EVIDENCE, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX}
-"""Texts in Cypher that are no names: kinds of segments and lanes, a state of runs, JSON, and steps."""
+VALUES = {
+    *(*SEGMENT_KINDS, *EVIDENCE, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
+    *(*KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
+    *(" overlapping ", "", "|", ",", " -> "),
+}
+"""Texts in Cypher that are no names: kinds of things, a state of runs, JSON, steps, and what joins names."""
 CYPHER = sorted((ROOT / "queries" / "cypher").rglob("*.cypher"))
 NAMES = {
     *(category.name for category in CATEGORIES),
@@ -35,7 +42,8 @@ NAMES = {
 LONG = [name for name in sorted(NAMES) if re.search("[ _]", name)]
 """Names that are no words of everyday language: they stand nowhere, not even within other texts."""
 HOMONYMS = {
-    *(("store/schema.py", word) for word in ("Trace", "collective", "gap")),
+    *(("store/labels.py", word) for word in ("Trace", "collective", "gap")),
+    *(("store/schema.py", word) for word in ("Trace",)),
     *(("ingest/trace.py", word) for word in ("collective",)),
     *(("ingest/readers/kineto/duration_columns.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),

@@ -72,10 +72,11 @@ def starts(model: Model, work: Ints, found: Dependencies) -> list[int]:
 
 
 def last(model: Model, start: list[int], work: Ints) -> int:
-    """When the last work on a lane that matters is complete."""
+    """When the last work on a lane that matters is complete; without any, all work or the sink."""
     segments = model.segments
     counts = (segments.kind == WORK) & (segments.event >= 0)
     of_lanes = counts & model.lanes.frame["matters"].to_numpy()[segments.lane]
+    counts[model.sink] = True
     return int((np.array(start) + work)[of_lanes if of_lanes.any() else counts].max())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Raw
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.readers.chrome_text import written_span
 from tracegraph.workbench.report.findings import Source
 
@@ -24,15 +24,14 @@ def on_file_clock(
     `events` is the text of the file's list of events. Times of a whole event are those written at its
     `source_index`; gaps, and events that a window cuts, have the corrections taken back.
     """
-    of_rank = _Correction(source.rank_offset_ns, source.rank_drift_ppb, source.window_start_ns)
-    since = int(of_rank.taken_back(np.array([source.window_start_ns]))[0])
-    of_gpu = _Correction(source.clock_offset_ns, source.clock_drift_ppb, since)
+    of_rank, of_gpu = _corrections(source)
     on_gpu = path["lane"].isin(streams).to_numpy(dtype=bool)
     moved = np.full(len(path), of_rank.moves) | (on_gpu & of_gpu.moves)
     if not moved.any():
         return path
-    start, end = (of_rank.taken_back(path[name].to_numpy(np.int64)) for name in ("start_ns", "end_ns"))
-    start, end = (np.where(on_gpu, of_gpu.taken_back(times), times) for times in (start, end))
+    start, end = (
+        times_on_file_clock(path[name].to_numpy(np.int64), on_gpu, source) for name in ("start_ns", "end_ns")
+    )
     rows = np.flatnonzero(moved & path["source_index"].notna().to_numpy(dtype=bool))
     texts = msgspec.json.decode(events, type=list[Raw])
     for row, index in zip(
@@ -42,6 +41,20 @@ def on_file_clock(
         if written is not None:
             start[row], end[row] = _snap(int(start[row]), written[0]), _snap(int(end[row]), written[1])
     return path.assign(start_ns=start, end_ns=end)
+
+
+def times_on_file_clock(times: Ints, on_gpu: Flags, source: Source) -> Ints:
+    """Times of a rank with the corrections taken back, to 2 ns; `on_gpu`: of GPU rows."""
+    of_rank, of_gpu = _corrections(source)
+    found = of_rank.taken_back(times)
+    return np.where(on_gpu, of_gpu.taken_back(found), found)
+
+
+def _corrections(source: Source) -> tuple["_Correction", "_Correction"]:
+    """What was added to all rows of a rank, and before that to those of its GPUs."""
+    of_rank = _Correction(source.rank_offset_ns, source.rank_drift_ppb, source.window_start_ns)
+    since = int(of_rank.taken_back(np.array([source.window_start_ns]))[0])
+    return of_rank, _Correction(source.clock_offset_ns, source.clock_drift_ppb, since)
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,8 @@ class _Correction:
         return bool(self.offset_ns or self.drift_ppb)
 
     def taken_back(self, times: Ints) -> Ints:
+        if not self.moves:
+            return times
         since = times - self.offset_ns - self.since_ns
         found: Ints = self.since_ns + np.rint(since / (1 + self.drift_ppb * 1e-9)).astype(np.int64)
         return found

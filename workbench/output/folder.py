@@ -1,7 +1,7 @@
 """The files of `tracegraph report --output`: all written beside their place first, then put there."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,6 +48,17 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
         "report.html": lambda out: out.write(report_page(findings).encode()),
         **_overlays(findings),
     }
+    return write_files(makers, folder, progress)
+
+
+def write_files(
+    makers: Mapping[str, Callable[[BinaryIO], object]], folder: Path, progress: Progress
+) -> Written:
+    """Write each file by its name; one that cannot be made is left out, and so is an older one of that name.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
     left_out: dict[str, str] = {}
     with _temporary_names(folder, makers) as names:
         for done, (name, make) in enumerate(makers.items()):
@@ -93,7 +104,7 @@ def _write_rows(rows: pd.DataFrame, out: BinaryIO) -> None:
 
 
 def _picture(findings: Findings) -> str:
-    return path_picture(findings.details.name, findings.step, findings.path, findings.lanes)
+    return path_picture(findings.details.name, findings.part, findings.path, findings.lanes)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""overlay.json.gz: the input trace as it is, plus the critical path as flow events; Perfetto draws arrows."""
+"""overlay.json.gz: the input trace as it is, plus the critical path as flow events and counter tracks."""
 
 import re
 from collections.abc import Collection, Hashable, Mapping
@@ -18,6 +18,7 @@ from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.counters import Place, counter_entries
 from tracegraph.workbench.output.file_times import on_file_clock
 from tracegraph.workbench.report.findings import Findings, Source
 
@@ -35,7 +36,8 @@ _Quoted = Collection[tuple[str, str]]
 def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     """Write the trace with one flow (ph `s` and `f`) for each change of lane of the path in it, as gzip.
 
-    The entries of the trace keep their text, order and positions; the flows come after them.
+    The entries of the trace keep their text, order and positions; the flows come after them, then counters of
+    what is queued and copied (ph `C`).
 
     Raises:
         InputError: the file is gone, or is not the one that was ingested, or the run is a scenario.
@@ -49,6 +51,8 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
         packed.write(text[:end])
         for entry in flow_entries(findings, source, quoted, trace.entries):
             packed.write(b",\n" + entry)
+        for entry in counter_entries(findings, source, _places(findings, quoted)):
+            packed.write(b",\n" + entry)
         packed.write(text[end:])
 
 
@@ -60,28 +64,29 @@ def flow_entries(
     `quoted`: pids and tids that the trace writes as text, as ("pid", text) and ("tid", text). `events`: the
     text of its list of events.
     """
-    lanes = {int(row["lane"]): row for row in findings.lanes.to_dict("records")}
-    streams = [lane for lane, row in lanes.items() if row["kind"] == "stream"]
+    places = _places(findings, quoted)
+    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"].tolist()
     entries: list[bytes] = []
     path = findings.path[findings.path["rank"] == source.rank]
     hops = _hops(on_file_clock(path, streams, source, events))
     for number, hop in enumerate(hops.to_dict("records")):
         common = {"cat": CATEGORY, "name": _NAME, "id": _FIRST_ID + number}
         why = {"dependency": hop["dependency"], "mechanism": hop["mechanism"]}
-        leave = _place(lanes[hop["cause_lane"]], hop["leave_ns"], quoted)
-        enter = _place(lanes[hop["lane"]], hop["enter_ns"], quoted)
+        leave = {**places[hop["cause_lane"]], "ts": _literal(hop["leave_ns"])}
+        enter = {**places[hop["lane"]], "ts": _literal(hop["enter_ns"])}
         entries.append(msgspec.json.encode({"ph": "s", **common, **leave, "args": why}))
         entries.append(msgspec.json.encode({"ph": "f", "bp": "e", **common, **enter, "args": why}))
     return entries
 
 
-def _place(lane: Mapping[Hashable, Any], at_ns: int, quoted: _Quoted) -> dict[str, object]:
-    """Return where and when an entry stands, in the terms of the file."""
-    return {
-        "pid": _as_written("pid", lane, quoted),
-        "tid": _as_written("tid", lane, quoted),
-        "ts": Raw(literal_of_ns(at_ns).encode()),
-    }
+def _places(findings: Findings, quoted: _Quoted) -> dict[int, Place]:
+    """Where each lane stands, in the terms of the file."""
+    rows = findings.lanes.to_dict("records")
+    return {int(row["lane"]): {key: _as_written(key, row, quoted) for key in ("pid", "tid")} for row in rows}
+
+
+def _literal(ns: int) -> Raw:
+    return Raw(literal_of_ns(ns).encode())
 
 
 def _hops(path: pd.DataFrame) -> pd.DataFrame:

@@ -28,7 +28,7 @@ _SCRIPTS: Mapping[str, Sequence[str]] = {
 """What each kind of drawing needs."""
 
 
-class _Shown(NamedTuple):
+class Shown(NamedTuple):
     """A section as the template gets it."""
 
     name: str
@@ -39,19 +39,29 @@ class _Shown(NamedTuple):
 def report_page(findings: Findings) -> str:
     """Return the page; text of the trace is only text or data in it, escaped and shown as text."""
     sections = [
-        _Shown(name, section.heading(findings), section.content(findings))
+        Shown(name, section.heading(findings), section.content(findings))
         for name, section in all_sections().items()
     ]
+    scope = f"Critical path of {findings.scope}"
+    return sections_page(findings.details.name, scope, sections, ("summary.json", summarise(findings)))
+
+
+def sections_page(
+    title: str, scope: str, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]
+) -> str:
+    """A page of sections, those without blocks left out, and all `numbers` with the name of their file."""
     shown = [section for section in sections if section.blocks]
     names = ShownNames(block for section in shown for block in section.blocks)
     charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]
+    file, values = numbers
     return _template("page.html.j2").render(
-        name=findings.details.name,
-        scope=findings.scope,
+        name=title,
+        scope=scope,
         sections=shown,
         place=lambda block: next(at for at, chart in enumerate(charts) if chart is block),
         cell=lambda value, kind: cell_text(kind, value, names),
-        numbers=_flat(summarise(findings)),
+        file=file,
+        numbers=_flat(values),
         data=safe_json([_drawn(chart, names) for chart in charts]),
         style=read_part("page.css"),
         scripts=[read_part(name) for name in _scripts(charts, "charts.js", "page.js")],

@@ -2,10 +2,10 @@
 
 // Draws a plot with the library; what it tells of a mark is text, in a tip and below for who does not see it.
 function drawPlot(tools, figure, plot) {
-  const {add, duration, share} = tools;
+  const {add, duration, share, bytes} = tools;
   const OTHERS = ["#4878a8", "#e8871e", "#2f9e8f", "#b0578d", "#8a6d3b", "#7a6fd0", "#c94f4f", "#7d8590"];
   const TONES = {"": "--accent", good: "--good", warning: "--warn", error: "--bad", note: "--soft"};
-  const WHOLE = {duration, share};
+  const WHOLE = {duration, share, bytes};
   const count = plot.groups.length;
   const box = add(figure, "div", "plot");
   box.style.height = `${plot.height}px`;
@@ -30,12 +30,21 @@ function drawPlot(tools, figure, plot) {
 
   function value(kind, number) {
     if (number === null) return "";
+    if (kind === "amount") return amount(Number(number));
     return kind in WHOLE ? WHOLE[kind](Number(number)) : Number(number).toLocaleString("en");
+  }
+
+  function amount(number) {
+    const size = Math.abs(number);
+    for (const [scale, letter] of [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+      if (size >= scale) return `${Number((number / scale).toPrecision(3)).toLocaleString("en")} ${letter}`;
+    }
+    return String(Number(number.toPrecision(3)));
   }
 
   function head(row) {
     const text = plot.x.values[row];
-    return ["count", "number", "duration"].includes(plot.x.kind) ? `${plot.x.title} ${text}` : text;
+    return ["count", "number", "duration", "amount"].includes(plot.x.kind) ? `${plot.x.title} ${text}` : text;
   }
 
   function facts(row) {
@@ -79,20 +88,28 @@ function drawPlot(tools, figure, plot) {
 
   function ticks(kind, most) {
     if (kind === "share") return (number) => `${Number((100 * number).toFixed(3))} %`;
+    if (kind === "bytes") return scaled([[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]], "B", most);
+    if (kind === "amount") return amount;
     if (kind !== "duration") return (number) => number.toLocaleString("en");
-    const [scale, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([size]) => most >= size) || [1, "ns"];
-    return (ns) => ns === 0 ? "0" : `${(ns / scale).toLocaleString("en", {maximumFractionDigits: 6})} ${unit}`;
+    return scaled([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]], "ns", most);
+  }
+
+  function scaled(units, least, most) {
+    const [scale, unit] = units.find(([size]) => most >= size) || [1, least];
+    return (number) => number === 0 ? "0" : `${(number / scale).toLocaleString("en", {maximumFractionDigits: 6})} ${unit}`;
   }
 
   function axis(given, {kind, title}, most, wide) {
     const looks = {
       axisLine: {show: given.type === "category", lineStyle: {color: shade("--line")}},
       axisTick: {show: false},
-      splitLine: {show: given.type === "value", lineStyle: {color: shade("--line")}},
+      splitLine: {show: given.type !== "category", lineStyle: {color: shade("--line")}},
       axisLabel: {color: shade("--soft"), hideOverlap: true, width: wide, overflow: "truncate"},
     };
-    if (given.type === "value") looks.axisLabel.formatter = ticks(kind, most);
-    return {...given, ...looks};
+    if (given.type !== "category") looks.axisLabel.formatter = ticks(kind, most);
+    if (!plot.points) return {...given, ...looks};
+    const named = {name: title, nameLocation: "middle", nameTextStyle: {color: shade("--soft")}};
+    return {...given, ...looks, ...named, nameGap: wide > 60 ? 26 : 24, logBase: 10};
   }
 
   function draw() {
@@ -107,17 +124,18 @@ function drawPlot(tools, figure, plot) {
       animation: false,
       textStyle: {fontFamily: getComputedStyle(document.body).fontFamily},
       grid: {left: 4, right: 18, top: series.length > 1 ? 34 : 14, bottom: others.dataZoom ? 32 : 4,
-             outerBoundsMode: "same", outerBoundsContain: "axisLabel"},
-      legend: {show: series.length > 1, type: "scroll", left: 0, top: 0, textStyle: {color: shade("--ink")},
+             outerBoundsMode: "same", outerBoundsContain: plot.points ? "all" : "axisLabel"},
+      legend: {show: series.length > 1, data: series.map((one) => one.name), type: "scroll", left: 0, top: 0, textStyle: {color: shade("--ink")},
                pageTextStyle: {color: soft}, inactiveColor: soft, itemWidth: 12, itemHeight: 12},
-      tooltip: {trigger: "axis", confine: true, className: "told", axisPointer: {type: "shadow"}, transitionDuration: 0,
+      tooltip: {trigger: plot.points ? "item" : "axis", confine: true, className: "told", axisPointer: {type: "shadow"}, transitionDuration: 0,
                 backgroundColor: shade("--card"), borderColor: shade("--line"), textStyle: {color: shade("--ink"), fontSize: 12},
-                extraCssText: "white-space: normal; max-width: 420px; overflow-wrap: anywhere;", formatter: (marks) => tip(marks[0].value[placeAt])},
+                extraCssText: "white-space: normal; max-width: 420px; overflow-wrap: anywhere;", formatter: (marks) => tip((plot.points ? marks : marks[0]).value[placeAt])},
       xAxis: axis(xAxis, ...xOf, narrow ? 60 : 160),
       yAxis: axis(yAxis, ...yOf, plot.across ? (narrow ? 130 : 220) : 90),
-      series: series.map((one, group) => ({
+      series: [...roofs(narrow), ...series.map((one, group) => ({
         ...one,
-        itemStyle: {color: colour(group)},
+        symbolSize: one.sizes && ((_, mark) => one.sizes[mark.dataIndex]),
+        itemStyle: {color: colour(group), opacity: plot.points ? 0.8 : 1},
         lineStyle: {color: colour(group), width: 1.5},
         markLine: one.markLine && {
           ...one.markLine,
@@ -125,8 +143,18 @@ function drawPlot(tools, figure, plot) {
           label: {formatter: (mark) => mark.name, position: "insideEndTop", color: shade("--ink"),
                   backgroundColor: shade("--card"), padding: [2, 4], borderRadius: 3},
         },
-      })),
+      }))],
     }, true);
+  }
+
+  // Lines behind the points; the text of each stands at its last corner.
+  function roofs(narrow) {
+    return plot.roofs.map(({name, data}) => ({
+      name, data, type: "line", silent: true, showSymbol: false, tooltip: {show: false}, clip: true,
+      lineStyle: {color: shade("--soft"), width: 1.2, type: "dashed"},
+      endLabel: {show: true, formatter: name, color: shade("--ink"), fontSize: narrow ? 10 : 11, align: "right",
+                 verticalAlign: "bottom", offset: [-4, -3], width: narrow ? 150 : 320, overflow: "truncate"},
+    }));
   }
 
   function sums() {
@@ -144,9 +172,9 @@ function drawPlot(tools, figure, plot) {
     current = Math.max(0, Math.min(places.length - 1, to));
     const place = places[current];
     const [row] = rows.get(place);
-    const seriesIndex = plot.groups[row];
-    const dataIndex = plot.option.series[seriesIndex].data.findIndex((mark) => mark[2] === row);
-    chart.dispatchAction({type: "showTip", seriesIndex, dataIndex});
+    const group = plot.groups[row];
+    const dataIndex = plot.option.series[group].data.findIndex((mark) => mark[2] === row);
+    chart.dispatchAction({type: "showTip", seriesIndex: group + plot.roofs.length, dataIndex});
     said.textContent = inWords(place);
   }
 

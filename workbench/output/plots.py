@@ -12,15 +12,24 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text import label
 
 PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
-MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000}
+MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000, "levels": 100_000, "points": 2_000}
 """So many are drawn: a page stays small whatever the trace."""
 _CELLS = 100
 _ROOM, _BAR, _UPRIGHT = 96, 30, 280
 _ZOOMED = 60
+_POINT, _POINTS_HIGH = (6, 26), 420
+_AXES: Mapping[str, Mapping[str, object]] = {
+    "bars": {"type": "category"},
+    "lines": {"type": "value", "scale": True},
+    "levels": {"type": "value", "scale": True},
+    "points": {"type": "log"},
+}
 
 
 def plot_height(plot: Plot) -> int:
     """Its height on a page, px."""
+    if plot.kind == "points":
+        return _POINTS_HIGH
     return _ROOM + _BAR * plot.frame[plot.x.field].nunique() if plot.across else _UPRIGHT
 
 
@@ -34,18 +43,22 @@ def plot_note(plot: Plot) -> str:
 def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
     """What plots.js needs: `option` for the library, and the rows that it tells about."""
     rows = plot.frame.head(MOST_ROWS[plot.kind])
-    along = _categories(rows, plot, names) if plot.kind == "bars" else {"type": "value", "scale": True}
-    values = {"type": "value"}
+    along = _AXES[plot.kind]
+    if plot.kind == "bars":
+        along = _categories(rows, plot, names)
+    values = {"type": "log" if plot.kind == "points" else "value"}
     upright = {"xAxis": along, "yAxis": values}
     turned = {"xAxis": values, "yAxis": {**along, "inverse": True}}
     option = {**(turned if plot.across else upright), "series": _series(rows, plot, names)}
-    if rows[plot.x.field].nunique() > _ZOOMED:
+    if plot.kind != "points" and rows[plot.x.field].nunique() > _ZOOMED:
         option["dataZoom"] = _zoom()
     return {
         "option": option,
         "title": plot.title,
         "said": f"{plot.title}. {_in_words(rows, plot, names)}",
         "across": plot.across,
+        "points": plot.kind == "points",
+        "roofs": [{"name": text, "data": list(corners)} for text, corners in plot.roofs.items()],
         "height": plot_height(plot),
         "x": {"title": plot.x.title, "kind": plot.x.kind, "values": _texts(rows, plot.x, names)},
         "y": {"title": plot.y.title, "kind": plot.y.kind, "values": _numbers(rows[plot.y.field])},
@@ -74,6 +87,10 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
         one: dict[str, object] = {"name": str(value), "data": data, "encode": {"x": 0, "y": 1}}
         if plot.kind == "bars":
             one |= {"type": "bar", "stack": "all", "barCategoryGap": "20%", "barMaxWidth": 60}
+        elif plot.kind == "levels":
+            one |= {"type": "line", "showSymbol": False, "step": "end"}
+        elif plot.kind == "points":
+            one |= {"type": "scatter", "sizes": _sizes(rows[codes == group], rows, plot)}
         else:
             one |= {"type": "line", "showSymbol": False, "sampling": "lttb"}
         found.append(one)
@@ -82,6 +99,16 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
         lines = [{along: value, "name": text} for text, value in plot.marks.items()]
         found[0]["markLine"] = {"symbol": "none", "silent": True, "data": lines}
     return found
+
+
+def _sizes(some: pd.DataFrame, rows: pd.DataFrame, plot: Plot) -> list[float]:
+    """Diameters of points, px: their areas grow with the field that tells them."""
+    least, most = _POINT
+    if not plot.size:
+        return [least + 2.0] * len(some)
+    largest = max(float(rows[plot.size].max()), 1.0)
+    parts = some[plot.size].astype(float).clip(lower=0) / largest
+    return [round(float(least + (most - least) * part**0.5), 1) for part in parts]
 
 
 def _turned(mark: tuple[Any, Any, int], across: bool) -> list[Any]:

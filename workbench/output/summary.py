@@ -43,6 +43,8 @@ def summarise(findings: Findings) -> dict[str, object]:
         "timings_s": dict(details.timings_s),
         "versions": dict(details.versions),
         "step": findings.step,
+        "phase": findings.phase,
+        "occurrence": findings.occurrence,
         "gpu_busy_share": findings.gpu_busy_share,
         "cross_thread": details.cross_thread,
         "alternatives": [dict(row) for row in findings.alternatives],

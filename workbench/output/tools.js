@@ -23,9 +23,17 @@ const TOOLS = (() => {
     return value > 0.999 && value < 1 ? "> 99.9 %" : `${(100 * value).toFixed(1)} %`;
   }
 
+  function bytes(value) {
+    const size = Math.abs(value);
+    for (const [scale, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]]) {
+      if (size >= scale) return `${(value / scale).toLocaleString("en", {minimumFractionDigits: 1, maximumFractionDigits: 1})} ${unit}`;
+    }
+    return count(value, "byte");
+  }
+
   function count(value, noun, nouns) {
     return `${Number(value).toLocaleString("en")} ${Number(value) === 1 ? noun : nouns || noun + "s"}`;
   }
 
-  return {add, duration, share, count};
+  return {add, duration, share, bytes, count};
 })();

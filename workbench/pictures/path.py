@@ -25,13 +25,14 @@ _LEFT_OUT = {
 }
 
 
-def path_picture(
-    run: str, step: int | None, path: pd.DataFrame, lanes: pd.DataFrame, most: int = _MOST_PIECES
-) -> str:
-    """Return the DOT text of a path (PATH_COLUMNS) in at most `most` nodes, one column for each lane."""
+def path_picture(run: str, of: str, path: pd.DataFrame, lanes: pd.DataFrame, most: int = _MOST_PIECES) -> str:
+    """Return the DOT text of a path (PATH_COLUMNS) in at most `most` nodes, one column for each lane.
+
+    `of`: the part of the run that it is the path of, empty for all of it.
+    """
     pieces = collapse(path, most)
     total_ns = sum(piece.duration_ns for piece in pieces)
-    part = "" if step is None else f", step {step}"
+    part = f", {of}" if of else ""
     count = plural(len(path), "stretch", "stretches")
     title = f"Critical path of {label(run, _NAME_CELLS)}{part}: {format_ns(total_ns)} in {count}"
     graph = new_graph(title, sorted({piece.category for piece in pieces if piece.kept}))

@@ -13,7 +13,9 @@ from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes import PATH_COLUMNS, composition, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
+from tracegraph.store.phases import spelt
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.report.findings import Findings, Job, RunDetails, Source
 from tracegraph.workbench.report.topics import TOPICS
 from tracegraph.workbench.sections.section import Scope, questions
@@ -23,6 +25,7 @@ _RECURRING = 10
 _LONGEST = (
     _PATH,
     "step_paths",
+    "phase_paths",
     "recurring_hotspots",
     "hotspots",
     "second_causes",
@@ -43,23 +46,27 @@ def collect_findings(
     timings_s: Mapping[str, float],
     thresholds: Mapping[str, float] | None = None,
     job: Job | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
 ) -> Findings:
-    """Return the findings of a run that is ready, or of one of its steps, with the `top` largest hotspots.
+    """Return the findings of a run that is ready, or of a step or phase, with the `top` largest hotspots.
 
     `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
     the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
     `job`: what a user says of it.
 
     Raises:
-        InputError: the run has no such step.
+        InputError: the run has no such step or phase.
         StoreError: the server failed, or the run is damaged.
     """
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
-    window = find_window(answers.of, run, step)
-    asked = questions(Scope(run, window, step, drawn, int(details["ranks"])))
+    phase = None if phase is None else spelt(phase)
+    window = find_window(answers.of, run, step, None, phase, occurrence)
+    scope = Scope(run, window, step, drawn, int(details["ranks"]), phase)
+    asked = {**questions(scope), **counter_questions(scope)}
     begun = time.perf_counter()
-    path = _whole_path(workspace, answers.kept, details) if step is None else None
+    path = _whole_path(workspace, answers.kept, details) if not scope.is_part else None
     if path is None:
         asked = {_PATH: {"run": run, **vars(window)}, **asked}
     else:
@@ -78,7 +85,7 @@ def collect_findings(
         step=step,
         path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
         by_category_ns=composition(found["hotspots"], found["path_gaps"]),
-        hotspots=largest(with_steps_merged(found["hotspots"]), top),
+        hotspots=largest(with_steps_merged(found["hotspots"], found["steps"]), top),
         gaps=found["path_gaps"],
         lanes=found["lanes"],
         timeline=found.get("lane_timeline", pd.DataFrame()),
@@ -94,6 +101,8 @@ def collect_findings(
         answers=found,
         thresholds=thresholds or {},
         job=job or Job(),
+        phase=phase,
+        occurrence=occurrence,
     )
 
 

@@ -12,6 +12,7 @@ from tracegraph.queries.shapes import job_steps, sum_by
 from tracegraph.queries.unclear import unclear_parts
 from tracegraph.store.gaps import UNKNOWN
 from tracegraph.workbench.report.step_summary import StepSummary, summarise_steps
+from tracegraph.workbench.text import part_of_run
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
@@ -99,9 +100,9 @@ class Findings:
     without columns where nothing is drawn.
     `waits`: lane, lane_name, name, duration_ns, share, count: what threads wait for, on the path or not.
     `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
-    `steps`: rank, number, start_ns, end_ns, window_end_ns.
+    `steps`: rank, number, start_ns, end_ns, window_end_ns, name, marker.
     `step_paths`, `recurring`: as of `step_paths` and `recurring_hotspots`, the latter its first rows;
-    without columns for a report on one step.
+    without columns for a report on a part.
     `near_critical`: name, category, lane, lane_name, slack_ns, duration_ns, share, count; slack up to
     `near_slack_ns`, least first.
     `second_causes`: name, category, duration_ns, count, margin_ns, cause, mechanism, second, second_mechanism
@@ -110,7 +111,8 @@ class Findings:
     stretches of the path in which no event is open on the thread, and what else ran meanwhile.
     `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
-    rule, where a user set them. `job`: what a user says of the job.
+    rule, where a user set them. `job`: what a user says of the job. `step`, `phase` and `occurrence` say what
+    part of the run it is about.
     """
 
     details: RunDetails
@@ -135,16 +137,23 @@ class Findings:
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     job: Job = Job()
+    phase: str | None = None
+    occurrence: int | None = None
+
+    @property
+    def part(self) -> str:
+        """The step or phase that it is about; empty for the whole run."""
+        return part_of_run(self.step, self.phase, self.occurrence)
 
     @property
     def scope(self) -> str:
         """What of the run it is about."""
-        return "the whole run" if self.step is None else f"step {self.step}"
+        return self.part or "the whole run"
 
     @property
     def title(self) -> str:
-        """The run's name, and the step where it is about one."""
-        return self.details.name if self.step is None else f"{self.details.name}, {self.scope}"
+        """The run's name, and the step or phase where it is about one."""
+        return f"{self.details.name}, {self.part}" if self.part else self.details.name
 
     @property
     def near_slack_ns(self) -> int:
@@ -228,13 +237,13 @@ class Findings:
 
     @property
     def alternatives(self) -> Sequence[Mapping[str, Any]]:
-        """The path under other assumptions; none in a report on one step, as they are about the run."""
-        return self.details.alternatives if self.step is None else ()
+        """The path under other assumptions; none in a report on a part, as they are about the run."""
+        return () if self.part else self.details.alternatives
 
     @property
     def what_next(self) -> Sequence[Mapping[str, Any]]:
-        """The run without each of its hotspots; none in a report on one step."""
-        return self.details.what_next if self.step is None else ()
+        """The run without each of its hotspots; none in a report on a part."""
+        return () if self.part else self.details.what_next
 
     @property
     def potential(self) -> Sequence[Mapping[str, Any]]:
@@ -243,7 +252,7 @@ class Findings:
 
     @cached_property
     def step_summary(self) -> StepSummary | None:
-        """The steps of the run compared; None for fewer than two and in a report on one step."""
+        """The steps of the run compared; None for fewer than two and in a report on a part."""
         return summarise_steps(self.job_steps)
 
     @cached_property

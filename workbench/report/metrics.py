@@ -45,7 +45,7 @@ class Measured:
 
 def named_work(findings: Findings) -> Measured | None:
     """Share of the path inside the part of the code whose removal would gain most, in a report on a run."""
-    rows = [] if findings.step is not None else parts_of_job(findings)
+    rows = [] if findings.part else parts_of_job(findings)
     row = next((row for row in rows if not has_role(row["category"], *GPU_WORK, Role.CALL)), None)
     if row is None:
         return None

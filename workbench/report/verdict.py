@@ -15,7 +15,7 @@ from tracegraph.workbench.text import format_ns, format_share, label, plural
 
 _MOST_GAINS = 3
 _NAME_CELLS = 60
-_PART, _JOB, _LIBRARY = 0.1, 0.6, 0.9
+_PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
@@ -67,7 +67,7 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
     rows = [row for row in findings.potential if row["gain_ns"] > 0]
 
     def rank(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
-        return not _is_about(row, bottleneck), _is_job(row), -_weight(row)
+        return not _is_about(row, bottleneck), _is_job(findings, row), -_weight(row)
 
     return sorted(rows, key=rank)
 
@@ -75,14 +75,20 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
 def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
     """Names of the code, no waits or topics, by what they gain: the user's own before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
-    parts = (row for row in rows if not _is_job(row) and not _is_topic(row))
+    parts = (row for row in rows if not _is_job(findings, row) and not _is_topic(row))
     return sorted(parts, key=_weight, reverse=True)
 
 
-def _is_job(row: Mapping[str, Any]) -> bool:
-    """Whether a function holds so much of the path that it is the job rather than a part of it."""
-    held = max(row["path_ns"], row["gain_ns"])
-    return has_role(row["category"], Role.FRAME) and held > _JOB * row["base_ns"]
+def _is_job(findings: Findings, row: Mapping[str, Any]) -> bool:
+    """Whether a function holds so much of the path that it is the job rather than a part of it.
+
+    What spends most of that time itself, as a call that sleeps, is a part.
+    """
+    held = max(row["path_ns"], row["gain_ns"]) / row["base_ns"]
+    if not has_role(row["category"], Role.FRAME) or held <= _JOB:
+        return False
+    is_own = (findings.path["name"] == row["name"]) & (findings.path["category"] == row["category"])
+    return bool(findings.share(findings.durations[is_own].sum()) <= _OWN * held)
 
 
 def _weight(row: Mapping[str, Any]) -> float:
@@ -114,7 +120,7 @@ def _determines(
     waits = waits if waits >= _WAITING else 0.0
     sentence = f"{who} determines the length: {format_share(share - waits)} of the path {what}"
     sentence += f" and {format_share(waits)} their waits for a turn or for each other" if waits else ""
-    if findings.step is None:
+    if not findings.part:
         about = [row for row in ranked if row["category"] != GAP and _is_about(row, bottleneck)]
         apart = [row for row in about[1:] if not (_holds(row, about[0]) or _holds(about[0], row))]
         parts = [
@@ -131,7 +137,7 @@ def _holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _change(findings: Findings, row: Mapping[str, Any]) -> str:
-    where = "the run" if findings.step is None else "the whole run"
+    where = "the whole run" if findings.part else "the run"
     faster = f"{row['speedup']:.3g} times as fast" if row["speedup"] else "done"
     gain = f"{format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])}"
     likely = f"{format_ns(row['low_ns'])} to {format_ns(row['high_ns'])}"

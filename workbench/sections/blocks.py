@@ -8,8 +8,10 @@ import pandas as pd
 
 from tracegraph.workbench.report.recommendations import Recommendation
 
-Kind = Literal["text", "prose", "name", "lines", "duration", "share", "count", "number", "bytes", "bandwidth"]
-PlotKind = Literal["bars", "lines"]
+Kind = Literal[
+    "text", "prose", "name", "lines", "duration", "share", "count", "number", "bytes", "bandwidth", "amount"
+]
+PlotKind = Literal["bars", "lines", "levels", "points"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
 
@@ -19,7 +21,7 @@ class Column:
 
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
     of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number,
-    `bytes` in B, `bandwidth` in B/s.
+    `bytes` in B, `bandwidth` in B/s, `amount` any number, shortened with the letter of its thousands.
     `roomy`: left out where there is little room. `indent`: the field with a value's depth in a tree.
     """
 
@@ -32,7 +34,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether its values stand under each other at their ends."""
-        return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth")
+        return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth", "amount")
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,16 @@ class Chart:
 
 @dataclass(frozen=True)
 class Plot:
-    """Rows drawn as `kind`, `y` over `x`: bars of the same `x` stand on each other, lines need numbers in it.
+    """Rows drawn as `kind`, `y` over `x`: bars of the same `x` stand on each other, lines need numbers in it,
+    points numbers above 0, since both their axes are logarithmic.
+
+    Levels are lines that stay at a `y` until the next `x`.
 
     `title` says what it shows, also to those who cannot see it. `colour`: the field whose values are drawn
     in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's order.
     `marks`: lines across it, each a text and its value in `y`. `told`: what else is told about a row.
-    `across`: bars lie, so that there is room for names.
+    `across`: bars lie, so that there is room for names. Of points `size` is the field that their areas grow
+    with, and `roofs` are lines behind them, each a text and its corners.
     """
 
     title: str
@@ -118,6 +124,8 @@ class Plot:
     told: Sequence[Column] = ()
     across: bool = False
     note: str = ""
+    size: str = ""
+    roofs: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def columns(self) -> Sequence[Column]:

@@ -19,7 +19,7 @@ def _content(findings: Findings) -> Sequence[Block]:
     ranks = compare_ranks(findings)
     if ranks is None:
         return [Words("the files share no operation: when one rank waited for another is unknown", "warning")]
-    steps = findings.steps["number"].nunique() if findings.step is None else 1
+    steps = 1 if findings.part else findings.steps["number"].nunique()
     return [Facts(list(_facts(ranks, steps)))]
 
 
@@ -88,7 +88,7 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     if scope.ranks < 2:
         return {}
     asked = {"rank_waits": scope.between, "late_causes": scope.walked}
-    return asked if scope.step is not None else {**asked, "step_waits": scope.whole}
+    return asked if scope.is_part else {**asked, "step_waits": scope.whole}
 
 
 SECTION = Section(3, "Ranks", _content, _asks, in_short=True)

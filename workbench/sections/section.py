@@ -9,6 +9,7 @@ from importlib import import_module
 import pandas as pd
 
 from tracegraph.queries.runs import RunWindow
+from tracegraph.store.errors import InputError
 from tracegraph.workbench import sections
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, exact_rows
@@ -18,13 +19,19 @@ Parameters = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Scope:
-    """What a report is about: a run of `ranks`, its window or that of a step; `drawn`: for a page, too."""
+    """What a report is about: a run of `ranks`, its window or that of a part; `drawn`: for a page, too."""
 
     run: str
     window: RunWindow
     step: int | None
     drawn: bool
     ranks: int = 1
+    phase: str | None = None
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is about a step or phase."""
+        return self.step is not None or self.phase is not None
 
     @property
     def length_ns(self) -> int:
@@ -78,6 +85,13 @@ class Section:
     def heading(self, findings: Findings) -> str:
         """The title, which may hold numbers."""
         return self.title if isinstance(self.title, str) else self.title(findings)
+
+
+def refuse_part(findings: Findings) -> None:
+    """InputError in a report on a part of a run: what is asked for is about all of it."""
+    if findings.part:
+        given = "--step" if findings.phase is None else "--step and --phase"
+        raise InputError(f"this report is on {findings.part} only", f"leave out {given}")
 
 
 @cache

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from tracegraph.store.errors import InputError
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.step_summary import StepSummary
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import Parameters, Scope, Section, refuse_part
 from tracegraph.workbench.text import format_ns
 
 _MOST_OUTLIERS = 8
@@ -83,14 +82,13 @@ def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     asked = {"steps": scope.whole}
-    if scope.step is None:
+    if not scope.is_part:
         asked |= {"step_paths": scope.whole, "recurring_hotspots": scope.whole}
     return asked
 
 
 def _rows(findings: Findings) -> pd.DataFrame:
-    if findings.step is not None:
-        raise InputError(f"this report is on step {findings.step} only", "leave out --step")
+    refuse_part(findings)
     return findings.step_paths
 
 

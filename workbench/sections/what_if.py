@@ -41,7 +41,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _largest(findings: Findings) -> Sequence[Block]:
-    if not findings.potential or findings.step is not None:
+    if not findings.potential or findings.part:
         return []
     rows = pd.DataFrame([dict(row) for row in findings.potential]).astype({"halved_ns": "Int64"})
     rows["_worth"] = pd.Series([_why_little(findings, row) for row in findings.potential], dtype=object)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
-from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
     Overhead,
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor
+from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns
@@ -26,6 +26,7 @@ from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
 from tracegraph.workbench.what_if.selector import parse_selector
+from tracegraph.workbench.what_if.steps import find_step, span_of_step
 
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run
@@ -111,7 +112,6 @@ class WhatIf:
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
         predicted = self.prediction
-        low, high = predicted.low, predicted.high
         return {
             "run": self.run,
             "change": {
@@ -122,20 +122,15 @@ class WhatIf:
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
-            **_gain(predicted.corrected),
-            "naive": _gain(predicted.naive),
+            **gain_json(predicted.corrected),
+            "naive": gain_json(predicted.naive),
             "overhead": {
                 "method": predicted.overhead.method,
                 "ns_per_event": ns_per_event(predicted.overhead),
                 "total_ns": predicted.overhead_ns,
             },
             "inferred_share": predicted.inferred_share,
-            "range": {
-                "gain_low_ns": low.gain_ns,
-                "gain_high_ns": high.gain_ns,
-                "speedup_low": _finite(low.speedup),
-                "speedup_high": _finite(high.speedup),
-            },
+            "range": range_json(predicted.low, predicted.high),
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
         }
@@ -162,10 +157,9 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
             "nothing is changed",
             "say what: --remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
         )
-    step = None if question.step is None else _step(graph, question.step)
-    span = whole_window(graph) if step is None else step_window(graph, step)
-    if not span.counts.any():
-        raise InputError(f"nothing runs in step {question.step}", "name another step, or none")
+    span = whole_window(graph)
+    if question.step is not None:
+        span = span_of_step(graph, find_step(graph, question.step))
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
@@ -192,20 +186,6 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
     return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
 
 
-def _step(graph: ReplayGraph, number: int) -> StepWindow:
-    """The step of that number on the rank that ends it last."""
-    found = [step for step in graph.steps if step.number == number]
-    if found:
-        last = max(found, key=lambda step: (step.window_end, -step.rank))
-        if last.window_end <= last.start:
-            raise InputError(f"step {number} of the run takes no time", "name another step")
-        return last
-    listed = ", ".join(map(str, sorted({step.number for step in graph.steps})))
-    raise InputError(
-        f"the run has no step {number}", f"present: {listed}" if listed else "its trace has no ProfilerStep"
-    )
-
-
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
     if wanted == AUTO:
         return estimate_overhead(graph)
@@ -220,12 +200,23 @@ def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
     return given_overhead(ns)
 
 
-def _gain(gain: Gain) -> dict[str, object]:
+def gain_json(gain: Gain) -> dict[str, object]:
+    """A gain for scripts."""
     return {
         "base_ns": gain.base_ns,
         "predicted_ns": gain.predicted_ns,
         "gain_ns": gain.gain_ns,
         "speedup": _finite(gain.speedup),
+    }
+
+
+def range_json(low: Bound, high: Bound) -> dict[str, object]:
+    """A range for scripts."""
+    return {
+        "gain_low_ns": low.gain_ns,
+        "gain_high_ns": high.gain_ns,
+        "speedup_low": _finite(low.speedup),
+        "speedup_high": _finite(high.speedup),
     }
 
 

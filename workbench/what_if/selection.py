@@ -112,8 +112,8 @@ def _frames(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) ->
     """The frames of the events that a name means; of modules all that have the prefix."""
     frames = graph.frames
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
-    if step_number(wanted) is not None:
-        return called & frames.name.among(STEP_PREFIX)
+    if _steps_named(graph, wanted):
+        return called & frames.name.among(graph.step_marker)
     names = {str(name) for name in frames.name[np.flatnonzero(called)] if str(name).startswith(prefix)}
     # A module by its name; as a part, it is one with the prefix.
     known = prefix + wanted if prefix + wanted in names else wanted
@@ -122,8 +122,17 @@ def _frames(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) ->
 
 def _of_one_step(graph: ReplayGraph, wanted: str) -> Flags | bool:
     """What belongs to the step that is meant: the frames of all steps have one name."""
+    numbers = _steps_named(graph, wanted)
+    return _of_steps(graph, numbers) if numbers else True
+
+
+def _steps_named(graph: ReplayGraph, wanted: str) -> frozenset[int]:
+    """The numbers of the steps whose annotation has a name, but not of all steps."""
     number = step_number(wanted)
-    return True if number is None else _of_step(graph, number)
+    if graph.step_marker == STEP_PREFIX and number is not None:
+        return frozenset([number])
+    named = frozenset(step.number for step in graph.steps if step.name == wanted)
+    return named if wanted != graph.step_marker else frozenset()
 
 
 def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[str]:
@@ -177,9 +186,9 @@ def _of_stream(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
     return held
 
 
-def _of_step(graph: ReplayGraph, number: int) -> Flags:
+def _of_steps(graph: ReplayGraph, numbers: frozenset[int]) -> Flags:
     event = graph.segments.event
-    held: Flags = (event >= 0) & (graph.calls.step[event] == number)
+    held: Flags = (event >= 0) & np.isin(graph.calls.step[event], list(numbers))
     return held
 
 
@@ -193,7 +202,7 @@ _HOLDS: dict[str, _Holds] = {
     "category": _of_text(lambda graph: graph.calls.category),
     "thread": _of_thread,
     "stream": _of_stream,
-    "step": lambda graph, _, number: _of_step(graph, int(number)),
+    "step": lambda graph, _, number: _of_steps(graph, frozenset([int(number)])),
     "rank": _of_rank,
 }
 
@@ -207,7 +216,7 @@ def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequenc
     counts = {str(text): count for text, count in zip(calls.name.values, events, strict=True)}
     # The frames of all steps have one name, their events have one each.
     steps = set(calls.step[graph.segments.event[selected & (graph.segments.event >= 0)]].tolist())
-    counts[STEP_PREFIX] = sum(count for text, count in counts.items() if step_number(text) in steps)
+    counts[graph.step_marker] = sum(one.number in steps for one in graph.steps)
     return _longest(
         Matched(str(frames.name.values[code]), counts.get(str(frames.name.values[code]), 0), int(own[code]))
         for code in np.unique(name)

@@ -14,7 +14,7 @@ KEYS: Mapping[str, str] = {
     "module": "as `under`, the name of an nn.Module",
     "stream": "number of a GPU stream",
     "thread": "name or id of a thread",
-    "step": "number of a ProfilerStep",
+    "step": "number of a step",
     "rank": "number of a rank",
 }
 """What a selector may say, and what it means."""

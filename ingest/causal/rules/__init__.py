@@ -25,7 +25,7 @@ from tracegraph.ingest.causal.rules.stream_order import stream_order
 from tracegraph.ingest.causal.rules.stream_resume import stream_resume
 from tracegraph.ingest.causal.rules.stream_waits import stream_waits
 from tracegraph.ingest.causal.rules.synchronization import synchronization
-from tracegraph.store.schema import CROSS_THREAD_POLICIES
+from tracegraph.store.labels import CROSS_THREAD_POLICIES
 
 Find = Callable[[Context, Found], Found]
 

@@ -1,6 +1,6 @@
 """A document of Kineto's: batches of entries, and what is used of the text around their list."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,9 @@ BATCH = 32_768
 _LONGEST_FACT = 1 << 20
 """Bytes of a fact around the list that is looked at: as objects it may take twenty times as much memory."""
 
+_MOST_DEVICES = 1 << 12
+"""No host has a device of a higher index."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -25,6 +28,7 @@ class Facts:
     rank: int | None = None
     world_size: int | None = None
     devices: list[str] = field(default_factory=list)
+    device_memory: list[int | None] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,18 +78,25 @@ def read_facts(top: TopLevel) -> Facts:
     info = _plain(top.distributedInfo)
     rank, size = (info.get("rank"), info.get("world_size")) if isinstance(info, dict) else (None, None)
     properties = _plain(top.deviceProperties)
-    devices = [
-        str(device["name"])
-        for device in (properties if isinstance(properties, list) else [])
-        if isinstance(device, dict) and "name" in device
-    ]
+    described = [one for one in (properties if isinstance(properties, list) else []) if isinstance(one, dict)]
     versions = {name: _plain(getattr(top, name)) for name in Versions.__struct_fields__}
     return Facts(
         _number(rank, 0),
         _number(size, 1),
-        devices,
+        [str(device["name"]) for device in described if "name" in device],
+        _device_memory(described),
         {name: str(value) for name, value in versions.items() if isinstance(value, str | int | float)},
     )
+
+
+def _device_memory(described: Sequence[Mapping[str, object]]) -> list[int | None]:
+    """Bytes of memory by index of the device, None for one that is not described."""
+    known: dict[int, int] = {}
+    for device in described:
+        index, total = _number(device.get("id"), 0), _number(device.get("totalGlobalMem"), 1)
+        if index is not None and total is not None and index < _MOST_DEVICES and total < 1 << 63:
+            known[index] = total
+    return [known.get(index) for index in range(max(known, default=-1) + 1)]
 
 
 def _number(value: object, least: int) -> int | None:

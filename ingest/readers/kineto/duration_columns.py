@@ -26,11 +26,12 @@ _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
 _OF_COLLECTIVES = ("elements", "group_size", "group_sequence", "receiver", "sender")
+_OF_WAITS, _OF_COPIES = ("wait_on_stream", "wait_on_record"), ("bytes", "bandwidth")
 _FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
     (
         (*GPU_WORK, Role.SYNC),
-        ("correlation", "device", "stream", "wait_on_stream", "wait_on_record", "bytes", *_OF_COLLECTIVES),
+        ("correlation", "device", "stream", *_OF_WAITS, *_OF_COPIES, *_OF_COLLECTIVES),
         True,
     ),
     ((Role.CALL,), ("correlation",), False),
@@ -71,6 +72,16 @@ class _Shapes(dict[bytes, str | None]):
         return text
 
 
+class _Inputs(dict[tuple[bytes, bytes, bytes], str | None]):
+    """Compact text of each distinct list of types, strides and scalars together."""
+
+    def __missing__(self, raw: tuple[bytes, bytes, bytes]) -> str | None:
+        types, strides, scalars = (_compact(one) or "null" for one in raw)
+        known = (types, strides, scalars) != ("null", "null", "null")
+        text = self[raw] = f"[{types},{strides},{scalars}]" if known else None
+        return text
+
+
 def _compact(raw: bytes) -> str | None:
     if raw == b"null":
         return None
@@ -86,7 +97,8 @@ class DurationCollector:
     def __init__(self) -> None:
         self._length = 0
         self._text = {
-            name: GrowingTexts() for name in ("phase", "name", "category", "pid", "tid", "shapes", *_TEXTS)
+            name: GrowingTexts()
+            for name in ("phase", "name", "category", "pid", "tid", "shapes", "inputs", *_TEXTS)
         }
         self._number = {
             name: GrowingNumbers() for name in {name for _, names, _ in _GROUPS for name in names}
@@ -94,6 +106,7 @@ class DurationCollector:
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
         self._shapes = _Shapes()
+        self._inputs = _Inputs()
         self._odd_arguments: list[int] = []
         self._frame, self._outer_frame = GrowingNumbers(), GrowingNumbers()
 
@@ -139,6 +152,12 @@ class DurationCollector:
             for rows, arguments in described
         ]
         self._text["shapes"].extend_sparse(len(events), groups)
+        inputs = self._inputs
+        groups = [
+            (rows, [inputs[bytes(a.types), bytes(a.strides), bytes(a.scalars)] for a in arguments])
+            for rows, arguments in described
+        ]
+        self._text["inputs"].extend_sparse(len(events), groups)
 
     def _add_frames(self, events: Sequence[Event]) -> None:
         places = [k for k, event in enumerate(events) if event.cat in _FRAMES]
@@ -164,7 +183,7 @@ class DurationCollector:
             dur=times["dur"],
             has_dur=known["dur"],
             numbers={name: column.dense(self._length) for name, column in self._number.items()},
-            texts={name: text[name] for name in ("shapes", *_TEXTS)},
+            texts={name: text[name] for name in ("shapes", "inputs", *_TEXTS)},
             frames=self._frame.dense(self._length),
             outer_frames=self._outer_frame.dense(self._length),
             odd_arguments=np.array(self._odd_arguments, dtype=np.int64),

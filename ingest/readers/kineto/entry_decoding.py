@@ -11,6 +11,7 @@ from msgspec import Raw, Struct, field
 from tracegraph.ingest.readers.chrome_text import RawEntry
 
 NULL = Raw(b"null")
+_FASTEST = 1e15
 Id = int | str | None
 
 
@@ -39,9 +40,13 @@ class Arguments(Struct, gc=False, frozen=True):
     wait_on_stream: Id = None
     wait_on_record: Id = field(default=None, name="wait_on_cuda_event_record_corr_id")
     bytes: Id = None
+    rate: Raw = field(default=NULL, name="memory bandwidth (GB/s)")
     elements: Id = field(default=None, name="In msg nelems")
     dims: Raw = field(default=NULL, name="Input Dims")
     dims_old: Raw = field(default=NULL, name="Input dims")
+    types: Raw = field(default=NULL, name="Input type")
+    strides: Raw = field(default=NULL, name="Input Strides")
+    scalars: Raw = field(default=NULL, name="Concrete Inputs")
     collective: Id = field(default=None, name="Collective name")
     group: Id = field(default=None, name="Process Group Name")
     dtype: Id = None
@@ -51,12 +56,31 @@ class Arguments(Struct, gc=False, frozen=True):
     receiver: Id = field(default=None, name="Dst Rank")
     sender: Id = field(default=None, name="Src Rank")
 
+    @property
+    def bandwidth(self) -> int | None:
+        """What a copy moves, B/s; None where the file does not state it or no copy can be so fast."""
+        try:
+            stated = 1e9 * float(memoryview(self.rate))
+        except ValueError:
+            return None
+        return round(stated) if 0 < stated < _FASTEST else None
+
 
 class FrameLinks(Struct, gc=False, frozen=True):
     """Arguments of a Python frame: its number and its caller's."""
 
     frame: Id = field(default=None, name="Python id")
     outer_frame: Id = field(default=None, name="Python parent id")
+
+
+class MemoryArguments(Struct, gc=False, frozen=True):
+    """Arguments of a memory row."""
+
+    bytes: Id = field(default=None, name="Bytes")
+    device_type: Id = field(default=None, name="Device Type")
+    device: Id = field(default=None, name="Device Id")
+    allocated: Id = field(default=None, name="Total Allocated")
+    reserved: Id = field(default=None, name="Total Reserved")
 
 
 class _Label(Struct, gc=False):
@@ -67,9 +91,12 @@ _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueErro
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
 _decode_links = msgspec.json.Decoder(FrameLinks | None).decode
+_decode_memory = msgspec.json.Decoder(MemoryArguments | None).decode
 _decode_label = msgspec.json.Decoder(_Label | None).decode
+_LARGEST = 1e300
 _NO_ARGUMENTS = Arguments()
 _NO_LINKS = FrameLinks()
+_NO_MEMORY = MemoryArguments()
 _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
@@ -106,6 +133,30 @@ def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
         return [_decode_links(text) or _NO_LINKS for text in texts]
     except _FAILURES:
         return [_links_leniently(text) for text in texts]
+
+
+def decode_memory(text: Raw) -> MemoryArguments:
+    """Arguments of a memory row, all None where they are odd."""
+    try:
+        return _decode_memory(text) or _NO_MEMORY
+    except _FAILURES:
+        return _NO_MEMORY
+
+
+def decode_counters(text: Raw) -> dict[str, float]:
+    """All arguments of a range that are finite numbers."""
+    try:
+        values: object = msgspec.json.decode(text)
+    except _FAILURES:
+        values = _load(text)
+    if not isinstance(values, dict):
+        return {}
+    numbers = {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    }
+    return {_text(name) or "": value for name, value in numbers.items()}
 
 
 def decode_label(text: Raw) -> str | None:

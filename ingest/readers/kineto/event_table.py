@@ -26,6 +26,7 @@ _NUMBERS = (
     "wait_on_stream",
     "wait_on_record",
     "bytes",
+    "bandwidth",
     "elements",
     "group_size",
     "group_sequence",

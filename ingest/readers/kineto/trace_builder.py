@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import Batch
+from tracegraph.ingest.readers.kineto.counters import CounterCollector
 from tracegraph.ingest.readers.kineto.document import Document, check_entries
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
 from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
+from tracegraph.ingest.readers.kineto.memory_rows import MemoryCollector, is_memory_row
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
@@ -26,6 +30,8 @@ class _Collector:
     def __init__(self) -> None:
         self.durations = DurationCollector()
         self.flows = FlowCollector()
+        self.memory = MemoryCollector()
+        self.counters = CounterCollector()
         self.names = NameCollector()
         self.others: Counter[str] = Counter()
         self.no_objects: list[int] = []
@@ -37,6 +43,7 @@ class _Collector:
         self.repaired += [batch.positions[k] for k in repaired if events[k] is not None]
         durations: list[tuple[int, Event]] = []
         flows: list[tuple[int, Event]] = []
+        memory: list[tuple[int, Event]] = []
         for k, event in enumerate(events):
             if event is None:
                 self.no_objects.append(batch.positions[k])
@@ -45,20 +52,19 @@ class _Collector:
                     durations.append((k, event))
             elif event.ph in FLOWS:
                 flows.append((k, event))
+            elif is_memory_row(event):
+                memory.append((k, event))
             else:
                 self.others[event.ph or ""] += 1
                 if event.ph == "M":
                     self.names.add(event)
-        self.durations.add(
-            [event for _, event in durations],
-            [batch.texts[k] for k, _ in durations],
-            [batch.positions[k] for k, _ in durations],
-        )
-        self.flows.add(
-            [event for _, event in flows],
-            [batch.texts[k] for k, _ in flows],
-            [batch.positions[k] for k, _ in flows],
-        )
+        for column, found in ((self.durations, durations), (self.flows, flows), (self.memory, memory)):
+            column.add(
+                [event for _, event in found],
+                [batch.texts[k] for k, _ in found],
+                [batch.positions[k] for k, _ in found],
+            )
+        self.counters.add([event for _, event in durations], [batch.positions[k] for k, _ in durations])
 
     def state_repairs(self, integrity: Integrity) -> None:
         """Record the entries that were no events or not as expected."""
@@ -75,19 +81,24 @@ def build_trace(
     collector = _collect(source.path, document, integrity, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
+    events = build_events(collector.durations.finish(), integrity, limits)
+    middle_ns = int(np.median(events["start_ns"])) if len(events) else 0
     return TraceFile(
         path=str(source.path),
         sha256=source.sha256,
         rank=facts.rank or 0,
-        events=build_events(collector.durations.finish(), integrity, limits),
+        events=events,
         flows=collector.flows.finish(integrity),
+        memory=collector.memory.finish(middle_ns, integrity),
         thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
         process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},
         devices=[name[: limits.text] for name in facts.devices],
+        device_memory=facts.device_memory,
         versions={key: text[: limits.text] for key, text in facts.versions.items()},
         other_phases=dict(sorted(collector.others.items())),
         rank_stated=facts.rank is not None,
         world_size=facts.world_size,
+        counters=collector.counters.finish(limits.text),
     )
 
 

@@ -1,0 +1,106 @@
+"""`tracegraph diff`: what differs between two runs, ranks or steps, and what of it decides the length."""
+
+import glob
+import json
+import os
+import re
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import stored_runs
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.reporters.terminal import print_sections
+from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.queries.runs import unknown_run
+from tracegraph.store.errors import InputError
+from tracegraph.workbench.bench import Workbench
+from tracegraph.workbench.run import Run
+from tracegraph.workbench.text import visible
+
+_EXCEEDED = 1
+_PAIR = re.compile(r"(-?\d{1,9})(?::(-?\d{1,9}))?")
+Pair = tuple[int | None, int | None]
+
+
+def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair:
+    """The number for A and the one for B, the same where only one is given."""
+    if text is None:
+        return None, None
+    found = _PAIR.fullmatch(text.strip())
+    if found is None:
+        raise InputError(
+            f"{option.opts[0]} {text} is no number", f"write {option.opts[0]} 3, or 3:5 for A and B"
+        )
+    return int(found[1]), int(found[2] or found[1])
+
+
+@click.command()
+@click.argument("first", metavar="A", shell_complete=stored_runs)
+@click.argument("second", metavar="[B]", required=False, shell_complete=stored_runs)
+@click.option("--rank", metavar="R[:R]", callback=_pair, help="Rank in A and in B; default: all of them.")
+@click.option(
+    "--step", metavar="N[:M]", callback=_pair, help="Step in A and in B: the number in ProfilerStep#N."
+)
+@click.option("--full-names", is_flag=True, help="Names of events as they are in the file, not shortened.")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for diff.html, diff.json and a CSV file for each table.",
+)
+@click.option(
+    "--fail-above", type=int, metavar="NS", help="End with exit code 1 where B is more than NS longer than A."
+)
+@pass_context
+def diff(
+    context: Context,
+    *,
+    first: str,
+    second: str | None,
+    rank: Pair,
+    step: Pair,
+    full_names: bool,
+    form: str,
+    output: Path | None,
+    fail_above: int | None,
+) -> int:
+    """Say what differs from A to B, and what of the critical path makes B longer or shorter.
+
+    A and B are stored runs, or traces, which are ingested first: files, folders, patterns or URLs. Without B
+    two ranks or two steps of A are compared, as --step 4:5. Runs with other numbers of steps are compared by
+    one step of each, the one nearest to the median.
+    """
+    with context.bench() as bench:
+        a = _run(bench, first)
+        b = a if second is None else _run(bench, second)
+        found = a.diff(b, rank=rank[0], rank_b=rank[1], step=step[0], step_b=step[1])
+        written = None if output is None else found.save(output)
+    if form == "json":
+        click.echo(json.dumps(found.as_json(), indent=1))
+    else:
+        console = open_console()
+        print_sections(console, found.sections, full_names=full_names)
+        if written is not None:
+            console.print(Text(f"in {visible(str(output))}: {', '.join(written.files)}"))
+    return _EXCEEDED if fail_above is not None and (found.diff_ns or 0) > fail_above else 0
+
+
+def _run(bench: Workbench, named: str) -> Run:
+    """The stored run of that name, else the trace of that name as a run."""
+    with bench.answers() as answers:
+        if named in set(answers.of("runs", {})["name"]):
+            return bench.run(named)
+        if not (Path(named).exists() or glob.has_magic(named) or "://" in named):
+            if os.sep in named:
+                raise InputError(
+                    f"there is no run or trace named {named!r}", "tracegraph runs lists the runs"
+                )
+            raise unknown_run(answers.of, named)
+    with bench.storing(find_sources([named])) as stored:
+        return Run(bench, stored.tables.run)

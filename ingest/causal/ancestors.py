@@ -1,0 +1,38 @@
+"""Walks up a forest that is given as the position of each one's parent, -1 for none."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+
+
+def nearest_above(own: Ints, parent: Ints) -> Ints:
+    """`own` of each, or that of the nearest one above whose `own` is not -1; -1 for none."""
+    count = len(own)
+    above = np.append(np.where(parent >= 0, parent, count), count)
+    found = np.append(own, -1)
+    above[:-1][own >= 0] = count
+    while (above < count).any():
+        found = np.where(found < 0, found[above], found)
+        above = np.where(found < 0, above[above], count)
+    nearest: Ints = found[:-1]
+    return nearest
+
+
+def levels_upwards(parent: Ints, given: Flags) -> list[Ints]:
+    """Those that are given and all above them, but for the roots, level by level, the deepest first."""
+    reached = given.copy()
+    front = np.flatnonzero(reached)
+    while len(front):
+        above = np.unique(parent[front])
+        front = above[(above >= 0) & ~reached[above]]
+        reached[front] = True
+    chosen = np.flatnonzero(reached)
+    depth = np.zeros(len(chosen), dtype=np.int64)
+    at = parent[chosen]
+    while (at >= 0).any():
+        depth += at >= 0
+        at = np.where(at >= 0, parent[at], -1)
+    chosen, depth = chosen[depth > 0], depth[depth > 0]
+    order = np.argsort(-depth, kind="stable")
+    starts = np.flatnonzero(np.diff(depth[order])) + 1
+    return np.split(chosen[order], starts) if len(chosen) else []

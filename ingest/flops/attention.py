@@ -1,0 +1,109 @@
+"""Fused attention: its matrix products, two forward and five backward.
+
+torch.utils.flop_counter, sdpa_flop_count and sdpa_backward_flop_count; half of them where it is causal, as
+FlashAttention's own benchmarks count, since the kernels leave the other half out. Sequences of several
+lengths in one tensor are unknown: their lengths are values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracegraph.ingest.flops.operands import Inputs, Operand, common_type
+from tracegraph.ingest.flops.work import Formula, Work, make_work
+from tracegraph.store.element_types import find_type
+from tracegraph.store.work_kinds import ATTENTION
+
+_SCORES = find_type("float")
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Positions: `causal` is a flag, or 0 for no mask where `masks`. `ragged`: None unless lengths differ.
+
+    `heads_first`: whether tensors are (batch, heads, sequence, features), else (batch, sequence, heads,
+    features).
+    """
+
+    causal: int
+    heads_first: bool = True
+    ragged: int | None = None
+    masks: bool = False
+    bias: int | None = None
+
+
+def _is_causal(inputs: Inputs, places: _Places) -> bool | None:
+    if not places.masks:
+        return inputs.flag(places.causal)
+    kind = inputs.numbers(places.causal)
+    return None if kind is None else kind[0] != 0
+
+
+def _pairs(query: Operand, key: Operand, places: _Places, *, causal: bool) -> tuple[int, int, int] | None:
+    """Batches with heads, pairs of a query and a key among them, and queries; None for other shapes."""
+    if len(query.dims) != 4 or len(key.dims) != 4 or query.dims[0] != key.dims[0]:
+        return None
+    heads, length = (1, 2) if places.heads_first else (2, 1)
+    queries, keys = query.dims[length], key.dims[length]
+    if causal and queries != keys:
+        return None  # where the mask begins depends on the kernel
+    return query.dims[0] * query.dims[heads], queries * keys // (2 if causal else 1), queries
+
+
+def _counted(inputs: Inputs, places: _Places, first: int) -> tuple[int, int, list[Operand]] | None:
+    """Twice the pairs of all heads, queries of all heads, and query, key and value."""
+    found, causal = inputs.tensors(first, first + 1, first + 2), _is_causal(inputs, places)
+    if found is None or causal is None or (places.ragged is not None and inputs.tensor(places.ragged)):
+        return None
+    pairs = _pairs(found[0], found[1], places, causal=causal)
+    if pairs is None or len(found[2].dims) != 4:
+        return None
+    return 2 * pairs[0] * pairs[1], pairs[0] * pairs[2], found
+
+
+def _forward(places: _Places) -> Formula:
+    def formula(inputs: Inputs) -> Work | None:
+        counted = _counted(inputs, places, 0)
+        if counted is None:
+            return None
+        pairs, queries, (query, key, value) = counted
+        kind = common_type([query, key, value])
+        bias = None if places.bias is None else inputs.tensor(places.bias)
+        reads = [query, key, value, *([] if bias is None else [bias])]
+        flops = pairs * (query.dims[3] + value.dims[3])
+        writes = [(queries * value.dims[3], kind), (queries, _SCORES)]
+        return make_work(ATTENTION, flops, kind, reads, writes)
+
+    return formula
+
+
+def _backward(places: _Places) -> Formula:
+    """grad_out, query, key, value, …: reads these, the result, a number a query; writes three gradients."""
+
+    def formula(inputs: Inputs) -> Work | None:
+        counted, gradient = _counted(inputs, places, 1), inputs.tensor(0)
+        if counted is None or gradient is None:
+            return None
+        pairs, queries, (query, key, value) = counted
+        kind = common_type([query, key, value])
+        bias = None if places.bias is None else inputs.tensor(places.bias)
+        reads = [gradient, gradient, query, key, value, *([] if bias is None else [bias])]
+        flops = pairs * (3 * query.dims[3] + 2 * value.dims[3])
+        writes = [(one.elements, kind) for one in (query, key, value)]
+        return make_work(ATTENTION, flops, kind, reads, [*writes, (queries, _SCORES)])
+
+    return formula
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "aten::_scaled_dot_product_flash_attention": _forward(_Places(causal=4)),
+    "aten::_scaled_dot_product_efficient_attention": _forward(_Places(causal=6, bias=3)),
+    "aten::_scaled_dot_product_cudnn_attention": _forward(_Places(causal=6, bias=3)),
+    "aten::_flash_attention_forward": _forward(_Places(causal=8, heads_first=False, ragged=3)),
+    "aten::_efficient_attention_forward": _forward(
+        _Places(causal=9, heads_first=False, ragged=4, masks=True, bias=3)
+    ),
+    "aten::_scaled_dot_product_flash_attention_backward": _backward(_Places(causal=11, ragged=6)),
+    "aten::_scaled_dot_product_efficient_attention_backward": _backward(_Places(causal=11, bias=4)),
+    "aten::_scaled_dot_product_cudnn_attention_backward": _backward(_Places(causal=14, ragged=9, bias=8)),
+    "aten::_flash_attention_backward": _backward(_Places(causal=11, heads_first=False, ragged=6)),
+}

@@ -1,0 +1,51 @@
+"""What an operator's call does, and how formulas say it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tracegraph.ingest.flops.operands import Inputs, Operand
+from tracegraph.store.element_types import ElementType
+
+
+@dataclass(frozen=True)
+class Work:
+    """`flops`: floating point operations. `moved_bytes`: least traffic, each input read and each result
+    written once, None where an element type is not known. `dtype`: in which it computes, None likewise.
+    """
+
+    kind: str
+    flops: int
+    moved_bytes: int | None
+    dtype: str | None
+
+
+Formula = Callable[[Inputs], Work | None]
+"""The work of a call; None where what it needs was not recorded."""
+
+
+def make_work(
+    kind: str,
+    flops: int,
+    computes_in: ElementType | None,
+    reads: Sequence[Operand],
+    writes: Sequence[tuple[int, ElementType | None]],
+) -> Work:
+    """The work of a call with these inputs and results, elements of a type each.
+
+    Only floating point arithmetic counts: in a type of integers there are no FLOPs.
+    """
+    moved = [*((one.stored, one.type) for one in reads), *writes]
+    total = 0
+    for elements, kind_of in moved:
+        if kind_of is None and elements:
+            return Work(kind, _floating(flops, computes_in), None, _name(computes_in))
+        total += elements * (kind_of.size if kind_of is not None else 0)
+    return Work(kind, _floating(flops, computes_in), total, _name(computes_in))
+
+
+def _floating(flops: int, kind: ElementType | None) -> int:
+    return flops if kind is None or kind.floating else 0
+
+
+def _name(kind: ElementType | None) -> str | None:
+    return None if kind is None else kind.name

@@ -1,0 +1,56 @@
+"""The tables of hardware counters, and of whose work GPU activities are."""
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.measures.measures import Measures
+from tracegraph.ingest.tables.columns import Columns, label_column, make_table
+from tracegraph.ingest.text_columns import read_texts
+from tracegraph.store import labels, schema
+from tracegraph.store.evidence import EVIDENCE
+from tracegraph.store.hardware_counters import find_meaning
+
+
+def counter_nodes(model: Storable, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
+    """One row a counter of a range."""
+    event = counters["range"].to_numpy()
+    name = read_texts(counters["name"])
+    meanings = [find_meaning(str(text)) for text in name.values]
+    per_name = {
+        "flops_each": [None if one is None else one.flops for one in meanings],
+        "bytes_each": [None if one is None else one.bytes for one in meanings],
+    }
+    codes = pa.array(name.codes)
+    columns = {
+        **common,
+        "id": ids,
+        "labels": label_column("Counter", len(ids)),
+        "rank": model.events.rank[event],
+        "source_index": model.events.source_index[event],
+        "range": model.events.name.take(event).arrow(),
+        "name": name.arrow(),
+        "value": counters["value"],
+        **{column: pa.array(values, pa.float64()).take(codes) for column, values in per_name.items()},
+    }
+    return make_table(columns, labels.COUNTER.properties, len(ids))
+
+
+def measured(counters: pa.Table, event_ids: Ints, counter_ids: Ints) -> pa.Table:
+    """One row a counter whose range could be attributed: from it to the event that it measured."""
+    found = np.flatnonzero(counters["measured"].to_numpy() >= 0)
+    columns = {
+        "start": counter_ids[found],
+        "end": event_ids[counters["measured"].to_numpy()[found]],
+        "evidence": EVIDENCE[1],
+        "confidence": counters["confidence"].to_numpy()[found],
+    }
+    known = next(kind for kind in schema.RELATIONSHIPS if kind.type == "MEASURED")
+    return make_table(columns, known.properties, len(found))
+
+
+def work_of(measures: Measures, event_ids: Ints) -> pa.Table:
+    """One row a GPU activity that an operator launched: from it to the operator whose work it is."""
+    found = np.flatnonzero(measures.operator >= 0)
+    return pa.table({"start": event_ids[found], "end": event_ids[measures.operator[found]]})

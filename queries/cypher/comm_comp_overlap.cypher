@@ -1,0 +1,25 @@
+// How much of each rank's communication on GPUs runs while something computes.
+// @param run STRING name of the run
+// @param start_ns INTEGER start of the window, ns
+// @param end_ns INTEGER end of the window, ns
+// @param rank INTEGER? rank of the process, null for all
+// @column rank INTEGER rank of the process
+// @column communication_ns INTEGER time in which communication runs, overlapping ones counted once, ns
+// @column overlap_ns INTEGER how much of that computation runs, too, ns
+// @column overlap_share FLOAT overlap as a share of the communication, 0..1
+// @column exposed_ns INTEGER how much of the communication no computation hides, ns
+// Order: rank.
+// Empty when: no communication runs on a GPU in the window.
+// Cost: reads the GPU work of the window once.
+
+// @include gpu_work
+WITH e.rank AS rank, e.kernel_type AS kernel_type, [n IN [e.type_busy_ns, e.busy_without_memory_ns] |
+    // @include inside
+  ] AS added
+WITH rank, sum(added[1]) AS either_ns,
+  sum(CASE kernel_type WHEN 'computation' THEN added[0] ELSE 0 END) AS compute_ns,
+  sum(CASE kernel_type WHEN 'communication' THEN added[0] ELSE 0 END) AS communication_ns
+WITH rank, communication_ns, communication_ns + compute_ns - either_ns AS overlap_ns WHERE communication_ns > 0
+RETURN rank, communication_ns, overlap_ns, toFloat(overlap_ns) / communication_ns AS overlap_share,
+  communication_ns - overlap_ns AS exposed_ns
+ORDER BY rank

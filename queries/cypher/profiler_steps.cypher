@@ -1,0 +1,17 @@
+// The steps of each rank with their lengths: ProfilerSteps, or the annotations that mark steps.
+// @param run STRING name of the run
+// @param rank INTEGER? rank of the process, null for all
+// @column rank INTEGER rank of the process
+// @column step INTEGER number of the step
+// @column start_ns INTEGER start of the step's annotation, ns
+// @column end_ns INTEGER end of the step's annotation, ns
+// @column duration_ns INTEGER length of the annotation, ns
+// @column window_end_ns INTEGER later of that end and the end of the GPU work launched in the step, ns
+// @column name STRING name of the step's annotation
+// Order: rank, then start.
+// Empty when: the trace has no steps.
+
+MATCH (t:Step {run: $run}) WHERE $rank IS NULL OR t.rank = $rank
+RETURN t.rank AS rank, t.number AS step, t.start_ns AS start_ns, t.end_ns AS end_ns,
+  t.end_ns - t.start_ns AS duration_ns, t.window_end_ns AS window_end_ns, t.name AS name
+ORDER BY rank, start_ns, step

@@ -1,0 +1,53 @@
+"""From when to when a phase goes, and the errors that list the phases present."""
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from tracegraph.store.errors import InputError
+from tracegraph.store.phases import spelt
+from tracegraph.store.suggest import did_you_mean
+
+Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
+
+
+def phase_window(
+    ask: Ask, run: str, step: int | None, rank: int | None, phase: str, occurrence: int | None
+) -> pd.DataFrame:
+    """The row of `phase_window` of a phase of a step, or of one in no step.
+
+    Of several of its name the one of that `occurrence`, by default the last; of several ranks the one that
+    ends it last. No row where no work ends it.
+
+    Raises:
+        InputError: there is no such phase; the message lists those present.
+    """
+    phases, name = ask("phases", {"run": run, "rank": rank}), spelt(phase)
+    if phases.empty:
+        of_rank = "" if rank is None else f" of rank {rank}"
+        raise InputError(
+            f"run {run!r} has no phases{of_rank}",
+            "annotate them, as with torch.profiler.record_function('forward'), or record a training step",
+        )
+    mine = phases[
+        phases["step"].isna() if step is None else phases["step"].eq(step).fillna(False).astype(bool)
+    ]
+    if mine.empty and step is None:
+        numbers = ", ".join(map(str, sorted(set(phases["step"].dropna()))))
+        raise InputError(f"the phases of run {run!r} are in steps", f"give the step, too: {numbers}")
+    where = "" if step is None else f" in step {step}"
+    found = mine[mine["phase"] == name]
+    if found.empty:
+        present = list(dict.fromkeys(mine["phase"]))
+        listed = f"present: {', '.join(present)}" if present else "it has none"
+        raise InputError(f"run {run!r} has no phase {name!r}{where}", did_you_mean(name, present, listed))
+    if occurrence is not None:
+        most = int(found["occurrence"].max())
+        found = found[found["occurrence"] == occurrence]
+        if found.empty:
+            raise InputError(
+                f"run {run!r} has no {name} {occurrence}{where}", f"the last one is {most}, the first 1"
+            )
+    last = found.sort_values(["window_end_ns", "rank"], ascending=[False, True]).iloc[0]
+    values = {"occurrence": int(last["occurrence"]), "rank": int(last["rank"])}
+    return ask("phase_window", {"run": run, "name": name, "step": step, **values})

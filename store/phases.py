@@ -1,0 +1,23 @@
+"""Phases of a training step, in the order in which a step usually has them."""
+
+DATA_LOADING, ZERO_GRAD, FORWARD, BACKWARD, OPTIMIZER = (
+    "data loading",
+    "zero grad",
+    "forward",
+    "backward",
+    "optimizer",
+)
+PHASES = {
+    DATA_LOADING: "the thread fetches its next batch",
+    ZERO_GRAD: "gradients are cleared",
+    FORWARD: "the model is applied, and what its gradients need is kept",
+    BACKWARD: "gradients are computed, with the collectives that this starts",
+    OPTIMIZER: "the parameters are updated",
+}
+"""Each phase and what happens in it."""
+PHASE_NAMES = tuple(PHASES)
+
+
+def spelt(name: str) -> str:
+    """A name of a phase as a user may write it: `data_loading` is `data loading`."""
+    return name.strip().lower().replace("_", " ").replace("-", " ")

@@ -1,0 +1,64 @@
+"""What the schema is declared in: properties, labels, relationship types and indexes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of a node or relationship; `unit` is empty for plain numbers and text."""
+
+    name: str
+    type: PropertyType
+    description: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class NodeLabel:
+    """A label with the properties its nodes may carry."""
+
+    label: str
+    description: str
+    properties: tuple[Property, ...]
+
+
+@dataclass(frozen=True)
+class RelationshipType:
+    """A relationship type, the labels it joins and its properties."""
+
+    type: str
+    start: str
+    end: str
+    description: str
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index over `properties` of `label`; `unique` makes it a constraint.
+
+    `partial`: it holds the nodes alone that have all of these.
+    """
+
+    label: str
+    properties: tuple[str, ...]
+    unique: bool = False
+    partial: bool = False
+
+
+def text(name: str, description: str) -> Property:
+    """A property that holds text."""
+    return Property(name, "STRING", description)
+
+
+def number(name: str, description: str, unit: str = "") -> Property:
+    """A property that holds an integer."""
+    return Property(name, "INTEGER", description, unit)
+
+
+def time(name: str, description: str) -> Property:
+    """A property that holds a time or a duration, ns."""
+    return number(name, description, "ns")

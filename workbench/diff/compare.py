@@ -1,0 +1,119 @@
+"""The difference of two runs, ranks or steps: what a person holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.catalog import find
+from tracegraph.queries.runs import fill
+from tracegraph.queries.second import together
+from tracegraph.store.progress import Progress, silent
+from tracegraph.workbench.diff.save import write_difference
+from tracegraph.workbench.diff.scope import Scope, Side, choose
+from tracegraph.workbench.diff.sections import sections_of
+from tracegraph.workbench.diff.verdict import judge
+from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.sections.blocks import Block
+from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.values import plain
+
+PATH, INSIDE, EVENTS = "path_diff", "path_inside_diff", "trace_diff_matched"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs from A to B; times in ns.
+
+    `path`, `inside`: the rows of `path_diff` and `path_inside_diff`, None where a side has no path of its
+    own; `events`: those of `trace_diff_matched`. `verdict`: what of the path explains it, in sentences by
+    what each is about; none without a path.
+    """
+
+    scope: Scope
+    path: pd.DataFrame | None
+    inside: pd.DataFrame | None
+    events: pd.DataFrame
+    verdict: Mapping[str, str]
+    progress: Progress = silent
+
+    @property
+    def diff_ns(self) -> int | None:
+        """How much longer B is, below 0 shorter; None where a side has no path of its own."""
+        lengths = self.scope.lengths_ns
+        return None if lengths is None else lengths[1] - lengths[0]
+
+    @property
+    def sections(self) -> Sequence[tuple[str, Sequence[Block]]]:
+        """What is shown of it: titles and blocks."""
+        return sections_of(self.scope, self.verdict, self.path, self.inside, self.events)
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """All rows, by the name of their query."""
+        found = {PATH: self.path, INSIDE: self.inside, EVENTS: self.events}
+        return {name: rows for name, rows in found.items() if rows is not None}
+
+    def as_json(self) -> dict[str, object]:
+        """All of it, as diff.json: times in ns, the rows as lists of objects."""
+        lengths = self.scope.lengths_ns or (None, None)
+        return {
+            "a": {**asdict(self.scope.a), "length_ns": lengths[0]},
+            "b": {**asdict(self.scope.b), "length_ns": lengths[1]},
+            "diff_ns": self.diff_ns,
+            "verdict": dict(self.verdict),
+            "notes": list(self.scope.notes),
+            **{name: _records(rows) for name, rows in self.tables.items()},
+        }
+
+    def save(self, folder: str | PathLike[str]) -> Written:
+        """Write diff.html, diff.json and a CSV file for each table into a folder; returns what is there now.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        title = f"{self.scope.a.title} → {self.scope.b.title}"
+        return write_difference(
+            title, self.sections, self.tables, self.as_json(), Path(folder), self.progress
+        )
+
+    def __repr__(self) -> str:
+        said = "" if self.diff_ns is None else f": {format_ns(self.diff_ns)}"
+        return f"<Difference from {self.scope.a.title} to {self.scope.b.title}{said}>"
+
+
+def compare(answers: Answers, a: Side, b: Side, progress: Progress = silent) -> Difference:
+    """The difference from A to B.
+
+    Raises:
+        InputError: A and B are the same, or there is no such run, rank or step.
+        StoreError: the server failed.
+    """
+    scope = choose(answers.of, a, b)
+    asked = {EVENTS: _values(answers, EVENTS, scope.a.values, scope.b.values)}
+    if scope.window_a is not None and scope.window_b is not None:
+        windows = [
+            {"run": side.run, **asdict(window)}
+            for side, window in ((scope.a, scope.window_a), (scope.b, scope.window_b))
+        ]
+        asked |= {name: _values(answers, name, *windows) for name in (PATH, INSIDE)}
+    rows = answers.of_all(asked)
+    path, inside = rows.get(PATH), rows.get(INSIDE)
+    verdict = judge(scope, path, inside, rows[EVENTS])
+    return Difference(scope, path, inside, rows[EVENTS], verdict, progress)
+
+
+def _values(
+    answers: Answers, name: str, of_a: Mapping[str, object], of_b: Mapping[str, object]
+) -> dict[str, object]:
+    return fill(answers.of, find(name), together(of_a, of_b))
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    return [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
+    ]

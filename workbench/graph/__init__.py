@@ -1,0 +1,1 @@
+"""The causal graph of a run as an object that can be edited."""

@@ -1,0 +1,110 @@
+"""The graph as an object of rustworkx or networkx, and what was edited there back.
+
+Both are an extra: `pip install 'tracegraph[graph]'`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tracegraph.store.errors import InputError, StoreError
+from tracegraph.workbench.graph.frames import NODE
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
+    from rustworkx import PyDiGraph
+
+_EXTRA = "pip install 'tracegraph[graph]'"
+_ROWS = 100_000
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Network:
+    """What an object of either library holds: attributes of its nodes, ends and attributes of its edges."""
+
+    nodes: Mapping[int, Values]
+    edges: tuple[tuple[int, int, Values], ...]
+
+
+def to_rustworkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "PyDiGraph[dict[str, Any], dict[str, Any]]":
+    """A `PyDiGraph` whose nodes and edges are dictionaries of the columns, with their ids.
+
+    Raises:
+        StoreError: rustworkx is not installed.
+    """
+    graph = _library("rustworkx").PyDiGraph(multigraph=True)
+    place = dict(zip(nodes.index.tolist(), graph.add_nodes_from(list(_rows(nodes))), strict=True))
+    causes, effects = (edges[end].map(place).tolist() for end in ("cause", "effect"))
+    graph.add_edges_from(list(zip(causes, effects, _rows(edges), strict=True)))
+    return graph  # type: ignore[no-any-return]
+
+
+def to_networkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "MultiDiGraph":
+    """A `MultiDiGraph` whose nodes and edges have the columns as attributes; nodes and keys are ids.
+
+    Raises:
+        StoreError: networkx is not installed.
+    """
+    graph = _library("networkx").MultiDiGraph()
+    graph.add_nodes_from(zip(nodes.index.tolist(), _rows(nodes), strict=True))
+    ends = (edges["cause"].tolist(), edges["effect"].tolist(), edges.index.tolist())
+    graph.add_edges_from(zip(*ends, _rows(edges), strict=True))
+    return graph
+
+
+def read_network(network: Any) -> Network:
+    """What a graph of either library holds now.
+
+    Raises:
+        InputError: it is no graph of them, or one of its nodes is none of a run.
+    """
+    if hasattr(network, "weighted_edge_list"):
+        of_place = dict(zip(network.node_indices(), network.nodes(), strict=True))
+        ends = ((of_place[a], of_place[b], values) for a, b, values in network.weighted_edge_list())
+        return _network(of_place.values(), ends)
+    if hasattr(network, "edges") and hasattr(network, "is_directed") and network.is_directed():
+        of_name = dict(network.nodes(data=True))
+        ends = ((of_name[a], of_name[b], values) for a, b, values in network.edges(data=True))
+        return _network(of_name.values(), ends)
+    raise InputError(
+        f"{type(network).__name__} is no directed graph of rustworkx or networkx",
+        "take what to_rustworkx() or to_networkx() gave",
+    )
+
+
+def _network(nodes: Iterable[Any], edges: Iterable[tuple[Any, Any, Any]]) -> Network:
+    known = {_id(values): values for values in nodes}
+    listed = ((_id(cause), _id(effect), values or {}) for cause, effect, values in edges)
+    return Network(known, tuple(listed))
+
+
+def _id(values: Any) -> int:
+    if not isinstance(values, Mapping) or not isinstance(values.get(NODE), int):
+        raise InputError(
+            f"a node of the graph is no segment of the run: {str(values)[:80]}",
+            f"each keeps its `{NODE}`; what happens longer or later is work and lags, no new node",
+        )
+    return int(values[NODE])
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Each row as a dictionary with its id; plain Python values, None for a missing one."""
+    for first in range(0, len(frame), _ROWS):
+        part = frame.iloc[first : first + _ROWS]
+        columns = {str(part.index.name): part.index.tolist()}
+        for name in part.columns:
+            values = part[name].astype(object)
+            columns[name] = values.where(values.notna(), None).tolist()
+        for row in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, row, strict=True))
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise StoreError(f"{name} is not installed", _EXTRA) from error

@@ -1,0 +1,61 @@
+"""How much of the communication on GPUs computation hides, and which does it not."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
+from tracegraph.workbench.sections.section import Parameters, Scope, Section
+
+_MOST = 20
+_RANKS = (
+    Column("rank", "rank", "number"),
+    Column("communication_ns", "communication", "duration"),
+    Column("overlap_ns", "hidden by computation", "duration"),
+    Column("overlap_share", "hidden", "share"),
+    Column("exposed_ns", "exposed", "duration"),
+)
+_KERNELS = (
+    Column("rank", "rank", "number"),
+    Column("name", "kernel", "name"),
+    Column("collective", "operation", "name", roomy=True),
+    Column("group", "group", "name", roomy=True),
+    Column("count", "count", "count"),
+    Column("duration_ns", "duration", "duration"),
+    Column("exposed_ns", "exposed", "duration"),
+    Column("exposed_share", "exposed", "share"),
+)
+_AXES = Column("_rank", "rank"), Column("duration_ns", "communication", "duration")
+_PARTS = {"overlap_ns": "hidden by computation", "exposed_ns": "exposed"}
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    ranks, kernels = (findings.answers.get(name) for name in ("comm_comp_overlap", "exposed_communication"))
+    if ranks is None or kernels is None or ranks.empty:
+        return []
+    parts = [ranks.assign(part=text, duration_ns=ranks[name]) for name, text in _PARTS.items()]
+    bars = pd.concat(parts)[["rank", "part", "duration_ns"]]
+    plot = Plot(
+        "Communication of each rank",
+        bars.assign(_rank=[f"rank {rank}" for rank in bars["rank"]]),
+        "bars",
+        *_AXES,
+        colour="part",
+        colours={"hidden by computation": "#2a9d8f", "exposed": "#d1495b"},
+        across=True,
+    )
+    note = "A kernel that waits for other ranks counts as communication; of several ranks see Collectives."
+    return [
+        plot,
+        Table(ranks, _RANKS, note=note),
+        Table(kernels.head(_MOST), _KERNELS, "What is not hidden:"),
+    ]
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    asked = ("comm_comp_overlap", "exposed_communication")
+    return dict.fromkeys(asked, scope.between) if scope.drawn else {}
+
+
+SECTION = Section(126, "Communication and computation", _content, _asks)
