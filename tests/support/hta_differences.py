@@ -291,7 +291,7 @@ CHECKED_ELSEWHERE = (
         tracegraph="all matched collectives count: who came last, and how long the others waited for it",
         why="a1: HTA with the names mended says rank 2 by one collective of 84; ranks 0 and 6 caused 94 % of "
         "all waiting. a2: error; rank 0. a3: rank 2 in both",
-        evidence="last_rank and skew of the query `collectives`",
+        evidence="last_rank and skew of the query `collectives`: test_hta_steps",
     ),
 )
 """Rules by which tables differ that tests of their own compare: test_hta_operators, _steps, _diff."""
