@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("all" if config.getoption("--all") else "quick")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """The parameter's name for content: packed, it can differ from one process to the next (gzip's clock)."""
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 200) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if NEEDS_SHARED & set(getattr(item, "fixturenames", ())):
