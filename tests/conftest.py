@@ -52,6 +52,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 200) else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which writes the groups into the names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if NEEDS_SHARED & set(getattr(item, "fixturenames", ())):

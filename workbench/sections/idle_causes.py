@@ -8,13 +8,13 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST, _PLOTTED, _MOST_INSIDE = 20, 12, 20
 _CAUSES = (
-    Column("rank", "idle rank", "number"),
     Column("cause", "waits for", "name"),
-    Column("caller", "called by", "name", roomy=True),
-    Column("lane_name", "on"),
     Column("idle_ns", "idle", "duration"),
     Column("share", "of idle time", "share"),
     Column("count", "times", "count"),
+    Column("rank", "idle rank", "number"),
+    Column("lane_name", "on"),
+    Column("caller", "called by", "name", roomy=True),
     Column("longest_ns", "longest", "duration", roomy=True),
     Column("next_name", "then runs", "name", roomy=True),
 )

@@ -14,7 +14,7 @@ _COLUMNS: Sequence[Column] = (
     Column("count", "count", "count"),
     Column("message", "what", "prose"),
 )
-_OF_SEVERAL = (*_COLUMNS[:3], Column("_file", "file", "name"), *_COLUMNS[3:])
+_OF_SEVERAL = (*_COLUMNS, Column("_file", "file", "name"))
 _TONES = {"error": "error", "warning": "warning", "info": "note"}
 
 

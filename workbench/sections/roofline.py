@@ -14,6 +14,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text import format_amount, format_share
 
 _MOST_DRAWN, _MOST_LISTED = 300, 40
+_OUTSIDE = "work outside of operators"
 _COLOURS = {COMPUTE: "#e8871e", MEMORY: "#4878a8", UNKNOWN: "note"}
 _NAME = Column("name", "operator", "name")
 _SHAPES, _DTYPE = Column("shapes", "shapes"), Column("dtype", "computes in")
@@ -82,13 +83,15 @@ def _coverage(rows: pd.DataFrame, known: pd.DataFrame) -> str:
     total, told = int(rows["gpu_ns"].sum()), int(known["gpu_ns"].sum())
     listed = rows[rows["flops"].isna()].groupby("name", dropna=False, sort=False)["gpu_ns"].sum()
     largest = listed.sort_values(ascending=False).head(3)
-    others = ", ".join("work outside of operators" if pd.isna(name) else str(name) for name in largest.index)
+    others = ", ".join(_OUTSIDE if pd.isna(name) else str(name) for name in largest.index)
     text = f"FLOPs are known of {format_share(told / max(total, 1))} of the GPU time"
     return f"{text}; most of the rest: {others}." if others else f"{text}."
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    return Table(rows.head(_MOST_LISTED), _LISTED, "By GPU time:", _NOTE, long=True)
+    listed = rows.head(_MOST_LISTED)
+    named = listed.assign(name=listed["name"].fillna(_OUTSIDE))
+    return Table(named, _LISTED, "By GPU time:", _NOTE, long=True)
 
 
 def _plot(drawn: pd.DataFrame) -> Plot:
