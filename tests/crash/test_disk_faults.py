@@ -15,6 +15,7 @@ from crash_steps import spread
 from crash_ways import WAYS, Prepared, Way
 from disk_shim import Calls, Fault, compile_shim, run_on_disk
 
+pytestmark = [pytest.mark.integration, pytest.mark.exhaustive]
 STORING = ("appended over Bolt", "rebuilt with one more", "deleted")
 KILLS, TORN, FAILURES = 17, 6, 4
 """Of each way: kills where the disk is waited for, kills at any call, and calls from which on all fail."""

@@ -13,6 +13,7 @@ from crash_check import Truth, check_after, check_end
 from crash_steps import Trial, spread, trials_of
 from crash_ways import WAYS, Prepared, Way, disturb, record
 
+pytestmark = [pytest.mark.integration, pytest.mark.exhaustive]
 SAMPLE = 1
 OFFSET = random.random()
 """Which of the steps are in the sample; a failure names its step."""
