@@ -27,7 +27,7 @@ os.environ.pop("COLUMNS", None)  # processes of xdist have the width of its own 
 settings.register_profile(
     "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
-settings.register_profile("all", settings.get_profile("quick"), max_examples=200, derandomize=False)
+settings.register_profile("all", settings.get_profile("quick"), max_examples=100, derandomize=False)
 
 KNOWN = {(name, code.level) for name, code in CODES.items()}
 ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
