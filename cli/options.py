@@ -175,3 +175,8 @@ def _value(text: str) -> object:
         return json.loads(text)
     except ValueError:
         return text
+
+
+form_option = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
+)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.queries.alike import matched_names, short_name
 from tracegraph.queries.derived import Derived, Values
-from tracegraph.queries.inside import path_inside
+from tracegraph.queries.inside import INSIDE_COLUMNS, path_inside
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.store.categories import GAP
 from tracegraph.store.step_names import counted_as
@@ -36,13 +36,7 @@ PATH_DIFF_COLUMNS = (
 )
 """Columns of `path_diff`."""
 PATH_INSIDE_DIFF_COLUMNS = (
-    Column(
-        "name",
-        "STRING",
-        False,
-        "name of an annotation, a module, a function, an operator, a call or a kernel",
-    ),
-    Column("category", "STRING", False, "Kineto category"),
+    *INSIDE_COLUMNS[:2],
     Column(
         "duration_a_ns", "INTEGER", False, "time on the path of A inside it or launched from inside it, ns"
     ),

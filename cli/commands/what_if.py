@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import name_option, named
+from tracegraph.cli.options import form_option, name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
 from tracegraph.workbench.what_if.answer import AUTO
@@ -56,9 +56,7 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     metavar="auto|none|NS",
     help="What recording an event cost: estimated from the file, nothing, or NS a Python frame or operator.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
-)
+@form_option
 @click.option(
     "-o",
     "--output",
