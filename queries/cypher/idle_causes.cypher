@@ -21,8 +21,8 @@
 // Cost: walks back over the dependencies inside each idle time that is long enough.
 
 // @include idle_walk
-WITH e.rank AS rank, e.source_index AS ended_by, one.name AS cause, one.category AS category, s.lane AS lane,
-  CASE WHEN one.is_lag THEN null ELSE s.frame END AS frame, e.name AS next_name, sum(idle_ns) AS idle_ns
+WITH e.rank AS rank, e.source_index AS ended_by, name AS cause, category, s.lane AS lane,
+  CASE WHEN is_lag THEN null ELSE s.frame END AS frame, e.name AS next_name, sum(idle_ns) AS idle_ns
 WITH rank, cause, category, lane, frame, next_name, sum(idle_ns) AS idle_ns, count(*) AS count, max(idle_ns) AS longest_ns
 OPTIONAL MATCH (:Frame {run: $run, frame: frame})-[:CALLED_FROM]->(f:Frame)
 WITH rank, cause, category, lane, f.name AS caller, next_name, sum(idle_ns) AS idle_ns, sum(count) AS count,

@@ -17,5 +17,5 @@
 // Cost: walks back over the dependencies inside each idle time that is long enough.
 
 // @include idle_walk
-WITH s.frame AS frame, CASE WHEN one.is_lag THEN one.name END AS lag, sum(idle_ns) AS duration_ns
+WITH s.frame AS frame, CASE WHEN is_lag THEN name END AS lag, sum(idle_ns) AS duration_ns
 // @include with_callers

@@ -16,17 +16,18 @@
 // Cost: reads all kernels of the run with their calls.
 
 // Copies and memory that is set are left out, as by HTA.
-MATCH (k:Event {run: $run}) USING INDEX k:Event(run)
-WHERE $rank IS NULL OR k.rank = $rank
+MATCH (k:Event {run: $run})
+WHERE k.kernel_type IS NOT NULL AND ($rank IS NULL OR k.rank = $rank)
 // Looked at only now: a scan by this label would read all runs.
 WITH k, k:Kernel AS is_kernel WHERE is_kernel
 MATCH (call)-[:LAUNCHED]->(k)
-MATCH (call)((inner WHERE NOT inner:CpuOp)-[:CHILD_OF]->()){1,}(o:CpuOp)
-WHERE o.start_ns >= $start_ns AND o.start_ns < $end_ns
+MATCH p = (call)-[:CHILD_OF*1..]->(o:CpuOp)
+WHERE all(up IN relationships(p) WHERE NOT startNode(up):CpuOp)
+  AND o.start_ns >= $start_ns AND o.start_ns < $end_ns
 WITH o, call, k ORDER BY call.start_ns, call.source_index, k.start_ns, k.source_index
-WITH o, collect(k.name) AS names, collect([call.start_ns, k.start_ns])[0] AS first
-WITH o.rank AS rank, o.name AS operator, names, count(*) AS count, avg(first[0] - o.start_ns) AS operator_delay_ns,
-  avg(first[1] - first[0]) AS runtime_delay_ns
+WITH o, collect(k.name) AS names, head(collect(call.start_ns)) AS called_ns, head(collect(k.start_ns)) AS began_ns
+WITH o.rank AS rank, o.name AS operator, names, count(*) AS count, avg(called_ns - o.start_ns) AS operator_delay_ns,
+  avg(began_ns - called_ns) AS runtime_delay_ns
 ORDER BY rank, count DESC, operator, names
 LIMIT $limit
 RETURN rank, operator, reduce(joined = names[0], name IN names[1..] | joined + ' -> ' + name) AS sequence, count,

@@ -13,17 +13,15 @@ UNION ALL
 }
 WITH e, first, CASE WHEN e.start_ns - e.idle_ns < $start_ns THEN $start_ns ELSE e.start_ns - e.idle_ns END AS since_ns,
   CASE WHEN e.start_ns > $end_ns THEN $end_ns ELSE e.start_ns END AS until_ns
-MATCH (first)((effect WHERE effect.start_ns > since_ns)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD
-  WHERE d.binding]-()){0,}(s)
+MATCH p = (first)<-[:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD*0..]-(s)
+WHERE all(d IN relationships(p) WHERE d.binding AND endNode(d).start_ns > since_ns)
 OPTIONAL MATCH (s)<-[lag:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE lag.binding]-()
-// Two stretches belong to a segment: itself, and the lag between its cause and its start.
-WITH e, s, since_ns, until_ns, [
-  {is_lag: false, name: s.name, category: s.category, start_ns: s.start_ns,
-    end_ns: CASE WHEN s = first THEN s.start_ns ELSE s.end_ns END},
-  {is_lag: true, name: coalesce(lag.gap_name, 'unknown'), category: 'gap', start_ns: s.start_ns - coalesce(lag.gap_ns, 0),
-    end_ns: s.start_ns}
-] AS stretches
-UNWIND stretches AS one
-WITH e, s, one, CASE WHEN one.end_ns > until_ns THEN until_ns ELSE one.end_ns END
-  - CASE WHEN one.start_ns < since_ns THEN since_ns ELSE one.start_ns END AS idle_ns
-WHERE idle_ns > 0
+// Two stretches belong to a segment: the lag between its cause and its start, and itself.
+WITH e, s, lag.gap_name AS gap_name, since_ns, until_ns,
+  [s.start_ns - coalesce(lag.gap_ns, 0), s.start_ns, CASE s WHEN first THEN s.start_ns ELSE s.end_ns END] AS times
+WITH e, s, gap_name,
+  [at IN times | CASE WHEN at < since_ns THEN since_ns WHEN at > until_ns THEN until_ns ELSE at END] AS times
+UNWIND [one IN [[true, times[1] - times[0]], [false, times[2] - times[1]]] WHERE one[1] > 0] AS stretch
+WITH e, s, stretch[0] AS is_lag, stretch[1] AS idle_ns,
+  CASE WHEN stretch[0] THEN coalesce(gap_name, 'unknown') ELSE s.name END AS name,
+  CASE WHEN stretch[0] THEN 'gap' ELSE s.category END AS category
