@@ -1,9 +1,22 @@
 // What the paths of several windows are made of. `windows`: each a node with start_ns and window_end_ns, its rank,
 // its end_ns, and the lanes that may end it, all of which are among `lanes`. Gives for each node t the sums of its path
 // by name.
-// `chain >= 0` lets the index on (run, chain) find the chains of the run.
-MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
-UNWIND [t IN windows WHERE t.end_ns > c.start_ns AND t.end_ns <= c.end_ns AND t.rank = c.rank
+// The chains in which they end: both are told apart by pieces of the time first, as there may be thousands of either.
+CALL () {  // `chain >= 0` lets the index on (run, chain) find the chains of the run
+  MATCH (c:Chain {run: $run}) WHERE c.chain >= 0
+  RETURN (max(c.end_ns) - min(c.start_ns)) / 1000 + 1 AS piece_ns
+}
+CALL (windows, lanes, piece_ns) {
+  MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
+  UNWIND range(c.start_ns / piece_ns, c.end_ns / piece_ns) AS piece
+  RETURN piece, c, null AS end
+UNION ALL
+  UNWIND windows AS end
+  RETURN end.end_ns / piece_ns AS piece, null AS c, end
+}
+WITH streams, piece, collect(c) AS chains, collect(end) AS ends WHERE size(ends) > 0
+UNWIND chains AS c
+UNWIND [t IN ends WHERE t.end_ns > c.start_ns AND t.end_ns <= c.end_ns AND t.rank = c.rank
   AND c.lane IN t.lanes] AS end
 CALL (c, end) {  // the segments of a chain follow each other: the last that begins before may end there
   MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns < end.end_ns AND s.end_ns IS NOT NULL
@@ -45,21 +58,21 @@ UNION ALL
     // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
     AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
   OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
-  WITH s, d.evidence = 'inferred' AS inferred, coalesce(d.gap_name, 'unknown') AS lag, CASE
+  WITH s.name AS name, s.category AS category, coalesce(d.gap_name, 'unknown') AS lag, d.evidence = 'inferred' AS inferred,
+    CASE WHEN s.end_ns > end_ns THEN end_ns ELSE s.end_ns END - s.start_ns AS own_ns, s.start_ns AS until_ns,
+    CASE
       WHEN d IS NULL THEN start_ns
       WHEN before.chain = s.chain THEN before.end_ns
       ELSE s.start_ns - d.gap_ns
-    END AS lag_ns
-  UNWIND [
-    {name: lag, category: 'gap', start_ns: lag_ns, end_ns: s.start_ns, is_new: 1},
-    {name: s.name, category: s.category, start_ns: s.start_ns, end_ns: s.end_ns, is_new: 0}
-  ] AS stretch
-  WITH stretch, inferred AND stretch.start_ns > start_ns AS inferred,
-    CASE WHEN stretch.end_ns > end_ns THEN end_ns ELSE stretch.end_ns END
-      - CASE WHEN stretch.start_ns < start_ns THEN start_ns ELSE stretch.start_ns END AS length_ns
-  WHERE length_ns > 0
-  RETURN stretch.name AS name, stretch.category AS category, sum(length_ns * stretch.is_new) AS duration_ns,
-    sum(CASE WHEN inferred THEN length_ns ELSE 0 END) AS inferred_ns
+    END AS since_ns
+  WITH name, category, lag, inferred, own_ns, since_ns > start_ns AS is_inside,
+    until_ns - CASE WHEN since_ns < start_ns THEN start_ns ELSE since_ns END AS lag_ns
+  // Summed up before it is told apart: there are many segments, and few names.
+  WITH name, category, lag, sum(CASE WHEN inferred THEN own_ns ELSE 0 END) AS own_inferred_ns,
+    sum(CASE WHEN lag_ns > 0 THEN lag_ns ELSE 0 END) AS lag_ns,
+    sum(CASE WHEN lag_ns > 0 AND inferred AND is_inside THEN lag_ns ELSE 0 END) AS lag_inferred_ns
+  UNWIND [[name, category, own_inferred_ns, 0], [lag, 'gap', lag_inferred_ns, lag_ns]] AS sums
+  RETURN sums[0] AS name, sums[1] AS category, sum(sums[2]) AS inferred_ns, sum(sums[3]) AS duration_ns
 }
 WITH t, name, category, on_gpu, sum(duration_ns) AS duration_ns, sum(inferred_ns) AS inferred_ns
 WHERE duration_ns > 0
