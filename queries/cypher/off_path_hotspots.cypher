@@ -19,64 +19,55 @@
 // @column meanwhile_share FLOAT? share of the time of these stretches in which the path ran on it, 0..1
 // Order: accumulated time, longest first, then name and category.
 // Empty when: each name with that much work is on the path, too; on one thread all are.
-// Cost: reads the segments off the path twice and, where there are such names, those on the path once.
+// Cost: reads all segments in the window and, where there are such names, the long ones off the path again.
 
 // @include walk
 // @include all_chains
-WITH collect({chain: chain, exit_ns: exit_ns}) AS chains
-CALL (chains) {
+WITH collect({chain: chain, exit_ns: exit_ns}) AS chains, ($end_ns - $start_ns) / 1000 + 1 AS piece_ns
+CALL (chains, piece_ns) {
   UNWIND chains AS c
   MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns >= c.exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
+  WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
     // Work that takes time: what is no event has no place in the file.
     AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-  WITH s.name AS name, s.category AS category, count(*) AS count, min(s.slack_ns) AS slack_ns, sum(
+  WITH s.name AS name, s.category AS category, s.start_ns >= c.exit_ns AS is_off, s.start_ns / piece_ns AS piece,
+    CASE WHEN s.start_ns >= c.exit_ns THEN s.slack_ns END AS slack_ns,
       // @include clipped_length
-    ) AS off_ns
-  WHERE off_ns >= $least_ns
-  RETURN collect({name: name, category: category, count: count, slack_ns: slack_ns, off_ns: off_ns}) AS large
-}
-WITH chains, large WHERE size(large) > 0
-CALL (chains, large) {
-  CALL (chains, large) {
-    WITH chains, [one IN large | one.name] AS names
-    UNWIND chains AS c
-    MATCH (s:Segment {run: $run, chain: c.chain})
-    WHERE s.start_ns < c.exit_ns AND s.end_ns > $start_ns
-      AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL AND s.name IN names
-    RETURN s.name AS name, s.category AS category, null AS count, null AS slack_ns, 0 AS off_ns, sum(
-        // @include clipped_length
-      ) AS on_path_ns
-  UNION ALL
-    UNWIND large AS one
-    RETURN one.name AS name, one.category AS category, one.count AS count, one.slack_ns AS slack_ns,
-      one.off_ns AS off_ns, 0 AS on_path_ns
-  }
-  WITH name, category, sum(count) AS count, min(slack_ns) AS slack_ns, sum(off_ns) AS off_ns,
-    sum(on_path_ns) AS on_path_ns
-  WHERE off_ns > 0 AND on_path_ns <= $most_on_path * (off_ns + on_path_ns)
-  ORDER BY off_ns + on_path_ns DESC, name, category LIMIT $limit
+    AS length_ns
+  WITH name, category, is_off, piece, count(*) AS count, min(slack_ns) AS slack_ns, sum(length_ns) AS length_ns,
+    max(CASE WHEN is_off THEN length_ns END) AS longest_ns
+  ORDER BY longest_ns DESC
+  // The 20 longest stretches are no shorter than the longest of each of 20 pieces of the window.
+  WITH name, category, sum(CASE WHEN is_off THEN count ELSE 0 END) AS count, min(slack_ns) AS slack_ns,
+    sum(CASE WHEN is_off THEN length_ns ELSE 0 END) AS off_ns, sum(length_ns) AS accumulated_ns,
+    coalesce(collect(longest_ns)[19], 1) AS long_ns
+  WITH *, accumulated_ns - off_ns AS on_path_ns
+  WHERE off_ns > 0 AND off_ns >= $least_ns AND on_path_ns <= $most_on_path * accumulated_ns
+  ORDER BY accumulated_ns DESC, name, category LIMIT $limit
   RETURN collect({name: name, category: category, count: count, slack_ns: slack_ns, on_path_ns: on_path_ns,
-    accumulated_ns: off_ns + on_path_ns}) AS listed
+    accumulated_ns: accumulated_ns, long_ns: long_ns}) AS listed
 }
+WITH chains, listed, piece_ns WHERE size(listed) > 0
 // The longest stretches of each.
 CALL (chains, listed) {
-  WITH chains, listed, [one IN listed | one.name] AS names
+  WITH chains, [one IN listed | one.name] AS names, listed,
+    reduce(least = listed[0].long_ns, one IN listed | CASE WHEN one.long_ns < least THEN one.long_ns ELSE least END)
+      AS least_ns
   UNWIND chains AS c
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns >= c.exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
-    AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL AND s.name IN names
-  WITH s.name AS name, s.category AS category, s.lane AS lane,
+    AND s.end_ns - s.start_ns >= least_ns AND s.source_index IS NOT NULL AND s.name IN names
+  WITH listed, s.name AS name, s.category AS category, s.lane AS lane,
     CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
     CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
+  WHERE any(one IN listed WHERE one.name = name AND one.category = category AND end_ns - start_ns >= one.long_ns)
   ORDER BY end_ns - start_ns DESC, start_ns, lane
   WITH name, category, collect({start_ns: start_ns, end_ns: end_ns})[..20] AS longest
   UNWIND longest AS stretch
   RETURN collect({name: name, category: category, start_ns: stretch.start_ns, end_ns: stretch.end_ns}) AS stretches
 }
 // What of the path overlaps with them: both are cut at the same times and meet in the pieces between these.
-CALL (chains, stretches) {
-  WITH chains, stretches, ($end_ns - $start_ns) / 1000 + 1 AS piece_ns
+CALL (chains, stretches, piece_ns) {
   CALL (chains, stretches, piece_ns) {
     UNWIND chains AS way
     MATCH (c:Chain {run: $run, chain: way.chain})

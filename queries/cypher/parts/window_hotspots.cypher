@@ -2,8 +2,8 @@
 // its end_ns, and the lanes that may end it, all of which are among `lanes`. Gives for each node t the sums of its path
 // by name.
 // The chains in which they end: both are told apart by pieces of the time first, as there may be thousands of either.
-CALL () {  // `chain >= 0` lets the index on (run, chain) find the chains of the run
-  MATCH (c:Chain {run: $run}) WHERE c.chain >= 0
+CALL (lanes) {  // `chain >= 0` lets the index on (run, chain) find the chains of the run
+  MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
   RETURN (max(c.end_ns) - min(c.start_ns)) / 1000 + 1 AS piece_ns
 }
 CALL (windows, lanes, piece_ns) {
