@@ -58,8 +58,8 @@ RULES = (
         "Communication is on the critical path",
         0.10,
         metrics.communication,
-        "Try overlapping it with computation, larger buckets, or fewer and larger collectives. The time of "
-        "a collective's kernel includes the wait for slower ranks; one file cannot tell them apart.",
+        "Try overlapping it with computation, larger buckets, or fewer and larger collectives. Of one "
+        "rank alone, the time of a collective's kernel includes the wait for slower ranks.",
     ),
     Rule(
         "straggler",
