@@ -42,7 +42,7 @@ CALL (chains, piece_ns) {
     sum(CASE WHEN is_off THEN length_ns ELSE 0 END) AS off_ns, sum(length_ns) AS accumulated_ns,
     coalesce(collect(longest_ns)[19], 1) AS long_ns
   WITH *, accumulated_ns - off_ns AS on_path_ns
-  WHERE off_ns > 0 AND off_ns >= $least_ns AND on_path_ns <= $most_on_path * accumulated_ns
+  WHERE off_ns >= $least_ns AND on_path_ns <= $most_on_path * accumulated_ns
   ORDER BY accumulated_ns DESC, name, category LIMIT $limit
   RETURN collect({name: name, category: category, count: count, slack_ns: slack_ns, on_path_ns: on_path_ns,
     accumulated_ns: accumulated_ns, long_ns: long_ns}) AS listed
@@ -52,11 +52,11 @@ WITH chains, listed, piece_ns WHERE size(listed) > 0
 CALL (chains, listed) {
   WITH chains, [one IN listed | one.name] AS names, listed,
     reduce(least = listed[0].long_ns, one IN listed | CASE WHEN one.long_ns < least THEN one.long_ns ELSE least END)
-      AS least_ns
+      AS shortest_ns
   UNWIND chains AS c
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns >= c.exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
-    AND s.end_ns - s.start_ns >= least_ns AND s.source_index IS NOT NULL AND s.name IN names
+    AND s.end_ns - s.start_ns >= shortest_ns AND s.source_index IS NOT NULL AND s.name IN names
   WITH listed, s.name AS name, s.category AS category, s.lane AS lane,
     CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
     CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns

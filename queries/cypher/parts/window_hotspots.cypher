@@ -4,10 +4,10 @@
 // The chains in which they end: both are told apart by pieces of the time first, as there may be thousands of either.
 CALL (lanes) {  // `chain >= 0` lets the index on (run, chain) find the chains of the run
   MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
-  RETURN (max(c.end_ns) - min(c.start_ns)) / 1000 + 1 AS piece_ns
+  RETURN collect(c) AS chains, (max(c.end_ns) - min(c.start_ns)) / 1000 + 1 AS piece_ns
 }
-CALL (windows, lanes, piece_ns) {
-  MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.lane IN lanes
+CALL (windows, chains, piece_ns) {
+  UNWIND chains AS c
   UNWIND range(c.start_ns / piece_ns, c.end_ns / piece_ns) AS piece
   RETURN piece, c, null AS end
 UNION ALL
