@@ -1,14 +1,16 @@
 """Jobs of several ranks: path, clocks, the late rank and what-if, against what the simulator knows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.accuracy.markdown import table
-from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet, Row, read_json
+from benchmarks.accuracy.sets import JITTER, At, Oracle, OracleSet, Row, read_json
 from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
+from benchmarks.accuracy.untold import untold_share
 from benchmarks.accuracy.verdict import in_processes
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
@@ -24,6 +26,7 @@ RANKS = (2, 4, 8)
 LAGS = (("--int-us",), (JITTER,))
 _STRAGGLER, _SKEW_US, _LATE_US = "straggler_host_work", 1500, 5000
 _PATH_GOAL, _OFFSET_GOAL_NS = 0.999, 20_000
+_PATH_COLUMNS = ["start_ns", "end_ns", "rank", "source_index", "margin_ns"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class JobScore:
     """What one job scored: recall and overlap of the path, the largest error of a clock's offset (ns).
 
     `late`: the rank that the others waited for longest, None for none. `errors`: of each gain, said minus
-    true as a share of the makespan.
+    true as a share of the makespan. `untold`: the share of the path's misses that hangs on what no file says.
     """
 
     of: OracleSet
@@ -40,6 +43,7 @@ class JobScore:
     offset_error_ns: int
     late: int | None
     errors: dict[str, float]
+    untold: float
 
     @property
     def straggler(self) -> int | None:
@@ -53,12 +57,16 @@ class JobScore:
         return GOAL_WITH_JITTER if JITTER in self.of.variant else GOAL
 
     @property
+    def path_met(self) -> bool:
+        """Whether recall and overlap are high enough."""
+        return min(self.recall, self.overlap) >= _PATH_GOAL
+
+    @property
     def met(self) -> bool:
         """Whether path, clocks, late rank and gains are as they should be."""
         named = self.straggler is None or self.late == self.straggler
         near = max(map(abs, self.errors.values())) <= self.bound
-        right = min(self.recall, self.overlap) >= _PATH_GOAL and self.offset_error_ns <= _OFFSET_GOAL_NS
-        return named and near and right
+        return named and near and self.path_met and self.offset_error_ns <= _OFFSET_GOAL_NS
 
 
 def job_sets(oracle: Oracle, seeds: Sequence[int], events: int) -> list[OracleSet]:
@@ -89,7 +97,11 @@ class _Judge:
     def _score(self, one: OracleSet, files: list[Path]) -> JobScore:
         truth, scorer = read_json(one.truth), self.oracle.scorer()
         job = build_job([read_part(as_source(file)) for file in files])
-        scored = scorer.score(truth, list(_rows(job)), files)
+        path = path_table(job.model).select(_PATH_COLUMNS).to_pandas()
+        same = scorer.trace_facts(files)[1]
+        ours = list(_rows(path))
+        scored = scorer.score(truth, ours, files)
+        true, named = (_as_one(rows, same) for rows in (scorer.truth_rows(truth), ours))
         offsets = [abs(-clock.offset_ns - rank * _SKEW_US * 1000) for rank, clock in job.clocks.items()]
         return JobScore(
             of=one,
@@ -98,6 +110,7 @@ class _Judge:
             offset_error_ns=max(offsets),
             late=_late_rank(job),
             errors=dict(_errors(job, truth["total_us"], truth["whatif"])),
+            untold=untold_share(truth, true, named, path),
         )
 
 
@@ -106,11 +119,16 @@ def judge_jobs(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Ite
     return in_processes(_Judge(oracle), sets, processes)
 
 
-def _rows(job: Job) -> Iterator[Row]:
+def _rows(path: pd.DataFrame) -> Iterator[Row]:
     """The path on the first rank's clock."""
-    columns = path_table(job.model).select(["start_ns", "end_ns", "rank", "source_index"]).to_pydict()
-    for start, end, rank, index in zip(*columns.values(), strict=True):
-        yield start, end, None if index is None else (rank, index)
+    columns = (path[name].astype("Int64").fillna(-1).tolist() for name in _PATH_COLUMNS[:4])
+    for start, end, rank, index in zip(*columns, strict=True):
+        yield start, end, None if index < 0 else (rank, index)
+
+
+def _as_one(rows: Iterable[Row], same: Mapping[At, At]) -> list[Row]:
+    """The rows with one name for what several ranks do together."""
+    return [(start, end, None if at is None else same.get(at, at)) for start, end, at in rows]
 
 
 def _late_rank(job: Job) -> int | None:
@@ -149,12 +167,16 @@ def describe_jobs(found: Sequence[JobScore]) -> str:
     gains = [(one, error) for one in found for error in one.errors.values()]
     near = sum(abs(error) <= one.bound for one, error in gains)
     late = [one for one in found if one.straggler is not None]
+    below = [one for one in found if not one.path_met]
     named = sum(one.late == one.straggler for one in late)
     intro = (
         f"{len(found)} jobs, {sum(one.met for one in found)} of them meet every goal: recall and overlap of "
         f"{_PATH_GOAL} or more, offsets within {_OFFSET_GOAL_NS // 1000} µs, the late rank named ({named} of "
         f"{len(late)}), gains within {100 * GOAL:g} % of the makespan, {100 * GOAL_WITH_JITTER:g} % with "
-        f"random lags ({near} of {len(gains)})."
+        f"random lags ({near} of {len(gains)}). Of the {len(below)} whose path is below the goal, in "
+        f"{sum(one.untold == 1 for one in below)} all that is missed hangs on what no file says: which of "
+        "two causes that came in the same ns it was, or what a rank does after its last row where the run "
+        "ends in that."
     )
     columns = [
         "simulation",

@@ -35,7 +35,9 @@ RARE_HAND_OVERS = (
 JITTER, NO_SYNC_ROWS = "--jitter", "--no-sync-rows"
 VARIANTS: tuple[tuple[str, ...], ...] = ((), (NO_SYNC_ROWS,), (JITTER,), (JITTER, NO_SYNC_ROWS))
 
-Row = tuple[int, int, tuple[int, int] | None]
+At = tuple[int, int]
+"""An event: its rank, and its position in the `traceEvents` of that rank."""
+Row = tuple[int, int, At | None]
 """A stretch of a path: start and end in ns, and (rank, position in traceEvents) or None for a gap."""
 
 
@@ -92,10 +94,15 @@ class OracleSet:
 
 @dataclass(frozen=True)
 class Scorer:
-    """What the oracle's score.py offers: `score(truth, rows, traces)` and `truth_rows(truth)`."""
+    """What the oracle's score.py offers.
+
+    `score(truth, rows, traces)`, `truth_rows(truth)`, and `trace_facts(traces)`: the category of each event
+    by (rank, position), and for the kernels of one operation of several ranks the first rank's.
+    """
 
     score: Callable[[dict[str, Any], list[Row], list[Path]], dict[str, Any]]
     truth_rows: Callable[[dict[str, Any]], list[Row]]
+    trace_facts: Callable[[list[Path]], tuple[dict[At, str], dict[At, At]]]
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,7 @@ class Oracle:
             raise click.ClickException(f"{self.folder / 'score.py'} cannot be imported")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return Scorer(module.score, module.truth_rows)
+        return Scorer(module.score, module.truth_rows, module.trace_facts)
 
 
 def find_oracle(folder: Path, place: Path, *, keep: bool) -> Oracle:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from tracegraph.ingest.arrays import Flags, Floats
 from tracegraph.ingest.causal.events import NONE
@@ -9,7 +10,8 @@ from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.store.python_frames import without_address
 
-_SIGMAS = 3.0
+_CHANCE = 0.01
+"""How likely it may be that any name is called late on any rank only since single events scatter."""
 
 
 def transfers(graph: ReplayGraph) -> Flags:
@@ -52,13 +54,19 @@ def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
 
 
 def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -> "pd.Series[float]":
-    """By name and rank, from sums, numbers and variances of the events of each name (rows) and rank."""
+    """By name and rank, from sums, numbers and variances of the events of each name (rows) and rank.
+
+    Two sums differ by more than chance where Student's t-test says so, at a level that Bonferroni's
+    correction divides by the number of sums that are compared. A name that no rank has twice has no scatter.
+    """
     total, count, variance = (frame.fillna(0) for frame in (total, count, variance))
     ranks = total.shape[1]
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
     degrees = (count - 1).clip(lower=0)
-    pooled = (variance * degrees).sum(axis=1) / degrees.sum(axis=1).clip(lower=1)
-    scatter = _SIGMAS * np.sqrt(2 * count.mul(pooled, axis=0))
-    late = total.sub(middle, axis=0) > scatter
+    freedom = degrees.sum(axis=1).clip(lower=1)
+    pooled = (variance * degrees).sum(axis=1) / freedom
+    quantile = stats.t.isf(_CHANCE / total.size, freedom)
+    chance = np.sqrt(count.mul(2 * pooled * quantile**2, axis=0))
+    late = total.sub(middle, axis=0) > chance
     shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
     return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]

@@ -1,0 +1,29 @@
+"""What the files of a job do not tell: how much of a missed path hangs on it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.accuracy.compare import missed_stretches
+from benchmarks.accuracy.sets import Row
+
+
+def untold_share(
+    truth: dict[str, Any], true: Sequence[Row], ours: Sequence[Row], path: pd.DataFrame
+) -> float:
+    """The share of the time missed that hangs on what no file says; 1 where none is missed.
+
+    `true`, `ours`: the paths as `missed_stretches` takes them; `path`: the rows of ours, with `rank`,
+    `end_ns` and `margin_ns`. Two things are not told: which of two causes of a start it was that came in the
+    same ns (margin 0), and what a rank does after its last row, where the run ends in that (the last segment
+    of `truth` has no event) while another rank has a later row.
+    """
+    rank, event, *_ = truth["segments"][-1]
+    last = path.iloc[-1]
+    later = max((end for _, end, at in true if at is not None), default=0) <= last.end_ns
+    unseen = event < 0 and rank != last["rank"] and later
+    tied = path["margin_ns"].eq(0).fillna(False).to_numpy(bool)
+    missed = missed_stretches(true, ours)
+    untold = sum(length for length, row in missed if (tied[row] if row >= 0 else unseen))
+    return untold / sum(length for length, _ in missed) if missed else 1.0
