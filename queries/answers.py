@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracegraph.queries.catalog import Query, ask, find
+from tracegraph.queries.catalog import SESSIONS, Query, ask, find
 from tracegraph.queries.module import CypherModule, in_types
 from tracegraph.queries.second import RUN, second
 from tracegraph.store.connection import Database
@@ -17,7 +17,6 @@ from tracegraph.store.load import await_indexes
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress, silent
 
-_SESSIONS = 2
 _RUNS = (RUN, second(RUN))
 """Names of the parameters that name a run."""
 Values = Mapping[str, object]
@@ -111,7 +110,7 @@ class Answers:
 
         frames = {}
         distinct = list(dict.fromkeys(calls))
-        for call, seconds, rows in run_all(timed, distinct, _SESSIONS, self.database.give_up):
+        for call, seconds, rows in run_all(timed, distinct, SESSIONS, self.database.give_up):
             frames[call] = rows
             self._progress("asking the graph", len(frames), len(distinct))
             heard(call.module.name, seconds)

@@ -39,12 +39,16 @@ from tracegraph.store import (
 )
 from tracegraph.store.connection import Database
 from tracegraph.store.errors import InputError
+from tracegraph.store.parallel import run_all
 from tracegraph.store.suggest import did_you_mean
 
+SESSIONS = 2
+"""How many modules are asked at a time."""
 _PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, unclear, roles)
 _OWN = (*_PATHS, derived, differences, alike, roofline, series)
 SHAPING = (*_OWN, categories, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds)
 """All modules whose text decides how rows are shaped."""
+_Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ class Query:
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
         """Result for `values` of the parameters, in the types that `CypherModule.run` tells.
 
+        Of several modules two are asked at a time.
+
         Raises:
             InputError: a value is missing, unknown or not allowed.
             StoreError: the server failed.
@@ -101,7 +107,12 @@ class Query:
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
         # A window that is compared with itself is asked about once.
-        rows = {call: call[0].run(database, **dict(call[1])) for call in dict.fromkeys(calls)}
+        distinct = list(dict.fromkeys(calls))
+
+        def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:
+            return call, call[0].run(database, **dict(call[1]))
+
+        rows = dict(run_all(asked, distinct, SESSIONS, database.give_up))
         return self.shaped(complete, [rows[call] for call in calls])
 
     def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:

@@ -13,31 +13,33 @@
 // @column accumulated_ns INTEGER all their own time in the window, on the path or not, ns
 // @column accumulated_place INTEGER place by it among all names in the window, 1 the largest; steps are one
 // Order: duration, longest first, then name and category.
-// Empty when: the path holds gaps only.
+// Empty when: the path holds gaps only, or an earlier version stored the run, without frames.
 // Cost: reads all segments in the window once.
 
 // @include walk
 // @include all_chains
-MATCH (c:Chain {run: $run, chain: chain})
-WITH chain, exit_ns, c.rank AS rank
+WITH collect({chain: chain, exit_ns: exit_ns}) AS chains
+OPTIONAL MATCH (t:Step {run: $run})
+WITH chains, collect(DISTINCT t.marker) + ['ProfilerStep#'] AS markers
+// `frame >= 0` lets the index on (run, frame) find the frames of the run.
+OPTIONAL MATCH (f:Frame {run: $run}) WHERE f.frame >= 0 AND f.name IN markers
+WITH chains, collect(f.frame) AS step_frames
+UNWIND chains AS one
+WITH step_frames, one.chain AS chain, one.exit_ns AS exit_ns
 MATCH (s:Segment {run: $run, chain: chain})
 WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-WITH rank, s.name AS name, s.category AS category, s.source_index AS source_index, s.start_ns < exit_ns AS on_path,
+// By frame first, as numbers are compared faster than names; only a step's frame does not tell its name.
+WITH s.frame AS frame, CASE WHEN s.frame IN step_frames THEN s.name END AS step,
+  s.source_index AS source_index, s.start_ns < exit_ns AS on_path,
     // @include clipped_length
   AS length_ns
-WITH rank, name, category, count(DISTINCT CASE WHEN on_path THEN source_index END) AS count,
+WITH frame, step, count(DISTINCT CASE WHEN on_path THEN source_index END) AS count,
   sum(CASE WHEN on_path THEN length_ns ELSE 0 END) AS duration_ns, sum(length_ns) AS accumulated_ns
-WITH name, category, sum(duration_ns) AS duration_ns, sum(count) AS count, sum(accumulated_ns) AS accumulated_ns
-WITH collect({name: name, category: category, duration_ns: duration_ns, count: count,
-  accumulated_ns: accumulated_ns}) AS sums
-OPTIONAL MATCH (t:Step {run: $run})
-WITH sums, collect(DISTINCT t.name) AS steps
-UNWIND sums AS sum
-WITH CASE WHEN sum.name STARTS WITH 'ProfilerStep#' OR sum.name IN steps THEN 'ProfilerStep#' ELSE sum.name END
-    AS placed, sum.name AS name, sum.category AS category, sum.duration_ns AS duration_ns, sum.count AS count,
-  sum.accumulated_ns AS accumulated_ns
+MATCH (f:Frame {run: $run, frame: frame})
+WITH f.name AS placed, coalesce(step, f.name) AS name, f.category AS category, sum(duration_ns) AS duration_ns,
+  sum(count) AS count, sum(accumulated_ns) AS accumulated_ns
 WITH placed, category,
   sum(accumulated_ns) AS together_ns,
   collect({name: name, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns}) AS parts

@@ -48,15 +48,16 @@ CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Lane {run: $run, lane: 1, n
 """
 PIECES = """
 CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Chain {chain: 0, start_ns: 0, end_ns: 60}),
-  (:Segment {name: 'outer', category: 'cpu_op', source_index: 0, chain: 0, start_ns: 0, end_ns: 10})
+  (:Frame {frame: 0, name: 'outer', category: 'op'}), (:Frame {frame: 1, name: 'inner', category: 'op'}),
+  (:Segment {name: 'outer', category: 'op', source_index: 0, frame: 0, chain: 0, start_ns: 0, end_ns: 10})
     -[:SEQUENTIAL $order]->
-  (:Segment {name: 'outer', category: 'cpu_op', source_index: 0, chain: 0, start_ns: 10, end_ns: 20})
+  (:Segment {name: 'outer', category: 'op', source_index: 0, frame: 0, chain: 0, start_ns: 10, end_ns: 20})
     -[:SEQUENTIAL $order]->
-  (:Segment {name: 'inner', category: 'cpu_op', source_index: 1, chain: 0, start_ns: 20, end_ns: 30})
+  (:Segment {name: 'inner', category: 'op', source_index: 1, frame: 1, chain: 0, start_ns: 20, end_ns: 30})
     -[:SEQUENTIAL $order]->
-  (:Segment {name: 'outer', category: 'cpu_op', source_index: 0, chain: 0, start_ns: 30, end_ns: 40})
+  (:Segment {name: 'outer', category: 'op', source_index: 0, frame: 0, chain: 0, start_ns: 30, end_ns: 40})
     -[:SEQUENTIAL $order]->
-  (:Segment {name: 'outer', category: 'cpu_op', source_index: 9, chain: 0, start_ns: 40, end_ns: 45})
+  (:Segment {name: 'outer', category: 'op', source_index: 9, frame: 0, chain: 0, start_ns: 40, end_ns: 45})
     -[:SEQUENTIAL $order]->
   (:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', chain: 0, start_ns: 45, end_ns: 60})
 """
@@ -158,8 +159,10 @@ def test_long_walk(database: Database) -> None:
         UNWIND range(0, 4999) AS i
         CREATE (:Chain {run: $run, chain: i, lane: i % 2, rank: 0, start_ns: i * 10, end_ns: i * 10 + 10}),
           (:Segment {run: $run, chain: i, lane: i % 2, rank: 0, kind: 'work', name: 'A' + (i % 3),
-            category: 'cpu_op', source_index: i, start_ns: i * 10, end_ns: i * 10 + 10})
-        WITH collect(i) AS all UNWIND all AS i
+            category: 'cpu_op', source_index: i, frame: i % 3, start_ns: i * 10, end_ns: i * 10 + 10})
+        WITH collect(i) AS all
+        FOREACH (j IN range(0, 2) | CREATE (:Frame {run: $run, frame: j, name: 'A' + j, category: 'cpu_op'}))
+        WITH all UNWIND all AS i
         MATCH (cause:Chain {run: $run, chain: i}), (effect:Chain {run: $run, chain: i + 1})
         CREATE (cause)-[:LEADS_TO {at_ns: cause.end_ns}]->(effect)"""
     with stored(database, RUN, graph):
