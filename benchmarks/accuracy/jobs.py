@@ -10,7 +10,7 @@ import pandas as pd
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.sets import JITTER, At, Oracle, OracleSet, Row, read_json
 from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
-from benchmarks.accuracy.untold import untold_share
+from benchmarks.accuracy.untold import told_but_missed
 from benchmarks.accuracy.verdict import in_processes
 from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
@@ -34,7 +34,8 @@ class JobScore:
     """What one job scored: recall and overlap of the path, the largest error of a clock's offset (ns).
 
     `late`: the rank that the others waited for longest, None for none. `errors`: of each gain, said minus
-    true as a share of the makespan. `untold`: the share of the path's misses that hangs on what no file says.
+    true as a share of the makespan. `told_missed`: the share of the path that is
+    missed although the files tell it.
     """
 
     of: OracleSet
@@ -43,7 +44,7 @@ class JobScore:
     offset_error_ns: int
     late: int | None
     errors: dict[str, float]
-    untold: float
+    told_missed: float
 
     @property
     def straggler(self) -> int | None:
@@ -110,7 +111,7 @@ class _Judge:
             offset_error_ns=max(offsets),
             late=_late_rank(job),
             errors=dict(_errors(job, truth["total_us"], truth["whatif"])),
-            untold=untold_share(truth, true, named, path),
+            told_missed=told_but_missed(truth, true, named, path),
         )
 
 
@@ -174,9 +175,9 @@ def describe_jobs(found: Sequence[JobScore]) -> str:
         f"{_PATH_GOAL} or more, offsets within {_OFFSET_GOAL_NS // 1000} µs, the late rank named ({named} of "
         f"{len(late)}), gains within {100 * GOAL:g} % of the makespan, {100 * GOAL_WITH_JITTER:g} % with "
         f"random lags ({near} of {len(gains)}). Of the {len(below)} whose path is below the goal, in "
-        f"{sum(one.untold == 1 for one in below)} all that is missed hangs on what no file says: which of "
-        "two causes that came in the same ns it was, or what a rank does after its last row where the run "
-        "ends in that."
+        f"{sum(one.told_missed <= 1 - _PATH_GOAL for one in below)} that is since no file says which of two "
+        "causes that came in the same ns it was, or what a rank does after its last row where the run ends "
+        "in that: without it they are not below it."
     )
     columns = [
         "simulation",

@@ -1,4 +1,4 @@
-"""What the files of a job do not tell: how much of a missed path hangs on it."""
+"""How much of a job's path is missed although the files tell it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from benchmarks.accuracy.compare import missed_stretches
 from benchmarks.accuracy.sets import Row
 
 
-def untold_share(
+def told_but_missed(
     truth: dict[str, Any], true: Sequence[Row], ours: Sequence[Row], path: pd.DataFrame
 ) -> float:
-    """The share of the time missed that hangs on what no file says; 1 where none is missed.
+    """The share of the time of true events that is missed, without what hangs on what no file says.
 
     `true`, `ours`: the paths as `missed_stretches` takes them; `path`: the rows of ours, with `rank`,
     `end_ns` and `margin_ns`. Two things are not told: which of two causes of a start it was that came in the
@@ -25,5 +25,5 @@ def untold_share(
     unseen = event < 0 and rank != last["rank"] and later
     tied = path["margin_ns"].eq(0).fillna(False).to_numpy(bool)
     missed = missed_stretches(true, ours)
-    untold = sum(length for length, row in missed if (tied[row] if row >= 0 else unseen))
-    return untold / sum(length for length, _ in missed) if missed else 1.0
+    told = sum(length for length, row in missed if not (tied[row] if row >= 0 else unseen))
+    return told / sum(end - start for start, end, at in true if at is not None)
