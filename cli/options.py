@@ -11,7 +11,6 @@ import click
 
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.errors import InputError
-from tracegraph.store.labels import CROSS_THREAD_POLICIES
 from tracegraph.store.managed.estimate import LOADS
 from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.suggest import did_you_mean
@@ -128,17 +127,6 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
     return replace(Limits(), **values)
 
 
-def cross_thread_option(command: _Command) -> _Command:
-    """Add --cross-thread: argument `cross_thread`, None where it is not given."""
-    return click.option(
-        "--cross-thread",
-        type=click.Choice(CROSS_THREAD_POLICIES),
-        help="Dependencies between threads, chosen at ingest. evidence (the default): hand-overs that the "
-        "trace shows or its times suggest; serialise: all threads of a process one after the other, as if "
-        "the GIL let only one run; none: no thread waits for another.",
-    )(command)
-
-
 def check_query(query: str) -> None:
     """Refuse a query without text; the driver would call it a programming error."""
     if not query.strip():
@@ -179,4 +167,8 @@ def _value(text: str) -> object:
 
 form_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
+)
+
+full_names_option = click.option(
+    "--full-names", is_flag=True, help="Names of events as they are in the file, not shortened."
 )

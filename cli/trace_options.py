@@ -1,16 +1,21 @@
-"""What commands that read traces take: the files, and which ranks they are."""
+"""What commands that read traces take: the files, which ranks they are, and how they become a run."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from tracegraph.cli.options import limit_option
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.kernel_types import Spelling, read_spellings
+from tracegraph.store.labels import CROSS_THREAD_POLICIES
 
 _RANK_DIGITS = 6
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -43,29 +48,25 @@ def _ranks(ctx: click.Context, option: click.Parameter, assignments: Sequence[st
     return ranks
 
 
-def step_marker_option(command: _Command) -> _Command:
-    """Add --step-marker GLOB: argument `step_marker`, None where it is not given."""
-    return click.option(
-        "--step-marker",
-        metavar="GLOB",
-        callback=_marker,
-        help="Annotations of yours that mark steps, such as 'train_step*', instead of the profiler's "
-        "ProfilerStep#N, chosen at ingest; `*` and `?` are wildcards. A step has the number in its name, "
-        "where all differ, else its place.",
-    )(command)
+def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --scheduler, --cross-thread, --step-marker, --kernel-types and --limit: argument `options`."""
 
+    @functools.wraps(command)
+    def bundled(
+        *arguments: object,
+        limits: Limits,
+        cross_thread: str | None,
+        scheduler: str | None,
+        step_marker: str | None,
+        spellings: tuple[Spelling, ...],
+        **others: object,
+    ) -> None:
+        options = IngestOptions(limits, cross_thread, scheduler, step_marker, spellings)
+        command(*arguments, options=options, **others)
 
-def kernel_types_option(command: _Command) -> _Command:
-    """Add --kernel-types FILE: argument `spellings`, those of the file."""
-    return click.option(
-        "--kernel-types",
-        "spellings",
-        type=click.Path(dir_okay=False, path_type=Path),
-        envvar="TRACEGRAPH_KERNEL_TYPES",
-        callback=_spellings,
-        help="File that says which kernels compute, communicate or copy, where their names do not: a line is "
-        "computation, communication or memory, then a regular expression; it goes before what is built in.",
-    )(command)
+    for add in (limit_option, *reversed(_OPTIONS)):
+        bundled = add(bundled)
+    return bundled
 
 
 def _spellings(ctx: click.Context, option: click.Parameter, file: Path | None) -> tuple[Spelling, ...]:
@@ -78,14 +79,38 @@ def _marker(ctx: click.Context, option: click.Parameter, marker: str | None) -> 
     return marker
 
 
-def scheduler_option(command: _Command) -> _Command:
-    """Add --scheduler ADDRESS: argument `scheduler`, None where it is not given."""
-    return click.option(
+_OPTIONS = (
+    click.option(
         "--scheduler",
         metavar="ADDRESS",
         help="Read the files of several ranks on the workers of a Dask cluster, such as tcp://host:8786; "
         "they must find the files under the same paths or URLs.",
-    )(command)
+    ),
+    click.option(
+        "--cross-thread",
+        type=click.Choice(CROSS_THREAD_POLICIES),
+        help="Dependencies between threads, chosen at ingest. evidence (the default): hand-overs that the "
+        "trace shows or its times suggest; serialise: all threads of a process one after the other, as if "
+        "the GIL let only one run; none: no thread waits for another.",
+    ),
+    click.option(
+        "--step-marker",
+        metavar="GLOB",
+        callback=_marker,
+        help="Annotations of yours that mark steps, such as 'train_step*', instead of the profiler's "
+        "ProfilerStep#N, chosen at ingest; `*` and `?` are wildcards. A step has the number in its name, "
+        "where all differ, else its place.",
+    ),
+    click.option(
+        "--kernel-types",
+        "spellings",
+        type=click.Path(dir_okay=False, path_type=Path),
+        envvar="TRACEGRAPH_KERNEL_TYPES",
+        callback=_spellings,
+        help="File that says which kernels compute, communicate or copy, where their names do not: a line is "
+        "computation, communication or memory, then a regular expression; it goes before what is built in.",
+    ),
+)
 
 
 def named_sources(traces: Sequence[str], ranks: Mapping[str, int]) -> list[Source]:

@@ -24,13 +24,13 @@ from tracegraph.ingest.causal.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.measures.measures import Measures, measure
+from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.reading import ReadAll, read_here, read_parts
+from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.sources.reading import read_source
@@ -39,7 +39,6 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.store.kernel_types import Spelling
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -118,20 +117,13 @@ def ingest_run(
     traces: Sequence[AnySource],
     name: str | None,
     progress: Progress,
-    limits: Limits = DEFAULT_LIMITS,
-    cross_thread: str = EVIDENCE,
+    options: IngestOptions = DEFAULT_OPTIONS,
     folder: Path | None = None,
-    scheduler: str | None = None,
-    spellings: Sequence[Spelling] = (),
-    step_marker: str | None = None,
 ) -> tuple[GraphTables, dict[str, object]]:
-    """Read the traces of one job and build its graph under one of the `CROSS_THREAD_POLICIES`.
+    """Read the traces of one job and build its graph.
 
-    `step_marker`: a glob of `*` and `?` for the annotations that mark steps, instead of the profiler's.
     The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
-    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import. The files of
-    several ranks are read by processes of this machine, or by the Dask cluster whose `scheduler` is named.
-    `spellings`: a user's own, by which kernels are told to compute, communicate or copy.
+    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
     integrity, timings_s, tool_version, schema_version, step_marker. Raises `InputError` for a trace that
     cannot be used, for files that are not the ranks of one job, and for a marker of no annotation.
@@ -140,14 +132,13 @@ def ingest_run(
     stages = _Stages(_STAGES, progress)
     sources = [as_source(trace).located for trace in traces]
     if len(sources) == 1:
-        found = _read_one(sources[0], stages, limits, cross_thread, step_marker)
+        found = _read_one(sources[0], stages, options)
     else:
-        read_all = read_here if scheduler is None else read_on(scheduler)
-        found = _read_several(sources, stages, limits, cross_thread, read_all, step_marker)
+        found = _read_several(sources, stages, options)
     late = beside(lambda: _what_if(found.model))
     paths = [Path(file.path) for file in found.files]
-    run = name or run_name(paths, found.sha256, cross_thread, step_marker)
-    stated = with_kernel_types(found.stated, spellings)
+    run = name or run_name(paths, found.sha256, options.policy, options.step_marker)
+    stated = with_kernel_types(found.stated, options.spellings)
     graph = stages.run(
         "writing tables",
         lambda: build_tables(
@@ -158,7 +149,7 @@ def ingest_run(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=found.integrity,
-        step_marker=step_marker,
+        step_marker=options.step_marker,
     )
     add_run(graph, found.model, facts)
     manifest: dict[str, object] = {
@@ -169,7 +160,7 @@ def ingest_run(
         "timings_s": stages.timings,
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
-        "step_marker": step_marker,
+        "step_marker": options.step_marker,
     }
     return replace(graph, late=late), manifest
 
@@ -192,34 +183,29 @@ class _Read:
         return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
 
 
-def _read_one(
-    source: Source, stages: _Stages, limits: Limits, cross_thread: str, step_marker: str | None
-) -> _Read:
+def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
     integrity = Integrity(source.name)
-    trace = stages.run(_READING, lambda: read_source(source, integrity, limits))
-    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, cross_thread, step_marker))
+    trace = stages.run(_READING, lambda: read_source(source, integrity, options.limits))
+    model = stages.run(
+        _BUILDING, lambda: build_checked(trace, integrity, options.policy, options.step_marker)
+    )
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     stated, measures = measure(trace, model, integrity)
     allocations = find_allocations(trace, model)
     return _Read(model, files, stated, allocations, measures, integrity.rows())
 
 
-def _read_several(
-    sources: Sequence[Source],
-    stages: _Stages,
-    limits: Limits,
-    cross_thread: str,
-    read_all: ReadAll,
-    step_marker: str | None,
-) -> _Read:
-    policies = (cross_thread, *(policy for policy in POLICIES if policy != cross_thread))
+def _read_several(sources: Sequence[Source], stages: _Stages, options: IngestOptions) -> _Read:
+    policies = (options.policy, *(policy for policy in POLICIES if policy != options.policy))
+    read_all = read_here if options.scheduler is None else read_on(options.scheduler)
+    marker = options.step_marker
     parts = stages.run(
         _READING,
-        lambda: read_parts(sources, policies, limits, stages.progress, read_all, step_marker),
+        lambda: read_parts(sources, policies, options.limits, stages.progress, read_all, marker),
     )
     ranks = agree(parts)
-    refuse_unmarked([part.scene.events for part in ranks], step_marker)
-    ranks = ranks if step_marker is None else number_alike(ranks)
-    job = stages.run(_BUILDING, lambda: build_job(ranks, cross_thread))
+    refuse_unmarked([part.scene.events for part in ranks], marker)
+    ranks = ranks if marker is None else number_alike(ranks)
+    job = stages.run(_BUILDING, lambda: build_job(ranks, options.policy))
     findings = [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
     return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.source import AnySource
 from tracegraph.queries.answers import Answers
@@ -20,7 +21,7 @@ from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
-from tracegraph.store.kernel_types import Spelling, read_spellings
+from tracegraph.store.kernel_types import read_spellings
 from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.progress import Progress, silent
@@ -113,15 +114,13 @@ class Workbench(BenchQueries):
             InputError: the trace cannot be used, or the name belongs to other content.
             StoreError: the database or the workspace cannot be used.
         """
-        with self.storing(
-            find_sources([trace]),
-            name,
-            cross_thread=cross_thread,
-            load=load,
+        options = IngestOptions(
             limits=limits,
+            cross_thread=cross_thread,
             step_marker=step_marker,
             spellings=() if kernel_types is None else read_spellings(Path(kernel_types)),
-        ) as stored:
+        )
+        with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)
 
     def run(self, name: str | None = None) -> Run:
@@ -260,13 +259,8 @@ class Workbench(BenchQueries):
         self,
         traces: Sequence[AnySource],
         name: str | None = None,
-        *,
-        cross_thread: str | None = None,
+        options: IngestOptions = DEFAULT_OPTIONS,
         load: Load | None = None,
-        limits: Limits = DEFAULT_LIMITS,
-        scheduler: str | None = None,
-        step_marker: str | None = None,
-        spellings: Sequence[Spelling] = (),
     ) -> Iterator[StoredRun]:
         """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
         self._refuse_closed()
@@ -276,20 +270,8 @@ class Workbench(BenchQueries):
             )
         with ExitStack() as stack:
             stack.enter_context(self._showing())
-            places = (self.workspace, self.connection)
             run = stack.enter_context(
-                stored_run(
-                    *places,
-                    traces,
-                    name,
-                    self.progress,
-                    limits,
-                    cross_thread,
-                    load,
-                    scheduler,
-                    step_marker,
-                    spellings,
-                )
+                stored_run(self.workspace, self.connection, traces, name, self.progress, options, load)
             )
             stack.enter_context(self._holding(run.database))
             yield run

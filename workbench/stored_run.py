@@ -6,13 +6,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers.unpacking import PACKED
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.kernel_types import Spelling
-from tracegraph.store.labels import CROSS_THREAD_POLICIES
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.failure_causes import explained
 from tracegraph.store.progress import Progress
@@ -47,39 +45,21 @@ def stored_run(
     traces: Sequence[AnySource],
     name: str | None,
     progress: Progress,
-    limits: Limits = DEFAULT_LIMITS,
-    cross_thread: str | None = None,
-    load: Load | None = None,
-    scheduler: str | None = None,
-    step_marker: str | None = None,
-    spellings: Sequence[Spelling] = (),
+    options: IngestOptions,
+    load: Load | None,
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
-    `cross_thread` is one of `CROSS_THREAD_POLICIES`, by default the first. `scheduler`: the address of a Dask
-    cluster that reads the files of several ranks. `step_marker`: a glob for the annotations that mark steps.
-    `spellings`: a user's own, by which kernels are told to compute, communicate or copy.
-
     Raises:
         InputError: a trace cannot be used, several are not the ranks of one job, the name belongs to other
-            content, or no annotation is named as `step_marker` says.
+            content, or no annotation is named as the marker of steps says.
         StoreError: the database or the workspace cannot be used.
     """
     sources = [as_source(trace) for trace in traces]
     with ExitStack() as stack:
         folder = stack.enter_context(workspace.spool())
         with explained(workspace), _server_ahead(workspace, connection, sources, load):
-            tables, manifest = ingest_run(
-                sources,
-                name,
-                progress,
-                limits,
-                cross_thread or CROSS_THREAD_POLICIES[0],
-                folder,
-                scheduler,
-                step_marker=step_marker,
-                spellings=spellings,
-            )
+            tables, manifest = ingest_run(sources, name, progress, options, folder)
         begun = time.perf_counter()
         database = stack.enter_context(
             store_and_open(workspace, connection, tables, manifest, progress, load)

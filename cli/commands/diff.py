@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import form_option, stored_runs
+from tracegraph.cli.options import form_option, full_names_option, stored_runs
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_sections
 from tracegraph.ingest.sources.expand import find_sources
@@ -44,7 +44,7 @@ def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair
 @click.option(
     "--step", metavar="N[:M]", callback=_pair, help="Step in A and in B: the number in ProfilerStep#N."
 )
-@click.option("--full-names", is_flag=True, help="Names of events as they are in the file, not shortened.")
+@full_names_option
 @form_option
 @click.option(
     "-o",

@@ -3,22 +3,10 @@
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import (
-    cross_thread_option,
-    limit_option,
-    load_option,
-    name_option,
-)
+from tracegraph.cli.options import load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.cli.trace_options import (
-    kernel_types_option,
-    named_sources,
-    rank_option,
-    scheduler_option,
-    step_marker_option,
-)
-from tracegraph.ingest.limits import Limits
-from tracegraph.store.kernel_types import Spelling
+from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.text import label, plural
 
@@ -26,12 +14,8 @@ from tracegraph.workbench.text import label, plural
 @click.command()
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @rank_option
-@scheduler_option
 @name_option("Name of the run; default: the file's stem and its content's hash.")
-@cross_thread_option
-@step_marker_option
-@kernel_types_option
-@limit_option
+@ingest_options
 @load_option
 @pass_context
 def ingest(
@@ -39,12 +23,8 @@ def ingest(
     traces: tuple[str, ...],
     *,
     ranks: dict[str, int],
-    scheduler: str | None,
     name: str | None,
-    cross_thread: str | None,
-    step_marker: str | None,
-    spellings: tuple[Spelling, ...],
-    limits: Limits,
+    options: IngestOptions,
     load: Load | None,
 ) -> None:
     """Store the TRACEs of one job as a run.
@@ -53,19 +33,7 @@ def ingest(
     The same content under the same name replaces the run.
     """
     sources = named_sources(traces, ranks)
-    with (
-        context.bench() as bench,
-        bench.storing(
-            sources,
-            name,
-            cross_thread=cross_thread,
-            load=load,
-            limits=limits,
-            scheduler=scheduler,
-            step_marker=step_marker,
-            spellings=spellings,
-        ) as run,
-    ):
+    with context.bench() as bench, bench.storing(sources, name, options, load) as run:
         tables, integrity = run.tables, run.integrity
         edges, nodes = tables.count_relationships(), tables.count_nodes()
         events = tables.count_labels().get("Event", 0)

@@ -10,26 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import (
-    cross_thread_option,
-    limit_option,
-    load_option,
-    name_option,
-    part_options,
-)
+from tracegraph.cli.options import full_names_option, load_option, name_option, part_options
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
-from tracegraph.cli.trace_options import (
-    kernel_types_option,
-    named_sources,
-    rank_option,
-    scheduler_option,
-    step_marker_option,
-)
-from tracegraph.ingest.limits import Limits
+from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
-from tracegraph.store.kernel_types import Spelling
 from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
 from tracegraph.workbench.bench import Workbench
@@ -44,7 +31,6 @@ from tracegraph.workbench.text import visible
 @click.command()
 @click.argument("traces", metavar="[TRACE]...", nargs=-1)
 @rank_option
-@scheduler_option
 @click.option("-i", "--input", "inputs", multiple=True, help="As the argument TRACE.")
 @click.option(
     "-o",
@@ -61,7 +47,7 @@ from tracegraph.workbench.text import visible
     show_default=True,
     help="Number of hotspots listed.",
 )
-@click.option("--full-names", is_flag=True, help="Names of events as they are in the file, not shortened.")
+@full_names_option
 @click.option(
     "--thresholds",
     "thresholds_file",
@@ -77,10 +63,7 @@ from tracegraph.workbench.text import visible
 )
 @part_options("Report only on this")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
-@cross_thread_option
-@step_marker_option
-@kernel_types_option
-@limit_option
+@ingest_options
 @load_option
 @pass_context
 def report(
@@ -89,7 +72,6 @@ def report(
     traces: tuple[str, ...],
     inputs: tuple[str, ...],
     ranks: dict[str, int],
-    scheduler: str | None,
     output: Path | None,
     top: int,
     full_names: bool,
@@ -101,10 +83,7 @@ def report(
     phase: str | None,
     occurrence: int | None,
     name: str | None,
-    cross_thread: str | None,
-    step_marker: str | None,
-    spellings: tuple[Spelling, ...],
-    limits: Limits,
+    options: IngestOptions,
     load: Load | None,
 ) -> None:
     """Say what determined the length of a run or step.
@@ -117,9 +96,7 @@ def report(
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
         with context.progress() as bench.progress:
-            run, timings = opened.enter_context(
-                _run(bench, sources, name, limits, cross_thread, load, scheduler, step_marker, spellings)
-            )
+            run, timings = opened.enter_context(_run(bench, sources, name, options, load))
             found = run.report(
                 step=step,
                 phase=phase,
@@ -146,33 +123,20 @@ def _run(
     bench: Workbench,
     sources: Sequence[Source],
     name: str | None,
-    limits: Limits,
-    cross_thread: str | None,
+    options: IngestOptions,
     load: Load | None,
-    scheduler: str | None,
-    step_marker: str | None,
-    spellings: tuple[Spelling, ...],
 ) -> Iterator[tuple[Run, Mapping[str, float]]]:
     """The run that the command is about, on one connection, with the seconds that its ingest took."""
     if sources:
-        with bench.storing(
-            sources,
-            name,
-            cross_thread=cross_thread,
-            load=load,
-            limits=limits,
-            scheduler=scheduler,
-            step_marker=step_marker,
-            spellings=spellings,
-        ) as stored:
+        with bench.storing(sources, name, options, load) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s
         return
     if bench.connection.uri is None and not bench.workspace.manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
     with bench.answers():
         run = bench.run(name)
-        _check_policy(run, cross_thread)
-        _check_marker(run, step_marker)
+        _check_policy(run, options.cross_thread)
+        _check_marker(run, options.step_marker)
         yield run, ingest_timings(bench.workspace.manifest(run.name) or {})
 
 

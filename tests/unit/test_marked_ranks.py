@@ -8,6 +8,7 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.limits import DEFAULT_LIMITS
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run, run_name
 from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.ranks.processes import open_workers
@@ -16,6 +17,8 @@ from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
 from tracegraph.store.tables import GraphTables
+
+MARKED = IngestOptions(step_marker="s *")
 
 
 def marks(*names: str) -> list[Row]:
@@ -42,7 +45,7 @@ def steps_of(tables: GraphTables) -> list[tuple[int, int, str]]:
 
 def test_all_ranks_are_numbered_by_one_rule(tmp_path: Path) -> None:
     by_name = job(tmp_path, marks("s 4", "s 5"), marks("s 5", "s 6"))
-    tables, manifest = ingest_run(by_name, None, silent, step_marker="s *")
+    tables, manifest = ingest_run(by_name, None, silent, MARKED)
     assert steps_of(tables) == [(0, 4, "s 4"), (0, 5, "s 5"), (1, 5, "s 5"), (1, 6, "s 6")]
     assert manifest["step_marker"] == "s *"
     assert tables.nodes["Run"]["step_marker"].to_pylist() == ["s *"]
@@ -50,9 +53,8 @@ def test_all_ranks_are_numbered_by_one_rule(tmp_path: Path) -> None:
 
 
 def test_by_their_place_where_one_rank_cannot_be_numbered_by_names(tmp_path: Path) -> None:
-    tables, _ = ingest_run(
-        job(tmp_path, marks("s 4", "s 5"), marks("s 7", "s 7")), None, silent, step_marker="s *"
-    )
+    files = job(tmp_path, marks("s 4", "s 5"), marks("s 7", "s 7"))
+    tables, _ = ingest_run(files, None, silent, MARKED)
     assert [row[:2] for row in steps_of(tables)] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     events = tables.nodes["Event"].to_pylist()
     numbers = {(row["rank"], row["name"]): row["step"] for row in events if row["name"].startswith("s ")}
@@ -63,9 +65,9 @@ def test_by_their_place_where_one_rank_cannot_be_numbered_by_names(tmp_path: Pat
 
 def test_a_rank_without_such_annotations_has_no_steps(tmp_path: Path) -> None:
     files = job(tmp_path, marks("s 4", "s 5"), marks())
-    assert {row[0] for row in steps_of(ingest_run(files, None, silent, step_marker="s *")[0])} == {0}
+    assert {row[0] for row in steps_of(ingest_run(files, None, silent, MARKED)[0])} == {0}
     with pytest.raises(InputError, match=r"'t \*' says; annotations that repeat, .* 's \*' \(2\)"):
-        ingest_run(files, None, silent, step_marker="t *")
+        ingest_run(files, None, silent, IngestOptions(step_marker="t *"))
 
 
 def test_a_process_marks_the_same_steps(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
 from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks import cluster as cluster_module
 from tracegraph.ingest.ranks.cluster import read_on
@@ -34,7 +35,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def test_workers_give_the_same_run(files: list[Path], address: str) -> None:
-    apart, apart_manifest = ingest_run(files, "job", silent, scheduler=address)
+    apart, apart_manifest = ingest_run(files, "job", silent, IngestOptions(scheduler=address))
     here, here_manifest = ingest_run(files, "job", silent)
     assert apart.count_relationships() == here.count_relationships()
     assert apart_manifest["sources"] == here_manifest["sources"]

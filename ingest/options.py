@@ -1,0 +1,33 @@
+"""What a user chooses when traces become a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.store.kernel_types import Spelling
+from tracegraph.store.labels import CROSS_THREAD_POLICIES
+
+
+@dataclass(frozen=True)
+class IngestOptions:
+    """How traces are read and what their graph rests on.
+
+    `cross_thread`: one of `CROSS_THREAD_POLICIES`, None for the first. `scheduler`: the address of a Dask
+    cluster that reads the files of several ranks, instead of processes of this machine. `step_marker`: a glob
+    of `*` and `?` for the annotations that mark steps, instead of the profiler's. `spellings`: a user's own,
+    by which kernels are told to compute, communicate or copy.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    cross_thread: str | None = None
+    scheduler: str | None = None
+    step_marker: str | None = None
+    spellings: Sequence[Spelling] = ()
+
+    @property
+    def policy(self) -> str:
+        """The policy between threads, the first where none is chosen."""
+        return self.cross_thread or CROSS_THREAD_POLICIES[0]
+
+
+DEFAULT_OPTIONS = IngestOptions()
