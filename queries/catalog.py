@@ -48,6 +48,8 @@ _PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, 
 _OWN = (*_PATHS, derived, differences, alike, roofline, series)
 SHAPING = (*_OWN, categories, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds)
 """All modules whose text decides how rows are shaped."""
+_MEANT_WHOLE = 1_000
+"""Queries that list so many rows by default are to list all."""
 _Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
 
 
@@ -90,6 +92,14 @@ class Query:
     def takes(self, name: str) -> bool:
         """Whether it has a parameter of that name."""
         return any(parameter.name == name for parameter in self.parameters)
+
+    def cut_at(self, values: Mapping[str, object], rows: int) -> int | None:
+        """The limit that so many rows end at, None where they are all, or were to be the first few only."""
+        limit = next((one for one in self.parameters if one.name == "limit"), None)
+        if limit is None or not isinstance(limit.default, int) or limit.default < _MEANT_WHOLE:
+            return None
+        given = int(str(values.get("limit", limit.default)))
+        return given if rows >= given else None
 
     def complete(self, values: Mapping[str, object]) -> dict[str, object]:
         """Checked values of all parameters, defaults filled in; InputError names what is valid."""

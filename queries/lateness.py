@@ -17,7 +17,7 @@ LATE_COLUMNS = (
     Column("name", "STRING", False, "name of the events, or of the gap"),
     Column("category", "STRING", False, "Kineto category, or `gap`"),
     Column("inside", "STRING", True, "innermost annotation or function of the user around most of it"),
-    Column("duration_ns", "INTEGER", False, "its time on this rank; of a gap that on the path, ns"),
+    Column("duration_ns", "INTEGER", False, "its time on this rank, on the path or not, ns"),
     Column("middle_ns", "INTEGER", False, "the same of the middle rank, of two the one with less, ns"),
     Column("on_path_ns", "INTEGER", False, "how much of it is on the path, ns"),
     Column("late_ns", "INTEGER", False, "how late it may make the rank: what is more, on the path, ns"),
@@ -30,23 +30,23 @@ def late_causes(
     _: Mapping[str, Any],
     waits: pd.DataFrame,
     work: pd.DataFrame,
+    gaps: pd.DataFrame,
     frames: pd.DataFrame,
     steps: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Names by how late they may make a rank, from `rank_waits`, `rank_work`, `path_frames` and `steps`.
+    """Names by how late they may make a rank, from all that the ranks do, the path and the steps.
 
+    `waits`, `work`, `gaps`, `frames`: the rows of `rank_waits`, `rank_work`, `rank_gaps` and `path_frames`.
     That is what a rank that made others wait has more of than the middle rank, but no more than is on the
     path. Steps are left out, as their own time is what nobody recorded, and so are the collectives.
     """
     columns = [column.name for column in LATE_COLUMNS]
     on_path = _on_path(frames)
     rows = on_path.groupby(["rank", *_KEYS], as_index=False).agg(on_path_ns=("own_ns", "sum"))
-    own = _plain(work).groupby(["rank", *_KEYS], as_index=False)["duration_ns"].sum()
-    rows = rows.merge(own, how="left", on=["rank", *_KEYS])
-    gap = rows["category"].eq(GAP)
-    rows["duration_ns"] = rows["duration_ns"].mask(gap, rows["on_path_ns"]).fillna(0)
-    every = pd.concat([own, rows.loc[gap, own.columns]])
-    rows = rows.merge(_middle(every, len(waits)), how="left", on=_KEYS)
+    every = pd.concat([work, gaps.assign(category=GAP)])
+    own = _plain(every).groupby(["rank", *_KEYS])["duration_ns"].sum().reset_index()
+    rows = rows.merge(own, how="left", on=["rank", *_KEYS]).fillna({"duration_ns": 0})
+    rows = rows.merge(_middle(own, len(waits)), how="left", on=_KEYS).fillna({"middle_ns": 0})
     rows["late_ns"] = (rows["duration_ns"] - rows["middle_ns"]).clip(upper=rows["on_path_ns"])
     late = waits.loc[waits["caused_ns"] > 0, "rank"]
     told = _plain(work.loc[work["is_collective"]])["name"]

@@ -27,7 +27,12 @@ ROOFLINE_COLUMNS = (
     Column("bytes", "FLOAT", True, "bytes moved, by shapes the least possible, null where unknown"),
     Column("intensity", "FLOAT", True, "FLOPs a byte"),
     Column("flop_per_s", "FLOAT", True, "FLOPs a second of its GPU time"),
-    Column("compute_share", "FLOAT", True, "share of the device's peak for that element type"),
+    Column(
+        "compute_share",
+        "FLOAT",
+        True,
+        "share of the device's peak for that element type; algorithms of fewer operations lift it above 1",
+    ),
     Column(
         "memory_share", "FLOAT", True, "bytes a second as share of the memory's peak; caches lift it above 1"
     ),

@@ -75,6 +75,13 @@ def first_rank(ask: Ask, run: str) -> int:
     return int(ask("traces", {"run": run})["rank"].min())
 
 
+def check_rank(ask: Ask, run: str, rank: int) -> None:
+    """InputError where a run has no such rank; lists those that it has."""
+    ranks = sorted(set(ask("traces", {"run": run})["rank"]))
+    if ranks and rank not in ranks:
+        raise InputError(f"run {run!r} has no rank {rank}", f"present: {', '.join(map(str, ranks))}")
+
+
 def last_of_step(ask: Ask, run: str, step: int) -> int:
     """The rank on which a step ends last, of several the lowest; the first rank where none has it."""
     steps = ask("steps", {"run": run})
@@ -189,6 +196,8 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
     values[RUN] = name = ready_run(ask, None if run is None else str(run))
     if RANK.name in taken and not taken[RANK.name].nullable and RANK.name not in values:
         values[RANK.name] = first_rank(ask, name)
+    elif RANK.name in taken and values.get(RANK.name) is not None:
+        check_rank(ask, name, int(str(values[RANK.name])))
     wanted = _window(taken)
     if not wanted:
         return values

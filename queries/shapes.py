@@ -298,7 +298,7 @@ DERIVED = (
     Derived(
         "late_causes",
         "What makes a rank late: what it does more of than the middle rank, as far as that is on the path.",
-        ("rank_waits", "rank_work", "path_frames", "steps"),
+        ("rank_waits", "rank_work", "rank_gaps", "path_frames", "steps"),
         LATE_COLUMNS,
         late_causes,
     ),

@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
@@ -224,13 +225,19 @@ class Workbench(BenchQueries):
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
         """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.
 
+        Warns where a list that is to tell all ends at its limit.
+
         Raises:
             InputError: there is no such query, or a value is missing, unknown or not allowed.
             StoreError: the server failed.
         """
         given = {name: value for name, value in values.items() if value is not None}
         with self.answers() as answers:
-            return answers.of(query, fill(answers.of, find(query), given))
+            rows = answers.of(query, fill(answers.of, find(query), given))
+        limit = find(query).cut_at(given, len(rows))
+        if limit is not None:
+            warnings.warn(f"{query}: cut after {limit:,} rows; a larger limit gives more", stacklevel=3)
+        return rows
 
     @contextmanager
     def answers(self) -> Iterator[Answers]:

@@ -615,7 +615,7 @@ class RunQueries(Asking):
         occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """How long each GPU worked in a window, overlapping streams counted once.
+        """How long each GPU was busy in a window, overlapping streams counted once.
 
         Parameters:
             start_ns: start of the window, ns
@@ -630,7 +630,7 @@ class RunQueries(Asking):
         Columns:
             rank (int64): rank of the process
             device (int64, may be missing): GPU index
-            busy_ns (int64): time in which at least one activity ran, ns
+            busy_ns (int64): time in which at least one activity ran, also one that waited for other ranks, ns
             busy_share (float64): share of the window, 0..1
             count (int64): number of activities
 
@@ -1183,7 +1183,7 @@ class RunQueries(Asking):
             name (str): name of the events, or of the gap
             category (str): Kineto category, or `gap`
             inside (str, may be missing): innermost annotation or function of the user around most of it
-            duration_ns (int64): its time on this rank; of a gap that on the path, ns
+            duration_ns (int64): its time on this rank, on the path or not, ns
             middle_ns (int64): the same of the middle rank, of two the one with less, ns
             on_path_ns (int64): how much of it is on the path, ns
             late_ns (int64): how late it may make the rank: what is more, on the path, ns
@@ -1315,7 +1315,8 @@ class RunQueries(Asking):
             name (str): name of the call
             count (int64): GPU activities launched by such calls
             short_kernels (int64): how many take less than their call, which is not slow
-            slow_calls (int64): how many have a slow call
+            calls (int64): number of such calls: that of a graph launches many activities
+            slow_calls (int64): how many of these are slow
             long_delays (int64): how many start long after the call
             cpu_p50_ns (float64): median duration of the call, ns
             cpu_p99_ns (float64): 99th percentile of it, ns
@@ -1859,7 +1860,7 @@ class RunQueries(Asking):
 
         Columns:
             rank (int64): rank of the process
-            name (str): name of the operator
+            name (str): name of the operator; all steps are one
             shapes (str, may be missing): input shapes as the file writes them, null where it does not, and without by_shape
             count (int64): calls that start in the window
             self_cpu_ns (int64): time in which no operator inside is open; Python and calls to the GPU inside count, ns
@@ -2550,6 +2551,38 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def rank_gaps(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """How long each rank of a job is in gaps and waits in a window (of a step, in its own), on the path or not.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            name (str): name of the gap or wait
+            duration_ns (int64): its time in the window, on all lanes that work for 1 % of it or more, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def rank_waits(
         self,
         *,
@@ -2574,7 +2607,7 @@ class RunQueries(Asking):
 
         Columns:
             rank (int64): rank of the process
-            operations (int64): number of operations that it took part in
+            operations (int64): number of operations that it took part in and whose last member came in the window
             last (int64): how many of these it came to last
             waited_ns (int64): time in which it waited for others, overlapping waits counted once, ns
             waited_share (float64): share of the window in which it waited, 0..1
@@ -2599,7 +2632,7 @@ class RunQueries(Asking):
         occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """What each rank works on in a window, by name: all their own time, on the critical path or not.
+        """What each rank works on in a window (of a step, in its own), by name: on the critical path or not.
 
         Parameters:
             start_ns: start of the window, ns
@@ -2680,7 +2713,7 @@ class RunQueries(Asking):
             bytes (float64, may be missing): bytes moved, by shapes the least possible, null where unknown
             intensity (float64, may be missing): FLOPs a byte
             flop_per_s (float64, may be missing): FLOPs a second of its GPU time
-            compute_share (float64, may be missing): share of the device's peak for that element type
+            compute_share (float64, may be missing): share of the device's peak for that element type; algorithms of fewer operations lift it above 1
             memory_share (float64, may be missing): bytes a second as share of the memory's peak; caches lift it above 1
             bound (str): `compute`, `memory`, `link` (host and device) or `unknown`
             evidence (str, may be missing): `recorded`: counters; `inferred`: from shapes; null: nothing is known

@@ -65,5 +65,7 @@ def section_plot(findings: Findings, name: str) -> SectionPlot:
     found = [plot for place in ([name] if name in sections else asking) for plot in plots[place]]
     if not found:
         there = ", ".join(place for place, drawn in plots.items() if drawn)
-        raise InputError(f"there is no plot of {name!r}", f"there are: {there}" if there else "")
+        known = name in sections or asking
+        wrong = f"this run has nothing to plot of {name!r}" if known else f"there is no plot of {name!r}"
+        raise InputError(wrong, f"there are: {there}" if there else "")
     return SectionPlot(findings.title, found)

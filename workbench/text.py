@@ -86,6 +86,11 @@ def format_share(share: float) -> str:
     return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
 
 
+def format_times(ratio: float) -> str:
+    """By how many times, with three digits; near 1 with one more, as `1.005`, which a small gain is."""
+    return f"{ratio:.4g}" if 0.9 < ratio < 1.1 else f"{ratio:.3g}"
+
+
 def part_of_run(step: int | None, phase: str | None = None, occurrence: int | None = None) -> str:
     """What of a run something is about: `step 5`, `step 5, backward 2`; empty for all of it."""
     which = "" if occurrence is None else f" {occurrence}"

@@ -1,5 +1,6 @@
 """`tracegraph query`: the named queries."""
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -86,5 +87,9 @@ def _fields(query: Query) -> pd.DataFrame:
 
 def _rows(context: Context, query: Query, texts: Mapping[str, str]) -> pd.DataFrame:
     values = parse(query, texts)
-    with context.bench() as bench:
-        return bench.ask(query.name, **values)
+    with context.bench() as bench, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        rows = bench.ask(query.name, **values)
+    for warning in told:
+        click.echo(str(warning.message), err=True)
+    return rows

@@ -2,8 +2,9 @@
 
 A name in `_ns` whose meaning ends in `, ns` is a time. One whose name ends in a word of `_POSITIONS` is a
 place on the file's clock and stays the exact integer that finds it there; any other is a length and gets
-a unit, in place of the `_ns`. A FLOAT `share …, 0..1` is per cent. An INTEGER that is named `count`, or
-whose meaning begins with `number of` or `how many`, gets separators of thousands; ids do not.
+a unit, in place of the `_ns`. Values whose meaning ends in `, B` or `, B/s` are bytes. A FLOAT `share …,
+0..1` is per cent. An INTEGER that is named `count`, or whose meaning begins with `number of` or `how many`,
+gets separators of thousands; ids do not.
 """
 
 import re
@@ -11,7 +12,7 @@ import re
 import pandas as pd
 
 from tracegraph.queries.module import Column
-from tracegraph.workbench.text import format_ns, format_share
+from tracegraph.workbench.text import format_bytes, format_ns, format_share
 
 _POSITIONS = ("start", "end", "enter", "exit", "at", "completion", "arrival")
 _POSITION = re.compile(rf"(.*_)?({'|'.join(_POSITIONS)})_ns")
@@ -30,6 +31,8 @@ def readable_value(column: Column, value: object) -> str | None:
         return None
     if _is_length(column):
         return format_ns(value)  # type: ignore[arg-type]
+    if column.meaning.endswith((", B", ", B/s")):
+        return format_bytes(round(value)) + ("/s" if column.meaning.endswith("/s") else "")  # type: ignore[call-overload]
     if column.type == "FLOAT" and _SHARE.search(column.meaning):
         return format_share(value)  # type: ignore[arg-type]
     if column.type == "INTEGER" and (column.name == "count" or _COUNT.match(column.meaning)):

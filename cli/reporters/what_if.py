@@ -9,7 +9,7 @@ from rich.text import Text
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.ingest.what_if.predict import Gain
 from tracegraph.workbench.names import readable
-from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
+from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
 _NAME_CELLS = 60
@@ -27,7 +27,9 @@ def print_what_if(
     lines.add_row("predicted", Text(_said(predicted.corrected), style="bold"))
     low, high = predicted.low, predicted.high
     gains = f"gain {format_ns(low.gain_ns)} to {format_ns(high.gain_ns)}"
-    lines.add_row("range", f"{low.speedup:.3g} to {high.speedup:.3g} times as fast, {gains}")
+    lines.add_row(
+        "range", f"{format_times(low.speedup)} to {format_times(high.speedup)} times as fast, {gains}"
+    )
     lines.add_row("naive", f"{_said(predicted.naive)}, as recorded")
     lines.add_row("recording", _overhead(found))
     lines.add_row(
@@ -47,7 +49,7 @@ def print_what_if(
 
 def _said(gain: Gain) -> str:
     after = f"{format_ns(gain.base_ns)} become {format_ns(gain.predicted_ns)}"
-    return f"{after}: {gain.speedup:.3g} times as fast, gain {format_ns(gain.gain_ns)}"
+    return f"{after}: {format_times(gain.speedup)} times as fast, gain {format_ns(gain.gain_ns)}"
 
 
 def _overhead(found: WhatIf) -> str:

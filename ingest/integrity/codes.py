@@ -290,7 +290,7 @@ CODES = {
     "no_cuda_sync": Code(
         "info",
         f"No {_SYNC} rows: what a call waits for is inferred from its name and from times.",
-        "Record with `_ExperimentalConfig(enable_cuda_sync_events=True)`.",
+        "On CUDA: record with `_ExperimentalConfig(enable_cuda_sync_events=True)`. ROCm writes none.",
     ),
     "counters_by_order": Code(
         "info",

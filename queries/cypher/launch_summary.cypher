@@ -10,7 +10,8 @@
 // @column name STRING name of the call
 // @column count INTEGER GPU activities launched by such calls
 // @column short_kernels INTEGER how many take less than their call, which is not slow
-// @column slow_calls INTEGER how many have a slow call
+// @column calls INTEGER number of such calls: that of a graph launches many activities
+// @column slow_calls INTEGER how many of these are slow
 // @column long_delays INTEGER how many start long after the call
 // @column cpu_p50_ns FLOAT median duration of the call, ns
 // @column cpu_p99_ns FLOAT 99th percentile of it, ns
@@ -28,7 +29,7 @@
 // @include launched_work
 WITH k.rank AS rank, call.name AS name, count(*) AS count,
   sum(CASE WHEN cpu_duration_ns <= $short_ns AND gpu_duration_ns < cpu_duration_ns THEN 1 ELSE 0 END) AS short_kernels,
-  sum(CASE WHEN cpu_duration_ns > $slow_ns THEN 1 ELSE 0 END) AS slow_calls,
+  count(DISTINCT call) AS calls, count(DISTINCT CASE WHEN cpu_duration_ns > $slow_ns THEN call END) AS slow_calls,
   sum(CASE WHEN launch_delay_ns > $delay_ns THEN 1 ELSE 0 END) AS long_delays,
   percentileCont(cpu_duration_ns, 0.5) AS cpu_p50_ns, percentileCont(cpu_duration_ns, 0.99) AS cpu_p99_ns,
   max(cpu_duration_ns) AS cpu_max_ns,
@@ -36,6 +37,6 @@ WITH k.rank AS rank, call.name AS name, count(*) AS count,
   max(gpu_duration_ns) AS gpu_max_ns,
   percentileCont(launch_delay_ns, 0.5) AS delay_p50_ns, percentileCont(launch_delay_ns, 0.99) AS delay_p99_ns,
   max(launch_delay_ns) AS delay_max_ns
-RETURN rank, name, count, short_kernels, slow_calls, long_delays, cpu_p50_ns, cpu_p99_ns, cpu_max_ns,
+RETURN rank, name, count, short_kernels, calls, slow_calls, long_delays, cpu_p50_ns, cpu_p99_ns, cpu_max_ns,
   gpu_p50_ns, gpu_p99_ns, gpu_max_ns, delay_p50_ns, delay_p99_ns, delay_max_ns
 ORDER BY rank, count DESC, name

@@ -7,7 +7,7 @@
 // @param by_shape BOOLEAN whether calls with other input shapes are another row, default false
 // @param limit INTEGER rows listed, 1..1000000, default 10000
 // @column rank INTEGER rank of the process
-// @column name STRING name of the operator
+// @column name STRING name of the operator; all steps are one
 // @column shapes STRING? input shapes as the file writes them, null where it does not, and without by_shape
 // @column count INTEGER calls that start in the window
 // @column self_cpu_ns INTEGER time in which no operator inside is open; Python and calls to the GPU inside count, ns
@@ -38,7 +38,9 @@ CALL (gpu_ranks) {
     count(*) AS count, sum(e.duration_ns) AS duration_ns, sum(e.operator_ns) AS self_cpu_ns,
     sum(CASE WHEN e.rank IN gpu_ranks THEN e.own_gpu_ns END) AS self_gpu_ns,
     sum(CASE WHEN e.rank IN gpu_ranks THEN e.gpu_ns END) AS gpu_ns
-  RETURN rank, name, shapes, count, duration_ns, self_cpu_ns, self_gpu_ns,
+  // Frames, by which the path is told, know steps by their marker only.
+  RETURN rank, CASE WHEN name STARTS WITH 'ProfilerStep#' THEN 'ProfilerStep#' ELSE name END AS name, shapes, count,
+    duration_ns, self_cpu_ns, self_gpu_ns,
     CASE WHEN recursive THEN 0 ELSE duration_ns END AS cpu_ns, CASE WHEN recursive THEN 0 ELSE gpu_ns END AS gpu_ns,
     0 AS path_self_ns, 0 AS path_gpu_ns
 UNION ALL

@@ -1,4 +1,4 @@
-// What each rank works on in a window, by name: all their own time, on the critical path or not.
+// What each rank works on in a window (of a step, in its own), by name: on the critical path or not.
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
@@ -12,19 +12,21 @@
 // Empty when: no work lies in the window.
 // Cost: reads all segments in the window once.
 
-// `operation >= 0` lets the index find the operations of the run.
-OPTIONAL MATCH (o:Collective {run: $run}) WHERE o.operation >= 0
-OPTIONAL MATCH (o)<-[:MEMBER_OF]-(e:Event)
-WITH collect(DISTINCT e.name) AS members
-// `chain >= 0` lets the index on (run, chain) find the chains of the run.
-MATCH (c:Chain {run: $run}) WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
+// @include own_steps
+CALL (own) {
+  // `operation >= 0` lets the index find the operations of the run.
+  OPTIONAL MATCH (o:Collective {run: $run}) WHERE o.operation >= 0
+  OPTIONAL MATCH (o)<-[:MEMBER_OF]-(e:Event)
+  RETURN collect(DISTINCT e.name) AS members
+}
+// @include chains_of_ranks
 MATCH (s:Segment {run: $run, chain: c.chain})
-WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
+WHERE s.start_ns < end_ns AND s.end_ns > start_ns
   // Work that takes time: what is no event has no place in the file.
   AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
 WITH members, s.frame AS frame, count(*) AS count,
   sum(
-    // @include clipped_length
+    // @include clipped_on_rank
   ) AS duration_ns
 MATCH (f:Frame {run: $run, frame: frame})
 RETURN f.rank AS rank, f.name AS name, f.category AS category, f.name IN members AS is_collective,

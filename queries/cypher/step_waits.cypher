@@ -9,10 +9,12 @@
 // @column caused_ns INTEGER time in which others waited for it as the last, all of them together, ns
 // @column caused_share FLOAT share of all waiting in the step that it caused, 0..1
 // Order: number, time caused, longest first, then rank.
-// Empty when: no file has steps.
+// Empty when: no file has steps, or the run is of one rank: its file does not say what other ranks wait for.
 
 // The step of an operation is that of the member that came last.
-CALL () {
+MATCH (t:Trace {run: $run})
+WITH count(DISTINCT t.rank) AS ranks WHERE ranks > 1
+CALL (ranks) {
   MATCH (t:Step {run: $run})
   RETURN t.number AS number, t.rank AS rank, t.window_end_ns - t.start_ns AS length_ns, 0 AS operations, 0 AS last,
     0 AS waited_ns, 0 AS caused_ns

@@ -169,8 +169,8 @@ def test_what_is_not_given_of_b_is_as_of_a(database: Database) -> None:
     }
     own = {"run_b": B, "start_ns_b": 5, "end_ns_b": 50, "chain_b": 0}
     assert fill(asking(database), find("path_diff"), {"run": A, "step": 2, **own}) == filled | own
-    assert fill(asking(database), find("trace_diff"), {"run": A, "rank": 1, "run_b": B, "step_b": 7}) == {
-        **{"run": A, "rank": 1, "run_b": B, "rank_b": 1, "step_b": 7}
+    assert fill(asking(database), find("trace_diff"), {"run": A, "rank": 0, "run_b": B, "step_b": 7}) == {
+        **{"run": A, "rank": 0, "run_b": B, "rank_b": 0, "step_b": 7}
     }
 
 

@@ -61,8 +61,6 @@ CASES = {
         launch_latency 10
         op 10
         stream_queue 2""",
-    "idle_causes rank=1": """
-        rank cause""",
     "idle_frames": """
         frame parent depth name category duration_ns lag
         0 - 0 main thread 0 -

@@ -132,9 +132,9 @@ CASES = {
         start_ns kernel_start_ns call_source_index source_index short_kernel
         101 160 11 17 True""",
     "launch_summary slow_ns=10 short_ns=10 delay_ns=30": """
-        rank name count short_kernels slow_calls long_delays cpu_p50_ns cpu_max_ns gpu_p50_ns delay_max_ns
-        0 graph 3 0 3 2 18.0 18 10.0 41
-        0 launch 3 0 0 1 5.0 5 10.0 35""",
+        rank name count short_kernels calls slow_calls long_delays cpu_p50_ns cpu_max_ns gpu_p50_ns
+        0 graph 3 0 1 1 2 18.0 18 10.0
+        0 launch 3 0 3 0 1 5.0 5 10.0""",
     "launch_distribution": """
         rank measure from_ns to_ns count
         0 call 0 1000 6

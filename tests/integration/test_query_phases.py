@@ -26,8 +26,6 @@ CASES = {
         0 1 forward 1 0 50 100 recorded 1.0 0
         0 1 backward 1 50 110 110 inferred 0.98 0
         0 1 backward 2 110 130 130 recorded 1.0 0""",
-    "phases rank=1": """
-        rank step phase occurrence start_ns end_ns window_end_ns evidence confidence lane""",
     # GPU work ends the forward pass later than its thread.
     "phase_window name=forward occurrence=1 step=1": """
         start_ns end_ns chain

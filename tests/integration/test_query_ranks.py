@@ -81,9 +81,25 @@ CASES = {
         1 1 0
         0 1 8""",
     "rank_waits start_ns=0 end_ns=60": """
-        rank operations last waited_ns caused_ns caused_share longest_ns
-        0 0 0 0 0 0.0 0
-        1 0 0 0 0 0.0 0""",
+        rank operations last waited_ns exposed_wait_ns exposed_transfer_ns caused_ns caused_share longest_ns
+        0 0 0 0 0 0 20 1.0 20
+        1 0 0 20 20 0 0 0.0 0""",
+    "rank_waits start_ns=90 end_ns=150": """
+        rank operations last waited_ns exposed_wait_ns exposed_transfer_ns caused_ns longest_ns
+        1 1 0 10 10 12 38 40
+        0 1 1 38 38 10 10 10""",
+    "rank_work step=2": """
+        rank name category duration_ns
+        0 reduce user_annotation 8
+        1 B_at_0x7f cpu_op 40
+        1 reduce user_annotation 8""",
+    "rank_gaps step=1": """
+        rank name duration_ns
+        1 waiting_for_another_rank 62""",
+    "rank_gaps": """
+        rank name duration_ns
+        0 waiting_for_another_rank 42
+        1 waiting_for_another_rank 62""",
     "step_waits": """
         number rank length_ns operations last waited_ns caused_ns caused_share
         1 0 110 1 1 0 60 1.0

@@ -72,8 +72,6 @@ CASES = {
     "operator_work start_ns=550 end_ns=650 limit=1": """
         name gpu_ns
         copy 40""",
-    "operator_work rank=1": """
-        name gpu_ns""",
     "roofline": """
         name calls gpu_ns intensity flop_per_s compute_share memory_share bound evidence device
         mm 1 400 624.0 156000000000000.0 0.5 0.12260912211868563 compute inferred 0

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 from graphs import GPU_STEP, check_table, stored
 
-from tracegraph.queries.catalog import queries
+from tracegraph.queries.catalog import asking, find, queries
+from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
+from tracegraph.store.errors import InputError
 
 RUN = "tiny-tables"
 EDGE_COLUMNS = (
@@ -28,8 +30,6 @@ CASES = {
         rank step start_ns end_ns duration_ns window_end_ns name
         0 1 0 120 120 130 train_1
         0 2 45 90 45 100 train_2""",
-    "profiler_steps rank=1": """
-        rank step start_ns end_ns duration_ns window_end_ns name""",
     "lanes": """
         lane rank kind name pid tid device stream matters
         0 0 thread main 1 1 - - True
@@ -275,6 +275,7 @@ ELSEWHERE = {
     *(
         "rank_waits",
         "rank_work",
+        "rank_gaps",
         "step_waits",
         "path_ranks",
         "late_causes",
@@ -304,3 +305,11 @@ def test_table(case: str, database: Database) -> None:
 
 def test_every_query_has_a_case() -> None:
     assert {case.split()[0] for case in CASES} | ELSEWHERE == set(queries())
+
+
+@pytest.mark.parametrize("name", ["profiler_steps", "phases", "operator_work", "idle_causes"])
+def test_a_rank_that_is_not_there(name: str, database: Database) -> None:
+    query = find(name)
+    with pytest.raises(InputError, match=r"'tiny-tables' has no rank 1; present: 0"):
+        fill(asking(database), query, {"run": RUN, "rank": 1})
+    assert query.run(database, fill(asking(database), query, {"run": RUN}) | {"rank": 1}).empty

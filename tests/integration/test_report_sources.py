@@ -93,9 +93,10 @@ def test_only_the_rows_of_the_path_are_read_from_the_columns(
 
 def test_a_changed_graph_is_a_changed_report(run: str, database: Database, workspace: Workspace) -> None:
     kernel = str(collect(database, workspace, run).hotspots["name"].iloc[0])
-    database.write(
-        "MATCH (s:Segment {run: $run, name: $name}) SET s.name = 'mine'", {"run": run, "name": kernel}
-    )
+    for label in ("Segment", "Frame"):
+        database.write(
+            f"MATCH (n:{label} {{run: $run, name: $name}}) SET n.name = 'mine'", {"run": run, "name": kernel}
+        )
     findings = collect(database, workspace, run)
     # Nobody knows what else was changed: the rows of the path come from the graph, too.
     assert findings.hotspots["name"].iloc[0] == "mine"

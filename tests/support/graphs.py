@@ -119,7 +119,8 @@ def check_table(database: Database, run: str, case: str, text: str) -> None:
     given = parse(query, {"run": run} | dict(one.split("=") for one in assignments))
     expected = [line.strip() for line in text.strip().splitlines()]
     result = query.run(database, fill(asking(database), query, given))
-    assert as_table(result[expected[0].split()]) == expected
+    found = as_table(result[expected[0].split()])
+    assert found == expected, "\n".join(found)
     assert tuple(result.columns) == tuple(column.name for column in query.columns)
 
 

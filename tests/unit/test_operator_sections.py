@@ -27,7 +27,7 @@ ANNOTATIONS = (
     (0, "forward", "gpu_user_annotation", 1, 700, 700.0, 0.0, 700, 700, None),
     (0, "forward", "user_annotation", 2, 300, 150.0, 1.0, 100, 200, 40),
 )
-SUMMARY = ((0, "cudaLaunchKernel", 9, 1, 2, 3, 5.0, 9.0, 10, 7.0, 8.0, 9, 1.0, 2.0, 3),)
+SUMMARY = ((0, "cudaLaunchKernel", 9, 1, 9, 2, 3, 5.0, 9.0, 10, 7.0, 8.0, 9, 1.0, 2.0, 3),)
 SPREAD = (
     (0, "call", 1000, 2000, 4),
     (0, "call", 4000, 8000, 4),

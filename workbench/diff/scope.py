@@ -12,6 +12,10 @@ from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import plural
 
 _LEVELS = ("error", "warning")
+_OTHER_RANKS = (
+    "where a rank waits for others, the path of its step goes over them, and all end a step together: what a "
+    "rank itself does longer or shorter is told by what runs, not by the path"
+)
 
 
 @dataclass(frozen=True)
@@ -106,13 +110,13 @@ def _with_steps(
     ask: Ask, a: Side, b: Side, files: Sequence[pd.DataFrame]
 ) -> tuple[Side, Side, Sequence[str]]:
     """The sides with the steps that stand for them, where whole runs cannot be compared."""
-    if a.step is not None or b.step is not None:
-        return a, b, ()
-    steps = [_steps(ask, side) for side in (a, b)]
-    counts = [of_side.nunique() for of_side in steps]
     one_of_several = any(
         side.rank is not None and len(of_run) > 1 for side, of_run in zip((a, b), files, strict=True)
     )
+    if a.step is not None or b.step is not None:
+        return a, b, (_OTHER_RANKS,) if one_of_several else ()
+    steps = [_steps(ask, side) for side in (a, b)]
+    counts = [of_side.nunique() for of_side in steps]
     if not all(counts):
         return a, b, _without_steps(a, b, counts, one_of_several=one_of_several)
     if counts[0] == counts[1] and not one_of_several:
@@ -125,7 +129,8 @@ def _with_steps(
         else "the path of a whole run goes over all its ranks"
     )
     note = f"{why}: compared are one step of each, nearest to the median: {first} of A, {second} of B"
-    return replace(a, step=first), replace(b, step=second), (note,)
+    notes = (note, _OTHER_RANKS) if one_of_several else (note,)
+    return replace(a, step=first), replace(b, step=second), notes
 
 
 def _without_steps(a: Side, b: Side, counts: Sequence[int], *, one_of_several: bool) -> Sequence[str]:

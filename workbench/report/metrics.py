@@ -8,6 +8,7 @@ import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
+from tracegraph.store import kernel_types
 from tracegraph.store.categories import GPU_WORK, Role, has_role
 from tracegraph.store.gaps import (
     BUSY_GPU,
@@ -196,11 +197,13 @@ def copies(findings: Findings) -> Measured | None:
 
 
 def top_kernel(findings: Findings) -> Measured | None:
-    """Share of the path in the kernel with the largest total."""
+    """Share of the path in the kernel with the largest total; what communicates has rules of its own."""
     kernels = of_role(findings.path["category"], Role.KERNEL)
-    if not kernels.any():
-        return None
     totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
+    types = [kernel_types.kernel_type(str(name), "kernel") for name in totals.index]
+    totals = totals[[one != kernel_types.COMMUNICATION for one in types]]
+    if totals.empty:
+        return None
     name = str(totals.idxmax())
     return measured(findings, int(totals.max()), f"in {readable([name])[name]}")
 

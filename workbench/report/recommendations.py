@@ -67,7 +67,8 @@ RULES = (
         0.05,
         metrics.straggler,
         "Look at what it is late by (Ranks, Ranks compared), and make it as on the other ranks: its data, "
-        "its machine, or work that only it does. `tracegraph what-if --no-stragglers` predicts the gain.",
+        "its machine, or work that only it does. `tracegraph what-if` predicts the gain: `--no-stragglers` "
+        "for host work, `--remove-wait NAME` for a gap.",
     ),
     Rule(
         "rank-wait",
@@ -220,7 +221,7 @@ RULES = (
         "Many hand-overs are inferred, not recorded",
         0.20,
         metrics.inferred,
-        "They follow timing rules. Of a job on GPUs, a trace with CUDA synchronisation events "
+        "They follow timing rules. Of a job on CUDA, a trace with synchronisation events "
         "(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
         kind="trust",
     ),

@@ -11,9 +11,11 @@ from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.bottleneck import Bottleneck, shares, waiting_share
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
-from tracegraph.workbench.text import format_ns, format_share, label, plural
+from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural
 
 _MOST_GAINS = 3
+_MUCH_MORE = 2
+"""What gains so many times more than all that is about the bottleneck comes before it."""
 _NAME_CELLS = 60
 _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
@@ -63,11 +65,16 @@ def judge(findings: Findings) -> Verdict:
 
 
 def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
-    """What could be gained, first what is about the bottleneck; the user's own names before a library's."""
+    """What could be gained, first what is about the bottleneck, or gains much more than that.
+
+    The user's own names come before a library's.
+    """
     rows = [row for row in findings.potential if row["gain_ns"] > 0]
+    most = max((_weight(row) for row in rows if _is_about(row, bottleneck)), default=0.0)
 
     def rank(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
-        return not _is_about(row, bottleneck), _is_job(findings, row), -_weight(row)
+        is_first = _is_about(row, bottleneck) or _weight(row) >= _MUCH_MORE * most
+        return not is_first, _is_job(findings, row), -_weight(row)
 
     return sorted(rows, key=rank)
 
@@ -138,7 +145,7 @@ def _holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _change(findings: Findings, row: Mapping[str, Any]) -> str:
     where = "the whole run" if findings.part else "the run"
-    faster = f"{row['speedup']:.3g} times as fast" if row["speedup"] else "done"
+    faster = f"{format_times(row['speedup'])} times as fast" if row["speedup"] else "done"
     gain = f"{format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])}"
     likely = f"{format_ns(row['low_ns'])} to {format_ns(row['high_ns'])}"
     what = f"Without {_name(row)}" if row["category"] != GAP else f"Without {row['name']}"

@@ -14,7 +14,8 @@ _OUTLIERS, _CALLS = 10, 20
 _RANK = Column("rank", "rank", "number")
 _SUMMARY = (
     Column("name", "call", "name"),
-    Column("count", "launches", "count"),
+    Column("calls", "calls", "count"),
+    Column("count", "GPU work", "count"),
     Column("short_kernels", "short work", "count"),
     Column("slow_calls", "slow calls", "count"),
     Column("long_delays", "long delays", "count"),

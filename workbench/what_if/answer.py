@@ -21,7 +21,7 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
-from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
@@ -106,7 +106,7 @@ class WhatIf:
 
     def __repr__(self) -> str:
         predicted = self.prediction.corrected
-        faster = f"{predicted.speedup:.3g} times as fast, {format_ns(predicted.gain_ns)} gained"
+        faster = f"{format_times(predicted.speedup)} times as fast, {format_ns(predicted.gain_ns)} gained"
         return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
