@@ -9,6 +9,7 @@ import pandas as pd
 from tracegraph.queries.call_tree import call_tree
 from tracegraph.queries.module import Column
 from tracegraph.store.categories import GAP, Role, has_role
+from tracegraph.store.gaps import OUTSIDE_RECORDING
 from tracegraph.store.python_frames import is_library, without_address
 from tracegraph.store.step_names import STEP_PREFIX
 
@@ -38,7 +39,8 @@ def late_causes(
 
     `waits`, `work`, `gaps`, `frames`: the rows of `rank_waits`, `rank_work`, `rank_gaps` and `path_frames`.
     That is what a rank that made others wait has more of than the middle rank, but no more than is on the
-    path. Steps are left out, as their own time is what nobody recorded, and so are the collectives.
+    path. Steps are left out, as their own time is what nobody recorded, and so are the collectives, and the
+    time before a rank's recording begins.
     """
     columns = [column.name for column in LATE_COLUMNS]
     on_path = _on_path(frames)
@@ -52,7 +54,7 @@ def late_causes(
     told = _plain(work.loc[work["is_collective"]])["name"]
     listed = rows["rank"].isin(late) & (rows["late_ns"] > 0)
     markers = {STEP_PREFIX, *steps["marker"]}
-    listed &= ~rows["name"].isin(markers) & ~rows["name"].isin(told)
+    listed &= ~rows["name"].isin({*markers, *told, OUTSIDE_RECORDING})
     order = {"late_ns": False, "rank": True, "name": True, "category": True}
     rows = rows[listed].sort_values(list(order), ascending=list(order.values()), ignore_index=True)
     around = _around(frames, on_path, markers)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import Role
-from tracegraph.store.gaps import UNKNOWN, UNTRACED_CPU
+from tracegraph.store.gaps import OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
 from tracegraph.store.step_names import STEP_PREFIX
 
 
@@ -16,13 +16,14 @@ def unclear_parts(
     """Which rows of a path are unclear, by the name of their share; `unclear_share` is all of them.
 
     `unknown_share`: gaps that no rule explains. `untraced_share`: self time of annotations and steps, Python
-    that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread.
+    that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread, or that lie
+    outside the recording of a rank.
     """
     annotation = of_role(category, Role.ANNOTATION) | name.str.startswith(STEP_PREFIX)
     parts = {
         "unknown_share": is_gap & name.eq(UNKNOWN),
         "untraced_share": annotation & ~is_gap,
-        "untraced_cpu_share": is_gap & name.eq(UNTRACED_CPU),
+        "untraced_cpu_share": is_gap & name.isin((UNTRACED_CPU, OUTSIDE_RECORDING)),
     }
     total = parts["unknown_share"] | parts["untraced_share"] | parts["untraced_cpu_share"]
     return {**parts, "unclear_share": total}

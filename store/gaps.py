@@ -13,6 +13,7 @@ class Gap:
 
 UNKNOWN = "unknown"
 UNTRACED_CPU = "untraced CPU time"
+OUTSIDE_RECORDING = "outside this rank's recording"
 BUSY_GPU = "GPU busy with other work"
 UNRECORDED_GRAPH = "unrecorded graph work"
 GPU_TURN = "GPU turn of another process"
@@ -28,6 +29,7 @@ WAITING_FOR_GIL = "waiting for the GIL"
 GAPS = (
     Gap(UNKNOWN, "no rule explains it"),
     Gap(UNTRACED_CPU, "no event is open on the thread, and no rule says that it waits"),
+    Gap(OUTSIDE_RECORDING, "other ranks' files begin earlier or end later than this rank's"),
     Gap(BUSY_GPU, "work that could have started while its GPU ran other work"),
     Gap(UNRECORDED_GRAPH, "kernels of a graph launch that the file does not hold"),
     Gap(GPU_TURN, "the GPU paused as its turn went to another process"),

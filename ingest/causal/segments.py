@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.events import Events, is_passive
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
+from tracegraph.store.gaps import GAP_CODE, OUTSIDE_RECORDING, UNTRACED_CPU
 
 WORK, WAIT, GAP = 0, 1, 2
 """Positions in `SEGMENT_KINDS`."""
@@ -108,7 +108,10 @@ def build_segments(
     """
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
+    recorded = _recorded(events, lanes)
+    threads = np.flatnonzero(lanes.is_thread)
     ports = [
+        *((threads, bound[threads]) for bound in recorded),
         (edges.cause_lane[edges.cause_event < 0], edges.cause_time[edges.cause_event < 0]),
         (edges.effect_lane[edges.effect_event < 0], edges.effect_time[edges.effect_event < 0]),
         (waits.lane, waits.start),
@@ -130,9 +133,20 @@ def build_segments(
     is_last = np.append(piece[1:] != piece[:-1], True)[: len(piece)]
     seg_end = np.where(is_last, end[piece], np.append(seg_start[1:], 0))
     kind = np.where(seg_event < 0, GAP, WORK)
-    gap_name = np.full(len(seg_start), _UNTRACED, dtype=np.int64)
+    outside = (seg_end <= recorded[0][seg_lane]) | (seg_start >= recorded[1][seg_lane])
+    gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
     return _with_streams(events, edges, window, (seg_lane, seg_start, seg_end, seg_event, kind, gap_name))
+
+
+def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
+    """For each lane when the first event of its rank starts, and when the last one ends."""
+    ranks = int(lanes.rank.max(initial=0)) + 1
+    first = np.full(ranks, np.iinfo(np.int64).max)
+    last = np.full(ranks, np.iinfo(np.int64).min)
+    np.minimum.at(first, events.rank, events.start)
+    np.maximum.at(last, events.rank, events.end)
+    return first[lanes.rank], last[lanes.rank]
 
 
 def _mark_waits(

@@ -15,10 +15,11 @@ from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.ingest.what_if.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.store.categories import GAP, Role, has_role
-from tracegraph.store.gaps import GAP_NAMES, UNKNOWN, UNTRACED_CPU
+from tracegraph.store.gaps import GAP_NAMES, OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.store.step_names import STEP_PREFIX
 
+_NO_REASON = (UNKNOWN, UNTRACED_CPU, OUTSIDE_RECORDING)
 _ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
 _LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
 Row = dict[str, object]
@@ -87,7 +88,7 @@ def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
     is_gap = rows.event < 0
     spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES)).astype(np.int64)
     least = _LEAST * rows.duration.sum()
-    named = [code for code in np.argsort(-spent) if GAP_NAMES[code] not in (UNKNOWN, UNTRACED_CPU)]
+    named = [code for code in np.argsort(-spent) if GAP_NAMES[code] not in _NO_REASON]
     for code in named[:_WAITS]:
         if spent[code] >= least:
             yield _Candidate(GAP_NAMES[code], GAP, int(spent[code]))

@@ -3,6 +3,7 @@
 // Draws a plot with the library; what it tells of a mark is text, in a tip and below for who does not see it.
 function drawPlot(tools, figure, plot) {
   const {add, duration, share, bytes} = tools;
+  const LETTER = 6.6;  // px of one in a label
   const OTHERS = ["#4878a8", "#e8871e", "#2f9e8f", "#b0578d", "#8a6d3b", "#7a6fd0", "#c94f4f", "#7d8590"];
   const TONES = {"": "--accent", good: "--good", warning: "--warn", error: "--bad", note: "--soft"};
   const WHOLE = {duration, share, bytes};
@@ -99,6 +100,12 @@ function drawPlot(tools, figure, plot) {
     return (number) => number === 0 ? "0" : `${(number / scale).toLocaleString("en", {maximumFractionDigits: 6})} ${unit}`;
   }
 
+  // Both ends of a name tell most.
+  function bothEnds(count) {
+    const head = Math.ceil((count - 1) / 2);
+    return (name) => name.length <= count ? name : `${name.slice(0, head)}…${name.slice(1 + head - count)}`;
+  }
+
   function axis(given, {kind, title}, most, wide) {
     const looks = {
       axisLine: {show: given.type === "category", lineStyle: {color: shade("--line")}},
@@ -106,7 +113,7 @@ function drawPlot(tools, figure, plot) {
       splitLine: {show: given.type !== "category", lineStyle: {color: shade("--line")}},
       axisLabel: {color: shade("--soft"), hideOverlap: true, width: wide, overflow: "truncate"},
     };
-    if (given.type !== "category") looks.axisLabel.formatter = ticks(kind, most);
+    looks.axisLabel.formatter = given.type === "category" ? bothEnds(Math.floor(wide / LETTER)) : ticks(kind, most);
     if (!plot.points) return {...given, ...looks};
     const named = {name: title, nameLocation: "middle", nameTextStyle: {color: shade("--soft")}};
     return {...given, ...looks, ...named, nameGap: wide > 60 ? 26 : 24, logBase: 10};

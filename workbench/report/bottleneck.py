@@ -27,6 +27,7 @@ Bottleneck = Literal[
 OF_GAP: Mapping[str, Bottleneck] = {
     gaps.UNKNOWN: "unknown",
     gaps.UNTRACED_CPU: "unknown",
+    gaps.OUTSIDE_RECORDING: "unknown",
     gaps.BUSY_GPU: "gpu",
     gaps.UNRECORDED_GRAPH: "gpu",
     gaps.GPU_TURN: "gpu",
