@@ -31,9 +31,7 @@ _METHOD = (
     f"with less than {format_share(LEAST_SHARE)} of the path, those smaller than the {MOST_ROWS} listed, and "
     "those with nearly the time of one listed;"
 )
-_LARGEST = (
-    "The names with most of the path inside them, without Python functions of PyTorch and of Python itself:"
-)
+_LARGEST = "The names with most of the path inside them, Python functions of libraries left out:"
 _NO_PYTHON = "No Python function was recorded: with_stack=True in the profiler shows your own code here."
 
 
