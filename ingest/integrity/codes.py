@@ -228,6 +228,11 @@ CODES = {
     "process_missing": Code("info", "Events without a pid.", _KNOW),
     "process_stray": Code("info", "Processes with under 1 % of the CPU events each.", _KNOW),
     "rank_missing": Code("info", "distributedInfo names no rank; 0 is taken.", _KNOW),
+    "other_ranks": Code(
+        "info",
+        "The file is of one rank of several: how much of a collective is waiting for others is unknown.",
+        "Give the files of all ranks.",
+    ),
     "rank_clock_shifted": Code(
         "info",
         "All times of a rank were moved so that shared collectives end together on all ranks.",

@@ -37,6 +37,11 @@ def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
     matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
     message = "distributedInfo names no rank: 0 is taken"
     integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
+    others = (trace.world_size or 1) - 1
+    message = (
+        f"the file is of rank {trace.rank} alone: what {others + 1:,} ranks wait for each other is unknown"
+    )
+    integrity.add("other_ranks", "info", others, message)
 
 
 def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -> None:

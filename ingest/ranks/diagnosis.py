@@ -11,6 +11,8 @@ from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.trace import FileFacts
 
 _FILE, _SHOWN = "all ranks", 8
+_OF_ONE_FILE = ("rank_missing", "other_ranks")
+"""What a file alone leaves open, and those of a job do not."""
 
 
 def diagnose_job(job: Job) -> list[Finding]:
@@ -32,7 +34,7 @@ def findings_of_files(parts: Sequence[Part]) -> list[dict[str, object]]:
         row | {"file": _last(part.file.path, 1 if names[_last(part.file.path, 1)] == 1 else 2)}
         for part in parts
         for row in part.integrity.rows()
-        if row["code"] != "rank_missing"
+        if row["code"] not in _OF_ONE_FILE
     ]
 
 
