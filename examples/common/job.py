@@ -3,7 +3,6 @@
 The jobs are started by torchrun, one process a rank, and talk over gloo, so that no GPU is needed.
 """
 
-import gc
 import json
 import os
 import time
@@ -44,8 +43,6 @@ def process_group() -> Iterator[int]:
     try:
         yield dist.get_rank()
     finally:
-        # A wrapped model in a cycle holds the group, whose threads would still run when the process ends.
-        gc.collect()
         dist.destroy_process_group()
 
 
