@@ -12,15 +12,26 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMIT_S = 600
+ABORTED = "terminate called without an active exception"
+"""What a rank says whose threads in torch abort it as it ends: rare, at no fault of the example."""
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 pytestmark = pytest.mark.exhaustive
 
 
-def run_example(name: str, *arguments: str | Path) -> str:
-    """What an example prints: the tools of this test's environment come first, and one server serves it."""
+def run_example(name: str, *arguments: Path) -> str:
+    """What an example prints into the folder named last; once more in another where torch aborted a rank."""
+    done = _run(name, *arguments)
+    if done.returncode and ABORTED in done.stdout + done.stderr:
+        done = _run(name, *arguments[:-1], arguments[-1].with_name("again"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _run(name: str, *arguments: Path) -> "subprocess.CompletedProcess[str]":
+    """Run an example: the tools of this test's environment come first, and one server serves it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [EXAMPLES / name / "run.sh", *arguments]
-    done = subprocess.run(
+    return subprocess.run(
         command,
         env={**os.environ, "PATH": path, "TRACEGRAPH_LINGER": "10"},
         capture_output=True,
@@ -28,8 +39,6 @@ def run_example(name: str, *arguments: str | Path) -> str:
         check=False,
         timeout=LIMIT_S,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def rows_after(said: str, question: str) -> list[list[str]]:
