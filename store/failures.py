@@ -10,6 +10,7 @@ from tracegraph.store.errors import InputError, StoreError
 _WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
 _USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")
 _CUT = (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError)
+_NO_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 
 
@@ -61,6 +62,11 @@ def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreE
         return StoreError(
             f"the server at {uri} has no such database: {_line(message)}",
             "check NEO4J_DATABASE or --database",
+        )
+    if code == _NO_MEMORY:
+        return StoreError(
+            f"the server at {uri} has too little memory for the query: {_line(message)}",
+            "ask about one step, a smaller window or fewer rows",
         )
     return StoreError(f"the server at {uri} failed: {_line(message)} ({code})", "run the command again")
 

@@ -28,7 +28,7 @@ from tracegraph.ingest.what_if.potential import find_potential
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import TracegraphError
+from tracegraph.store.errors import InputError
 from tracegraph.store.load import load_run
 from tracegraph.store.managed import java, offline_import
 from tracegraph.store.progress import silent
@@ -213,7 +213,7 @@ def queries(_: Path, workspace: Workspace) -> Facts:
                     begun = time.perf_counter()
                     costs[f"{name} rows"] = len(query.run(database, values))
                     costs[f"{name} {call}"] = time.perf_counter() - begun
-            except TracegraphError:
+            except InputError:
                 continue  # it asks about one event or name
     return costs
 

@@ -55,8 +55,7 @@ def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
     """GPU work that was enqueued before the recording began, or right behind such work.
 
     The former are works without a launch, on a stream where all that have none come before all that have one.
-    The latter is the first with a launch, if at least three later calls of its stream had returned 50 µs
-    before it started, and their works follow it at once: their queue was held.
+    The latter is the first with a launch, if its queue was held, see `_is_held`.
     """
     found = np.zeros(len(events), dtype=bool)
     work = np.flatnonzero(events.is_gpu)
@@ -67,12 +66,26 @@ def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
         if first == len(queue) or not launched[first:].all():
             continue
         found[queue[:first]] = True
-        ahead = queue[first : first + _HELD]
-        returned = np.unique(launches.call[ahead])
-        waited = events.end[returned] < events.start[ahead[0]] - LONG_LAG_NS
-        pauses = events.start[ahead[1:]] - events.end[ahead[:-1]]
-        found[ahead[0]] = waited.sum() == _HELD and bool((pauses <= LONG_LAG_NS).all())
+        found[queue[first]] = _is_held(events, launches, queue[first : first + _HELD])
     return found
+
+
+def _is_held(events: Events, launches: Launches, queue: Ints) -> bool:
+    """Whether the first works of a queue waited in it: those behind the first one follow it at once.
+
+    Either all their calls had returned 50 µs before the first one started, or all before a call that began as
+    early and blocked its thread until its own work ended.
+    """
+    calls = launches.call[queue]
+    ready = events.start[queue[0]] - LONG_LAG_NS
+    returned = events.end[calls] < ready
+    blocked = (events.start[calls] < ready) & (events.end[calls] >= events.end[queue])
+    if blocked.any():
+        queue = queue[: int(blocked.argmax()) + 1]
+        held = len(queue) > 1 and bool(returned[: len(queue) - 1].all())
+    else:
+        held = len(np.unique(calls[returned])) == _HELD
+    return held and bool((events.start[queue[1:]] - events.end[queue[:-1]] <= LONG_LAG_NS).all())
 
 
 def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:

@@ -47,13 +47,17 @@ ORDER BY together_ns DESC, placed, category
 WITH collect({category: category, parts: parts}) AS placed
 UNWIND range(0, size(placed) - 1) AS before
 UNWIND placed[before].parts AS part
-WITH before, placed[before].category AS category, part WHERE part.duration_ns > 0
-WITH before, category, part ORDER BY part.duration_ns DESC, part.name, category LIMIT $limit
-WITH collect({before: before, category: category, part: part}) AS listed
-WITH listed, reduce(total = 0, row IN listed | total + row.part.duration_ns) AS total
+// Sums are new rows: any other carries the whole list, and the server counts it in each row that it sorts.
+WITH before + 1 AS accumulated_place, placed[before].category AS category, part.name AS name,
+  sum(part.duration_ns) AS duration_ns, sum(part.count) AS count, sum(part.accumulated_ns) AS accumulated_ns
+WHERE duration_ns > 0
+WITH name, category, duration_ns, count, accumulated_ns, accumulated_place
+ORDER BY duration_ns DESC, name, category LIMIT $limit
+WITH collect({name: name, category: category, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns,
+  accumulated_place: accumulated_place}) AS listed, sum(duration_ns) AS total
 UNWIND listed AS row
-RETURN row.part.name AS name, row.category AS category, row.part.duration_ns AS duration_ns,
-  toFloat(row.part.duration_ns) / total AS proportion,
-  toFloat(row.part.duration_ns) / ($end_ns - $start_ns) AS prop_in_total, row.part.count AS count,
-  row.part.accumulated_ns AS accumulated_ns, row.before + 1 AS accumulated_place
+WITH row.name AS name, row.category AS category, row.accumulated_place AS accumulated_place, total,
+  sum(row.duration_ns) AS duration_ns, sum(row.count) AS count, sum(row.accumulated_ns) AS accumulated_ns
+RETURN name, category, duration_ns, toFloat(duration_ns) / total AS proportion,
+  toFloat(duration_ns) / ($end_ns - $start_ns) AS prop_in_total, count, accumulated_ns, accumulated_place
 ORDER BY duration_ns DESC, name, category

@@ -33,9 +33,11 @@ WITH rank, cause, category, lane, caller, sum(idle_ns) AS idle_ns, sum(count) AS
 WITH rank, sum(idle_ns) AS rank_ns, collect({cause: cause, category: category, lane: lane, caller: caller,
   idle_ns: idle_ns, count: count, longest_ns: longest_ns, next_name: next_name}) AS causes
 UNWIND causes AS one
-WITH rank, rank_ns, one ORDER BY one.idle_ns DESC, rank, one.cause, one.caller, one.lane LIMIT $limit
-MATCH (l:Lane {run: $run, lane: one.lane})
-RETURN rank, one.cause AS cause, one.category AS category, one.caller AS caller, l.rank AS cause_rank,
-  l.name AS lane_name, one.idle_ns AS idle_ns, toFloat(one.idle_ns) / rank_ns AS share, one.count AS count,
-  one.longest_ns AS longest_ns, one.next_name AS next_name
+// Sums are new rows: any other carries the list, and the server counts it in each row that it sorts.
+WITH rank, rank_ns, one.cause AS cause, one.category AS category, one.caller AS caller, one.lane AS lane,
+  one.next_name AS next_name, sum(one.idle_ns) AS idle_ns, sum(one.count) AS count, max(one.longest_ns) AS longest_ns
+ORDER BY idle_ns DESC, rank, cause, caller, lane LIMIT $limit
+MATCH (l:Lane {run: $run, lane: lane})
+RETURN rank, cause, category, caller, l.rank AS cause_rank, l.name AS lane_name, idle_ns,
+  toFloat(idle_ns) / rank_ns AS share, count, longest_ns, next_name
 ORDER BY idle_ns DESC, rank, cause, caller, lane_name

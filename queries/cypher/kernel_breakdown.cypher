@@ -47,6 +47,8 @@ UNION ALL
   RETURN {name: 'others', count: count, sum_ns: sum_ns, mean_ns: toFloat(sum_ns) / count, min_ns: min_ns,
     max_ns: max_ns, others: true} AS one, names
 }
+// A count is a new row: any other carries the lists, and the server counts them in each row that it sorts.
+WITH rank, rank_ns, kernel_type, one, names, count(*) AS rows
 RETURN rank, kernel_type, one.name AS name, one.count AS count, one.sum_ns AS sum_ns, one.mean_ns AS mean_ns,
   one.std_ns AS std_ns, one.min_ns AS min_ns, one.max_ns AS max_ns, one.median_ns AS median_ns, one.p90_ns AS p90_ns,
   one.p99_ns AS p99_ns, CASE rank_ns WHEN 0 THEN 0.0 ELSE toFloat(one.sum_ns) / rank_ns END AS share, names

@@ -86,6 +86,13 @@ def test_a_wrong_query_is_the_users(query: str, words: str, database: Database) 
         database.read(query)
 
 
+def test_a_query_that_needs_too_much_memory_is_told(database: Database) -> None:
+    grows = "UNWIND range(1, 20000) AS x WITH x, range(1, 20000) AS many, rand() AS order ORDER BY order"
+    with pytest.raises(StoreError, match="too little memory for the query") as raised:
+        database.read(f"{grows} RETURN sum(size(many)) AS sum")
+    assert "smaller window" in str(raised.value.hint)
+
+
 def test_explain_runs_nothing(database: Database) -> None:
     plan = database.explain("CREATE (:Refused {name: $name})", {"name": "x"})
     assert "operatorType" in plan

@@ -34,6 +34,12 @@ def queued(start: float, count: int) -> list[Row]:
     return [*calls, *(kernel("k", at, at + 100, i + 1) for i, at in enumerate(begin))]
 
 
+def blocked_copy(start: float, until: float) -> list[Row]:
+    """A kernel that starts at `start`, and a copy right behind it whose call returns at `until`."""
+    copy = kernel("Memcpy HtoD (Pageable -> Device)", start + 101, start + 110, 2, category="gpu_memcpy")
+    return [*launched(start), call("hipMemcpyWithStream", 3, until, 2), copy]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -68,6 +74,8 @@ def queued(start: float, count: int) -> list[Row]:
         ),
         (queued(1000, 4), {"work from before the recording": 998, "stream queue": 3}),
         (queued(1000, 3), {"unknown": 998, "stream queue": 2}),
+        (blocked_copy(1000, until=1115), {"work from before the recording": 998, "stream queue": 1}),
+        (blocked_copy(1000, until=1050), {"unknown": 998, "stream queue": 1}),
     ],
 )
 def test_a_lag_before_gpu_work_has_a_name_only_where_something_explains_it(
