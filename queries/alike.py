@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.store.categories import GPU_WORK, Role, has_role
-from tracegraph.store.python_frames import without_address
+from tracegraph.store.common_names import common_name
 
 _FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
 _MEMORY = ("Memcpy", "Memset")
@@ -21,14 +21,14 @@ def short_name(name: str, category: str) -> str:
     """A name without what tells recordings apart, by its category.
 
     A kernel in C++ without template arguments, parameters and result, as HTA's short names; a Python function
-    without the line of its file; a call without its vendor; any name without addresses of objects.
+    without the line of its file; a call without its vendor; any other as in every process (`common_name`).
     """
     if has_role(category, *GPU_WORK):
         return _function(name)
     if has_role(category, Role.CALL):
         return _VENDOR.sub("", name, count=1) if _VENDOR.match(name) else name
     frame = _FRAME.fullmatch(name) if has_role(category, Role.FRAME) else None
-    return without_address(name) if frame is None else f"{frame['file']}: {frame['function']}"
+    return common_name(name) if frame is None else f"{frame['file']}: {frame['function']}"
 
 
 def _function(name: str) -> str:

@@ -9,8 +9,9 @@ import pandas as pd
 from tracegraph.queries.call_tree import call_tree
 from tracegraph.queries.module import Column
 from tracegraph.store.categories import GAP, Role, has_role
+from tracegraph.store.common_names import common_name
 from tracegraph.store.gaps import OUTSIDE_RECORDING
-from tracegraph.store.python_frames import is_library, without_address
+from tracegraph.store.python_frames import is_library
 from tracegraph.store.step_names import STEP_PREFIX
 
 LATE_COLUMNS = (
@@ -65,8 +66,8 @@ def late_causes(
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with names that are alike on all ranks: without the addresses of objects."""
-    return rows.assign(name=rows["name"].map(without_address))
+    """The rows with names that are alike on all ranks: see `common_name`."""
+    return rows.assign(name=rows["name"].map(common_name))
 
 
 def _on_path(frames: pd.DataFrame) -> pd.DataFrame:

@@ -19,14 +19,6 @@ MODULE = "nn.Module: "
 """What the name of a module's frame begins with."""
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+", re.ASCII)
-
-
-def without_address(name: str) -> str:
-    """The name without addresses of objects, so that it is the same in every process."""
-    return _ADDRESS.sub("", name)
-
-
 def is_library(name: str, category: str) -> bool:
     """Whether an event is a Python function of a library, the standard library or the interpreter.
 

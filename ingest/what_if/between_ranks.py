@@ -8,7 +8,7 @@ from tracegraph.ingest.arrays import Flags, Floats
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.python_frames import without_address
+from tracegraph.store.common_names import common_name
 
 _CHANCE = 0.01
 """How likely it may be that any name is called late on any rank only since single events scatter."""
@@ -48,8 +48,8 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
 
 
 def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
-    """For each name's code a number, the same for those that differ in the addresses of objects only."""
-    texts = [without_address(str(name)) for name in graph.calls.name.values]
+    """For each name's code a number, the same for those that every process calls the same."""
+    texts = [common_name(str(name)) for name in graph.calls.name.values]
     return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
 
 
