@@ -37,12 +37,20 @@ CASES = {
     "launch-overhead": (
         [
             work(0, "aten::mm", "cpu_op", 0, 80),
-            work(0, "cudaLaunchKernel", "cuda_runtime", 80, 88),
+            work(0, "cudaGraphLaunch", "cuda_runtime", 80, 88),
             work(2, "launch latency", "gap", 88, 92, "INVOCATION"),
             work(2, "tiny", "kernel", 92, 100, "INVOCATION"),
         ],
         "12.0 % of the path (12.000 ms) in launching calls and launch latency (1 kernel on it, half of them "
         "shorter than 8.000 ms)",
+    ),
+    "slow-launches": (
+        [
+            work(0, "aten::mm", "cpu_op", 0, 80),
+            work(0, "cudaLaunchKernel", "cuda_runtime", 80, 92),
+            work(2, "tiny", "kernel", 92, 100, "INVOCATION"),
+        ],
+        "12.0 % of the path (12.000 ms) in 1 of 1 launching call, 1.000 ms or more each",
     ),
     "thread-hand-over": (
         [
@@ -208,7 +216,7 @@ def test_gpu_rules() -> None:
 def test_launching_counts_without_a_kernel_on_the_path() -> None:
     rows = [work(0, "a", "cpu_op", 0, 31), work(0, "hipLaunchKernel", "cuda_runtime", 31, 100)]
     assert found(no_gpu(*rows)) == {
-        "launch-overhead": "69.0 % of the path (69.000 ms) in launching calls and launch latency"
+        "slow-launches": "69.0 % of the path (69.000 ms) in 1 of 1 launching call, 1.000 ms or more each"
     }
 
 

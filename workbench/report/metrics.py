@@ -32,6 +32,8 @@ _ALLOCATION = re.compile(
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostFree)|^cuMem(Alloc|Free|Create|Map)", re.IGNORECASE
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
+_GRAPH = "GraphLaunch"
+_SLOW_LAUNCH_NS = 1_000_000
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
 
@@ -105,16 +107,24 @@ def synchronization(findings: Findings) -> Measured | None:
 
 
 def launch_overhead(findings: Findings) -> Measured | None:
-    """Share of the path in launching calls and launch latency."""
-    path = findings.path
-    calls = of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
+    """Share of the path in launching calls and launch latency, but for slow launches."""
+    calls = _is_launch(findings) & ~_is_slow_launch(findings)
     spent = int(findings.durations[calls | _is_latency(findings)].sum())
+    path = findings.path
     kernels = findings.durations[of_role(path["category"], Role.KERNEL)]
     where = f"in launching calls and {LAUNCH_LATENCY}"
     if len(kernels):
         median = format_ns(kernels.median())
         where += f" ({plural(len(kernels), 'kernel')} on it, half of them shorter than {median})"
     return measured(findings, spent, where)
+
+
+def slow_launches(findings: Findings) -> Measured | None:
+    """Share of the path in launching calls of 1 ms or more, those of graphs apart."""
+    slow = findings.durations[_is_slow_launch(findings)]
+    every = plural(int(_is_launch(findings).sum()), "launching call")
+    where = f"in {len(slow):,} of {every}, {format_ns(_SLOW_LAUNCH_NS)} or more each"
+    return measured(findings, int(slow.sum()), where)
 
 
 def thread_hand_over(findings: Findings) -> Measured | None:
@@ -245,6 +255,18 @@ def _on_gpu(findings: Findings) -> "pd.Series[bool]":
     """Return which rows of the path are on a stream."""
     streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
     return findings.path["lane"].isin(streams)
+
+
+def _is_launch(findings: Findings) -> "pd.Series[bool]":
+    """Return which rows of the path are launching calls."""
+    path = findings.path
+    return of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
+
+
+def _is_slow_launch(findings: Findings) -> "pd.Series[bool]":
+    """Return which rows of the path are calls that launch one kernel and take 1 ms or more."""
+    is_graph = findings.path["name"].str.contains(_GRAPH, regex=False)
+    return _is_launch(findings) & ~is_graph & findings.durations.ge(_SLOW_LAUNCH_NS)
 
 
 def _is_latency(findings: Findings) -> "pd.Series[bool]":

@@ -94,6 +94,15 @@ RULES = (
         "Try CUDA graphs, torch.compile (also mode='reduce-overhead'), fused optimizers, or larger batches.",
     ),
     Rule(
+        "slow-launches",
+        "Few launching calls take much of the path",
+        0.10,
+        metrics.slow_launches,
+        "The first launch of a kernel loads its code: warm up before the recording "
+        "(torch.profiler.schedule), or load it ahead (CUDA_MODULE_LOADING=EAGER). A launch blocks, too, "
+        "where the queue of its stream is full.",
+    ),
+    Rule(
         "thread-hand-over",
         "Threads wait for each other",
         0.05,
