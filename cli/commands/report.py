@@ -19,6 +19,7 @@ from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import await_indexes
 from tracegraph.store.managed.estimate import Load
+from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.output.folder import Written
 from tracegraph.workbench.report.findings import Job
@@ -92,6 +93,7 @@ def report(
     pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…); several are the ranks of one job.
     """
     thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
+    _check_names(context.workspace, traces)
     sources = named_sources((*traces, *inputs), ranks)
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
@@ -138,6 +140,16 @@ def _run(
         _check_policy(run, options.cross_thread)
         _check_marker(run, options.step_marker)
         yield run, ingest_timings(bench.workspace.manifest(run.name) or {})
+
+
+def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
+    """InputError where an argument is no path, but the name of a stored run."""
+    stored = {entry.get("run") for entry in workspace.manifests()}
+    for trace in traces:
+        if trace in stored and not Path(trace).exists():
+            raise InputError(
+                f"{trace!r} is no file, but a stored run", f"tracegraph report --run {shlex.quote(trace)}"
+            )
 
 
 def _check_policy(run: Run, asked: str | None) -> None:

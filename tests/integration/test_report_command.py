@@ -151,6 +151,13 @@ def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
     assert out.startswith("Run newest\n")
 
 
+def test_a_runs_name_is_no_file(tracegraph: Run) -> None:
+    assert tracegraph("ingest", GPU, "--run", "some run")[0] == 0
+    code, _, err = tracegraph("report", "some run")
+    assert code == 2
+    assert "'some run' is no file, but a stored run; tracegraph report --run 'some run'" in err
+
+
 def test_a_report_that_nobody_reads_to_its_end(
     tmp_path: Path, workspace: Workspace, stored_example: Stored
 ) -> None:
