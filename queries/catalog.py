@@ -29,6 +29,7 @@ from tracegraph.queries.module import Column, CypherModule, Parameter, complete_
 from tracegraph.queries.second import about_b, apart
 from tracegraph.store import (
     categories,
+    common_names,
     device_peaks,
     evidence,
     gaps,
@@ -46,7 +47,10 @@ SESSIONS = 2
 """How many modules are asked at a time."""
 _PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, unclear, roles)
 _OWN = (*_PATHS, derived, differences, alike, roofline, series)
-SHAPING = (*_OWN, categories, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds)
+SHAPING = (
+    *_OWN,
+    *(categories, common_names, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds),
+)
 """All modules whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
 """Queries that list so many rows by default are to list all."""
