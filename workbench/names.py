@@ -47,7 +47,7 @@ def _without_addresses(names: Iterable[str]) -> dict[str, str]:
     """Return texts of the names with addresses and of built-ins; the same at several addresses is counted."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
-        text = _without_address(name)
+        text = without_address(name)
         if text != name:
             alike[text].append(name)
     return {
@@ -57,7 +57,7 @@ def _without_addresses(names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _without_address(name: str) -> str:
+def without_address(name: str) -> str:
     """Return the text of a built-in or of another object without where it is in memory, else the name."""
     if not name.startswith("<") or not name.endswith(">"):
         return name

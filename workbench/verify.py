@@ -14,6 +14,7 @@ from tracegraph.store.common_names import common_name
 from tracegraph.store.errors import InputError
 from tracegraph.store.step_names import STEP_PREFIX, counted_as
 from tracegraph.store.tables import GraphTables
+from tracegraph.workbench.names import without_address
 
 _SURE = 0.95
 _MOST_CHANGED = 10
@@ -233,4 +234,4 @@ def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float
 def _common(tables: GraphTables, names: Sequence[str]) -> dict[str, str]:
     """What each name is called in every process: see `common_name`, and all steps alike."""
     marked = [(str(name), STEP_PREFIX) for name in tables.nodes["Step"]["name"].to_pylist()]
-    return {name: common_name(name) for name in names} | counted_as(names, marked)
+    return {name: common_name(without_address(name)) for name in names} | counted_as(names, marked)

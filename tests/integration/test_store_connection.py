@@ -87,9 +87,9 @@ def test_a_wrong_query_is_the_users(query: str, words: str, database: Database) 
 
 
 def test_a_query_that_needs_too_much_memory_is_told(database: Database) -> None:
-    grows = "UNWIND range(1, 20000) AS x WITH x, range(1, 20000) AS many, rand() AS order ORDER BY order"
+    many = "UNWIND range(1, 20000) AS one WITH collect({one: one}) AS many UNWIND range(0, 19999) AS at"
     with pytest.raises(StoreError, match="too little memory for the query") as raised:
-        database.read(f"{grows} RETURN sum(size(many)) AS sum")
+        database.read(f"{many} WITH many[at].one AS one ORDER BY one DESC LIMIT 20000 RETURN sum(one) AS sum")
     assert "smaller window" in str(raised.value.hint)
 
 

@@ -114,8 +114,7 @@ function drawLanes(tools, figure, drawing) {
     drawing.lanes.forEach((lane, place) => {
       pen.fillStyle = ink;
       const sign = !depths[place] ? "" : opened.has(place) ? "▾ " : "▸ ";
-      const name = drawing.ranks > 1 ? `${lane.rank}: ${lane.name}` : lane.name;
-      pen.fillText(fit(pen, sign + name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
+      pen.fillText(fit(pen, sign + lane.name, LABEL - 16), 8, y(place) + WORK / 2 + 3);
     });
   }
 

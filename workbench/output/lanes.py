@@ -78,8 +78,7 @@ def draw_lanes(findings: Findings) -> Drawing:
     places = _Places(start_ns, *map(_numbered, listed))
     return Drawing(
         lanes=[
-            {"name": label(str(row["name"]), 80), "kind": row["kind"], "rank": int(row["rank"])}
-            for row in shown.to_dict("records")
+            {"name": label(str(row["name"]), 80), "kind": row["kind"]} for row in shown.to_dict("records")
         ],
         hidden_lanes=len(findings.lanes) - len(shown),
         names=[label(name, NAME_CELLS) for name in names],
