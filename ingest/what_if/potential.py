@@ -15,6 +15,7 @@ from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.ingest.what_if.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.store.categories import GAP, Role, has_role
+from tracegraph.store.common_names import common_name
 from tracegraph.store.gaps import GAP_NAMES, OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.store.step_names import STEP_PREFIX
@@ -122,10 +123,10 @@ def _candidates(frames: Frames, own: Ints, marker: str) -> Iterator[_Candidate]:
         if frames.parent[here] >= 0:
             inclusive[frames.parent[here]] += inclusive[here]
     kind = frames.name.codes.astype(np.int64) * len(frames.category.values) + frames.category.codes
-    called = (frames.parent >= 0) & ~frames.category.among(GAP) & (inclusive > 0)
+    called = (frames.parent >= 0) & ~frames.category.among(GAP)
     total = int(own.sum())
-    for one in _largest(kind, inclusive, called).tolist():
-        mine = called & (kind == one)
+    for one in _largest(kind, inclusive, called & (inclusive > 0)).tolist():
+        mine = called & (kind == one)  # on the path or not, and on all ranks: as `under=NAME` removes it
         below = nearest_above(frames, mine) >= 0
         path_ns, own_ns = int(own[below].sum()), int(own[mine].sum())
         name = str(frames.name.values[one // len(frames.category.values)])
@@ -146,8 +147,11 @@ def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
 
 
 def _preference(one: _Candidate) -> tuple[int, int]:
-    """Names of the user's before those of libraries, then the larger ones."""
-    if has_role(one.category, Role.ANNOTATION):
+    """Names of the user's before those of libraries, then the larger ones.
+
+    An annotation with a name that only one process has, such as a graph's hash, is not the user's.
+    """
+    if has_role(one.category, Role.ANNOTATION) and common_name(one.name) == one.name:
         rank = 0
     elif has_role(one.category, Role.FRAME):
         rank = 2 if one.name.startswith(MODULE) else 4 if is_library(one.name, one.category) else 1

@@ -9,8 +9,9 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
 from tracegraph.queries.catalog import ask
-from tracegraph.store.connection import Database
+from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.bench import Workbench
 
 pytestmark = pytest.mark.usefixtures("database")
 Ask = Callable[..., tuple[int, str, str]]
@@ -24,6 +25,23 @@ def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Ask:
         return code, captured.out, captured.err
 
     return run
+
+
+def test_a_report_gains_what_its_selectors_gain(
+    tmp_path: Path, workspace: Workspace, tracegraph: Ask
+) -> None:
+    """Of a job, where a name on the path of one rank goes on all of them."""
+    ranks = rows_of_rank(100), rows_of_rank(90, skew_us=250)
+    files = [write_trace(tmp_path / f"rank{rank}.json", rows, rank) for rank, rows in enumerate(ranks)]
+    assert tracegraph("ingest", *files, "--run", "like_ranks")[0] == 0
+    run = Workbench(workspace, ConnectionSettings()).run("like_ranks")
+    gains = {
+        row["selector"]: row["gain_ns"]
+        for row in run.report().findings.potential
+        if "under" in row["selector"]
+    }
+    assert gains["under=work"] > 90_000
+    assert gains == {selector: run.what_if(selector).prediction.corrected.gain_ns for selector in gains}
 
 
 def test_a_report_over_two_ranks(tmp_path: Path, tracegraph: Ask, database: Database) -> None:

@@ -51,3 +51,31 @@ def test_gpu_work_counts_for_what_launched_it_not_for_the_call() -> None:
 
 def test_what_holds_nearly_all_is_no_part() -> None:
     assert table(event("everything", 0, 100), event("half", 10, 60)) == [("half", 50, 50, 25, None)]
+
+
+def test_a_name_goes_off_the_path_too() -> None:
+    """Two operators have a stream each, with the same kernel at its beginning."""
+    rows = [
+        event("left", 0, 5),
+        call("launch", 0, 2, 1),
+        call("launch", 2, 4, 2),
+        event("right", 5, 10),
+        call("launch", 5, 7, 3),
+        call("launch", 7, 9, 4),
+        kernel("gather", 10, 60, 1, stream=7),
+        kernel("gemm", 60, 90, 2, stream=7),
+        kernel("gather", 10, 58, 3, stream=8),
+        kernel("gemm", 58, 86, 4, stream=8),
+    ]
+    gains = {row["name"]: row["gain_ns"] for row in find_potential(tiny.model(*rows))}
+    assert gains["gather"] == 50_000
+
+
+def test_a_name_that_every_process_has_comes_before_the_hash_of_a_graph() -> None:
+    graph = "## Call CompiledFxGraph f5w7lf5mgif3wsod3kkxcc3iksbyxa2r2dtn3acceoetxmgvhrbg ##"
+    rows = table(
+        event("Torch-Compiled Region: 0/0", 0, 50),
+        event(graph, 1, 49, category="user_annotation"),
+        event("optimizer", 50, 100, category="user_annotation"),
+    )
+    assert {name for name, *_ in rows} == {"Torch-Compiled Region: 0/0", "optimizer"}
