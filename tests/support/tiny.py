@@ -9,10 +9,12 @@ from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.labels import SEGMENT_KINDS
 from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.store.tables import GraphTables
 
 Row = dict[str, object]
 
@@ -68,6 +70,14 @@ def trace(*rows: Row, flows: Sequence[Row] = ()) -> TraceFile:
 def model(*rows: Row, policy: str = EVIDENCE, flows: Sequence[Row] = ()) -> Model:
     """The causal model of these rows under a cross-thread policy."""
     return build_model(*read_events(trace(*rows, flows=flows)), Integrity("tiny.json"), policy)
+
+
+def tables(of: TraceFile, run: str = "run") -> GraphTables:
+    """The tables of a run of this file."""
+    found = build_model(*read_events(of), Integrity("tiny.json"))
+    graph = build_graph(of, found, run)
+    add_run(graph, found, RunFacts("2026", "0", []))
+    return graph
 
 
 def label(of: Model, segment: int) -> str:

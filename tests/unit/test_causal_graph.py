@@ -15,14 +15,11 @@ from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_if.stored import read_graph
 from tracegraph.store.errors import InputError
 from tracegraph.store.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
@@ -56,13 +53,6 @@ def graph_of(tables: GraphTables, step: int | None = None) -> CausalGraph:
     return CausalGraph("run", graph, lambda: tables, None if step is None else find_step(graph, step), refuse)
 
 
-def tables_of(trace: TraceFile) -> GraphTables:
-    model = build_model(*read_events(trace), Integrity("tiny.json"))
-    tables = build_graph(trace, model, "run")
-    add_run(tables, model, RunFacts("2026", "0", []))
-    return tables
-
-
 @cache
 def example(name: str) -> GraphTables:
     integrity = Integrity(name)
@@ -75,7 +65,7 @@ def example(name: str) -> GraphTables:
 
 @pytest.fixture
 def gpu_step() -> CausalGraph:
-    return graph_of(tables_of(tiny.trace(*GPU_STEP)))
+    return graph_of(tiny.tables(tiny.trace(*GPU_STEP)))
 
 
 def node(graph: CausalGraph, name: str, kind: str = "work") -> int:
@@ -148,7 +138,7 @@ def edits(draw: st.DrawFn) -> list[tuple[str, int, int, int]]:
 @given(rows(), edits(), st.booleans())
 def test_random_edits(events: list[tiny.Row], chosen: list[tuple[str, int, int, int]], of_step: bool) -> None:
     assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
-    tables = tables_of(tiny.trace(*events))
+    tables = tiny.tables(tiny.trace(*events))
     steps = [step.number for step in read_graph(tables).steps if step.window_end > step.start]
     graph = graph_of(tables, steps[0] if of_step and steps else None)
     for kind, first, second, ns in chosen:
@@ -248,7 +238,7 @@ def test_of_a_step_only_what_starts_in_it_is_edited() -> None:
             event("op", 100 * number + 40, 100 * number + 90),
         )
     ]
-    graph = graph_of(tables_of(tiny.trace(*parts)), 1)
+    graph = graph_of(tiny.tables(tiny.trace(*parts)), 1)
     assert graph.nodes["start_ns"].between(100_000, 189_999).all()
     graph.scale_work(graph.select("name=load"), 0)
     assert (graph.recorded_ns, graph.length_ns) == (90_000, 50_000)

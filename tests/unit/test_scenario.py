@@ -13,13 +13,9 @@ from phase_checks import listed, without_sink
 from random_traces import replay, rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import find_stretches, path_rows
 from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -31,13 +27,6 @@ from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
 from tracegraph.store.tables import GraphTables
 
 
-def tables_of(trace: TraceFile) -> GraphTables:
-    model = build_model(*read_events(trace), Integrity("tiny.json"))
-    tables = build_graph(trace, model, "base")
-    add_run(tables, model, RunFacts("2026", "0", []))
-    return tables
-
-
 def changed(
     tables: GraphTables, graph: ReplayGraph, span: Span, change: Change
 ) -> tuple[Scenario, Prediction]:
@@ -47,7 +36,7 @@ def changed(
 
 def without(trace: TraceFile, name: str, **waits: str) -> tuple[ReplayGraph, Scenario, Prediction]:
     """The scenario in which what has the name takes no time."""
-    tables = tables_of(trace)
+    tables = tiny.tables(trace, "base")
     graph = read_graph(tables)
     removed = (graph.segments.event >= 0) & (graph.calls.name[graph.segments.event] == name)
     gaps = tuple(GAP_CODE[gap] for gap in waits.values())
@@ -94,7 +83,7 @@ def test_random_changes(
     again: int,
 ) -> None:
     trace = tiny.trace(*events)
-    tables = tables_of(trace)
+    tables = tiny.tables(trace, "base")
     graph = read_graph(tables)
     span = step_window(graph, graph.steps[0]) if of_step and graph.steps else whole_window(graph)
     assume(span.counts.any())
@@ -192,7 +181,7 @@ def test_only_the_step_that_is_asked_about_changes() -> None:
             event("op", 100 * number + 40, 100 * number + 90),
         )
     ]
-    tables = tables_of(tiny.trace(*rows))
+    tables = tiny.tables(tiny.trace(*rows), "base")
     graph = read_graph(tables)
     factor = np.where(graph.calls.name[graph.segments.event] == "load", 0.0, 1.0)
     factor[graph.segments.event < 0] = 1
@@ -226,9 +215,9 @@ def test_a_scenario_of_a_run_with_memory_rows_is_kept_with_them(tmp_path: Path) 
     memory = pa.Table.from_pylist([row | {"bytes": 8}], MEMORY_SCHEMA)
     trace = replace(tiny.trace(*GPU_STEP), memory=memory, device_memory=[None, 64])
     _, scenario, _ = without(trace, "k")
-    kept, _ = scenario_tables(tables_of(trace), scenario, "scenario", {}, tmp_path)
+    kept, _ = scenario_tables(tiny.tables(trace, "base"), scenario, "scenario", {}, tmp_path)
     (stored,) = kept.nodes["Allocation"].to_pylist()
-    (before,) = tables_of(trace).nodes["Allocation"].to_pylist()
+    (before,) = tiny.tables(trace, "base").nodes["Allocation"].to_pylist()
     assert stored == {**before, "id": stored["id"], "run": "scenario"}
     assert kept.nodes["Trace"]["device_memory"].to_pylist() == ["[null,64]"]
     assert len(kept.relationships["DURING"]) == 1
