@@ -38,6 +38,8 @@ def many_names(tmp_path_factory: pytest.TempPathFactory, workspace: Workspace, d
     path.write_text(json.dumps({"traceEvents": rows}))
     tables, manifest = ingest_run([path], RUN, silent)
     store_run(workspace, ConnectionSettings(), tables, manifest, load="bolt")
+    with database.session() as session:  # else plans may be those of an empty database, which they outlive
+        session.run("CALL db.prepareForReplanning(60)").consume()
 
 
 def _operator(number: int, at: float) -> list[dict[str, object]]:
