@@ -3,7 +3,7 @@
 import re
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+", re.ASCII)
-_HASH = re.compile(r" \b(?=[a-z]*[2-7])[a-z2-7]{40,}\b| \b(?=[a-f]*[0-9])[0-9a-f]{32,}\b", re.ASCII)
+_HASH = re.compile(r" (?:(?=[a-z]*[2-7])[a-z2-7]{40,}|(?=[a-f]*[0-9])[0-9a-f]{32,})\b", re.ASCII)
 """Of compiled code, of which each process may have its own: in base 32 by torch.compile, or hexadecimal."""
 
 

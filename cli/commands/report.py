@@ -144,9 +144,10 @@ def _run(
 
 def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
     """InputError where an argument is no path, but the name of a stored run."""
-    stored = {entry.get("run") for entry in workspace.manifests()}
-    for trace in traces:
-        if trace in stored and not Path(trace).exists():
+    absent = [trace for trace in traces if not Path(trace).exists()]
+    stored = {entry.get("run") for entry in workspace.manifests()} if absent else set()
+    for trace in absent:
+        if trace in stored:
             raise InputError(
                 f"{trace!r} is no file, but a stored run", f"tracegraph report --run {shlex.quote(trace)}"
             )

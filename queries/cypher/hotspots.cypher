@@ -56,8 +56,7 @@ ORDER BY duration_ns DESC, name, category LIMIT $limit
 WITH collect({name: name, category: category, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns,
   accumulated_place: accumulated_place}) AS listed, sum(duration_ns) AS total
 UNWIND listed AS row
-WITH row.name AS name, row.category AS category, row.accumulated_place AS accumulated_place, total,
-  sum(row.duration_ns) AS duration_ns, sum(row.count) AS count, sum(row.accumulated_ns) AS accumulated_ns
-RETURN name, category, duration_ns, toFloat(duration_ns) / total AS proportion,
-  toFloat(duration_ns) / ($end_ns - $start_ns) AS prop_in_total, count, accumulated_ns, accumulated_place
+RETURN row.name AS name, row.category AS category, row.duration_ns AS duration_ns,
+  toFloat(row.duration_ns) / total AS proportion, toFloat(row.duration_ns) / ($end_ns - $start_ns) AS prop_in_total,
+  row.count AS count, row.accumulated_ns AS accumulated_ns, row.accumulated_place AS accumulated_place
 ORDER BY duration_ns DESC, name, category

@@ -108,10 +108,9 @@ def synchronization(findings: Findings) -> Measured | None:
 
 def launch_overhead(findings: Findings) -> Measured | None:
     """Share of the path in launching calls and launch latency, but for slow launches."""
-    calls = _is_launch(findings) & ~_is_slow_launch(findings)
-    spent = int(findings.durations[calls | _is_latency(findings)].sum())
-    path = findings.path
-    kernels = findings.durations[of_role(path["category"], Role.KERNEL)]
+    calls, slow = _launching(findings)
+    spent = int(findings.durations[calls & ~slow | _is_latency(findings)].sum())
+    kernels = findings.durations[of_role(findings.path["category"], Role.KERNEL)]
     where = f"in launching calls and {LAUNCH_LATENCY}"
     if len(kernels):
         median = format_ns(kernels.median())
@@ -121,10 +120,10 @@ def launch_overhead(findings: Findings) -> Measured | None:
 
 def slow_launches(findings: Findings) -> Measured | None:
     """Share of the path in launching calls of 1 ms or more, those of graphs apart."""
-    slow = findings.durations[_is_slow_launch(findings)]
-    every = plural(int(_is_launch(findings).sum()), "launching call")
-    where = f"in {len(slow):,} of {every}, {format_ns(_SLOW_LAUNCH_NS)} or more each"
-    return measured(findings, int(slow.sum()), where)
+    calls, slow = _launching(findings)
+    every = plural(int(calls.sum()), "launching call")
+    where = f"in {slow.sum():,} of {every}, {format_ns(_SLOW_LAUNCH_NS)} or more each"
+    return measured(findings, int(findings.durations[slow].sum()), where)
 
 
 def thread_hand_over(findings: Findings) -> Measured | None:
@@ -257,16 +256,12 @@ def _on_gpu(findings: Findings) -> "pd.Series[bool]":
     return findings.path["lane"].isin(streams)
 
 
-def _is_launch(findings: Findings) -> "pd.Series[bool]":
-    """Return which rows of the path are launching calls."""
+def _launching(findings: Findings) -> tuple["pd.Series[bool]", "pd.Series[bool]"]:
+    """Return which rows of the path are launching calls, and which of these launch no graph and take 1 ms."""
     path = findings.path
-    return of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
-
-
-def _is_slow_launch(findings: Findings) -> "pd.Series[bool]":
-    """Return which rows of the path are calls that launch one kernel and take 1 ms or more."""
-    is_graph = findings.path["name"].str.contains(_GRAPH, regex=False)
-    return _is_launch(findings) & ~is_graph & findings.durations.ge(_SLOW_LAUNCH_NS)
+    calls = of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
+    is_graph = path["name"].str.contains(_GRAPH, regex=False)
+    return calls, calls & ~is_graph & findings.durations.ge(_SLOW_LAUNCH_NS)
 
 
 def _is_latency(findings: Findings) -> "pd.Series[bool]":
