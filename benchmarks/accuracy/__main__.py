@@ -1,5 +1,6 @@
 """`python -m benchmarks.accuracy COMMAND`: make a table of docs/accuracy.md and write it there."""
 
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,15 +23,32 @@ from benchmarks.accuracy.harder import (
 )
 from benchmarks.accuracy.jobs import describe_jobs, job_sets, judge_jobs
 from benchmarks.accuracy.markdown import find_block
-from benchmarks.accuracy.options import ROOT, counted, open_oracle, processes_option, simulated, written
+from benchmarks.accuracy.options import (
+    ROOT,
+    SHARED,
+    counted,
+    open_oracle,
+    processes_option,
+    simulated,
+    written,
+)
 from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
 from benchmarks.accuracy.silences import describe_silences, find_silences
 from benchmarks.accuracy.under import describe_under, judge_under
 from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
-from benchmarks.accuracy.verdicts import chosen_files, describe_verdicts, say_first
+from benchmarks.accuracy.verdicts import (
+    REASONS,
+    chosen_inputs,
+    describe_changes,
+    describe_verdicts,
+    save,
+    saved,
+    say_first,
+)
 
+_PATH = click.Path(path_type=Path)
 THROUGH = {
     "cli": "as `tracegraph query critical_path` gives it",
     "columns": "taken from the columns in memory",
@@ -208,14 +226,21 @@ def silences(*, traces: Path, document: Path) -> None:
 
 
 @main.command()
-@written(traces=True)
-def verdicts(*, traces: Path, document: Path) -> None:
-    """List what a report says first of real files and of the examples."""
-    block = find_block(document, "verdicts")
-    paths = chosen_files(traces, ROOT / "examples" / "traces")
+@written(traces=True, document="verdicts.md")
+@click.option("--cases", type=_PATH, default=SHARED / "cases", help="Folder of public reports' patterns.")
+@click.option("--save", "kept", type=_PATH, help="Keep the verdicts in this file, to compare with later.")
+@click.option("--before", type=_PATH, help="Compare with the verdicts that --save kept in this file.")
+def verdicts(*, traces: Path, document: Path, cases: Path, kept: Path | None, before: Path | None) -> None:
+    """List what a report says first of real files, jobs, public reports and examples, and what changed."""
+    block, changes = find_block(document, "verdicts"), find_block(document, "changes")
+    inputs = chosen_inputs(ROOT / "examples" / "traces", [traces, cases])
     with tempfile.TemporaryDirectory() as workspace:
-        said = list(counted(say_first(paths, Path(workspace)), len(paths)))
+        said = list(counted(say_first(inputs, Path(workspace)), len(inputs)))
+    if kept:
+        save(said, kept)
     block.write(describe_verdicts(said))
+    if before:
+        changes.write(describe_changes(saved(before), said, json.loads(REASONS.read_text())))
 
 
 def _real_files(folder: Path) -> list[Path]:

@@ -27,14 +27,14 @@ def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> 
     return range(int(first), int(last or first) + 1)
 
 
-def written(*, traces: bool = False) -> Callable[[Command], Command]:
-    """`--document`, and with `traces` where the real files are."""
+def written(*, traces: bool = False, document: str = "accuracy.md") -> Callable[[Command], Command]:
+    """`--document`, one of docs/, and with `traces` where the real files are."""
     options = [
         click.option(
             "--document",
             type=_PATH,
-            default=ROOT / "docs" / "accuracy.md",
-            help="The document whose block is replaced; default: docs/accuracy.md.",
+            default=ROOT / "docs" / document,
+            help=f"The document whose blocks are replaced; default: docs/{document}.",
         )
     ]
     if traces:

@@ -1,58 +1,112 @@
-"""The verdicts on real files and examples, as a report begins with them."""
+"""The verdicts on real files, jobs, public reports and examples, as a report begins with them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.accuracy.files import kineto_files
 from benchmarks.accuracy.markdown import table
+from tracegraph.store.errors import TracegraphError
 from tracegraph.workbench import Workbench
 from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.verdict import judge
 
-FILES = (
-    "a2_megatron_tp2_v100_2rank/rank1*",
-    "c1_*",
-    "h1_*",
-    "i1_*",
-    "e1_*",
-    "e3_*",
-    "d1_*",
-    "torch_cpu/gpt_100k*",
-    "torch_cpu/resnet18_slow_loader*",
-    "torch_cpu/two_threads_gil*",
-    "torch_cpu/whatif_cpu_*",
+REASONS = Path(__file__).with_name("verdict_reasons.json")
+"""Why verdicts changed, by input."""
+JOBS = (
+    "a1_megatron*/*.json*",
+    "a2_megatron*/*.json*",
+    "a3_torchrec*/*.json*",
+    "torch_cpu/ddp_gloo*",
+    "c07_*/rank*.json",
+    "c22_*/accelerate/*.json",
+    "c22_*/sgl/*.json",
 )
-"""Which of the real files."""
+"""Which files of the folders are the ranks of one job."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What one report is about: a file, or the files of a job."""
+
+    name: str
+    files: Sequence[Path]
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a report says first of a file."""
+    """What a report says first of an input; of a refused one `sentences` holds the refusal."""
 
-    file: str
+    name: str
     bottleneck: str
     sentences: Sequence[str]
     advice: str
 
+    @property
+    def text(self) -> str:
+        """The verdict as one text."""
+        return " ".join(self.sentences)
 
-def chosen_files(traces: Path, examples: Path) -> list[Path]:
-    """All examples, and those of the real files."""
-    found = sorted(examples.glob("*.json.gz"))
-    return found + [path for pattern in FILES for path in sorted(traces.glob(f"{pattern}.json*"))]
+
+def chosen_inputs(examples: Path, folders: Sequence[Path]) -> list[Input]:
+    """All examples; of each folder the jobs in it, and every other Kineto file."""
+    found = [Input(path.name, [path]) for path in sorted(examples.glob("*.json.gz"))]
+    for folder in folders:
+        jobs = [files for pattern in JOBS if (files := sorted(folder.glob(pattern)))]
+        taken = {path for files in jobs for path in files}
+        found += [Input(_name(folder, files), files) for files in jobs]
+        found += [
+            Input(path.relative_to(folder).as_posix(), [path])
+            for path in kineto_files(folder)
+            if path not in taken
+        ]
+    return found
 
 
-def say_first(files: Sequence[Path], workspace: Path) -> Iterator[Said]:
-    """The verdict and the first recommendation of each file, one run after the other."""
+def _name(folder: Path, files: Sequence[Path]) -> str:
+    first = files[0].relative_to(folder).as_posix()
+    return f"{first} and {len(files) - 1} more"
+
+
+def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
+    """The verdict and the first recommendation of each input, one run after the other."""
     with Workbench.open(workspace=workspace, progress=False) as bench:
-        for file in files:
-            findings = bench.ingest(file, load="bolt").report(drawn=False).findings
+        for one in inputs:
+            try:
+                findings = bench.ingest(*one.files, load="bolt").report(drawn=False).findings
+            except TracegraphError as error:
+                yield Said(one.name, "refused", [str(error).replace(f"{one.files[0].parent}/", "")], "")
+                continue
             verdict = judge(findings)
-            advised = [f"{one.title}: {one.number}" for one in recommend(findings)[:1]]
-            yield Said(file.name, verdict.bottleneck, verdict.sentences, "".join(advised) or "none")
+            advised = [f"{advice.title}: {advice.number}" for advice in recommend(findings)[:1]]
+            yield Said(one.name, verdict.bottleneck, verdict.sentences, "".join(advised) or "none")
+
+
+def save(said: Sequence[Said], file: Path) -> None:
+    """Keep what was said, to be compared with a later state of the project."""
+    file.write_text(json.dumps([asdict(one) for one in said], indent=1, ensure_ascii=False) + "\n")
+
+
+def saved(file: Path) -> list[Said]:
+    """What `save` kept."""
+    return [Said(**one) for one in json.loads(file.read_text())]
 
 
 def describe_verdicts(said: Sequence[Said]) -> str:
-    """Markdown: a row a file."""
+    """Markdown: a row an input."""
     columns = ["file", "bottleneck", "verdict", "first recommendation"]
-    rows = [[one.file, one.bottleneck, " ".join(one.sentences), one.advice] for one in said]
-    return table(columns, rows)
+    return table(columns, [[one.name, one.bottleneck, one.text, one.advice] for one in said])
+
+
+def describe_changes(before: Sequence[Said], after: Sequence[Said], reasons: Mapping[str, str]) -> str:
+    """Markdown: how many verdicts changed, and a row for each that did, with the reason."""
+    earlier = {one.name: one for one in before}
+    changed = [
+        [one.name, *(f"{each.bottleneck}: {each.text}" for each in (earlier[one.name], one))]
+        for one in after
+        if one.name in earlier and one.text != earlier[one.name].text
+    ]
+    rows = [[*row, reasons.get(row[0], "")] for row in changed]
+    counted = f"{len(changed)} of {len(after)} verdicts changed."
+    return f"{counted}\n\n{table(['file', 'before', 'after', 'why'], rows)}" if rows else counted
