@@ -74,7 +74,7 @@ def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
     with Workbench.open(workspace=workspace, progress=False) as bench:
         for one in inputs:
             try:
-                findings = bench.ingest(*one.files, load="bolt").report(drawn=False).findings
+                findings = bench.ingest(one.files, load="bolt").report(drawn=False).findings
             except TracegraphError as error:
                 yield Said(one.name, "refused", [str(error).replace(f"{one.files[0].parent}/", "")], "")
                 continue
