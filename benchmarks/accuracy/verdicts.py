@@ -28,10 +28,10 @@ JOBS = (
 
 @dataclass(frozen=True)
 class Input:
-    """What one report is about: a file, or the files of a job."""
+    """What one report is about: a file, or a pattern of the files of a job."""
 
     name: str
-    files: Sequence[Path]
+    trace: Path
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,13 @@ class Said:
 
 def chosen_inputs(examples: Path, folders: Sequence[Path]) -> list[Input]:
     """All examples; of each folder the jobs in it, and every other Kineto file."""
-    found = [Input(path.name, [path]) for path in sorted(examples.glob("*.json.gz"))]
+    found = [Input(path.name, path) for path in sorted(examples.glob("*.json.gz"))]
     for folder in folders:
-        jobs = [files for pattern in JOBS if (files := sorted(folder.glob(pattern)))]
-        taken = {path for files in jobs for path in files}
-        found += [Input(_name(folder, files), files) for files in jobs]
-        found += [
-            Input(path.relative_to(folder).as_posix(), [path])
-            for path in kineto_files(folder)
-            if path not in taken
-        ]
+        jobs = {pattern: files for pattern in JOBS if (files := sorted(folder.glob(pattern)))}
+        of_jobs = {path for files in jobs.values() for path in files}
+        alone = [path for path in kineto_files(folder) if path not in of_jobs]
+        found += [Input(_name(folder, files), folder / pattern) for pattern, files in jobs.items()]
+        found += [Input(path.relative_to(folder).as_posix(), path) for path in alone]
     return found
 
 
@@ -74,9 +71,9 @@ def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
     with Workbench.open(workspace=workspace, progress=False) as bench:
         for one in inputs:
             try:
-                findings = bench.ingest(one.files, load="bolt").report(drawn=False).findings
+                findings = bench.ingest(one.trace, load="bolt").report(drawn=False).findings
             except TracegraphError as error:
-                yield Said(one.name, "refused", [str(error).replace(f"{one.files[0].parent}/", "")], "")
+                yield Said(one.name, "refused", [str(error).replace(f"{one.trace.parent}/", "")], "")
                 continue
             verdict = judge(findings)
             advised = [f"{advice.title}: {advice.number}" for advice in recommend(findings)[:1]]
