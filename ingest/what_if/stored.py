@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, read_texts
-from tracegraph.ingest.what_if.graph import Calls, ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.graph import Calls, PhaseWindow, ReplayGraph, StepWindow
 from tracegraph.store import labels, schema
 from tracegraph.store.errors import StoreError
 from tracegraph.store.evidence import EVIDENCE
@@ -57,6 +57,7 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         window=window,
         sink=find_sink(segments, window, lanes),
         rendezvous=_rendezvous(tables, len(calls), first),
+        phases=_phases(tables),
     )
 
 
@@ -79,6 +80,9 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
     child_of = tables.relationships["CHILD_OF"]
     parent = np.full(len(events), -1, dtype=np.int64)
     parent[_numbers(child_of["start"]) - first] = _numbers(child_of["end"]) - first
+    launched = tables.relationships["LAUNCHED"]
+    call = np.full(len(events), -1, dtype=np.int64)
+    call[_numbers(launched["end"]) - first] = _numbers(launched["start"]) - first
     return Calls(
         source_index=_numbers(events["source_index"]),
         name=read_texts(_encoded(events["name"])),
@@ -88,6 +92,7 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
         end=_numbers(events["end_ns"]),
         parent=parent,
         step=_numbers(events["step"], NONE),
+        call=call,
     )
 
 
@@ -186,6 +191,20 @@ def _steps(tables: GraphTables) -> tuple[StepWindow, ...]:
             marker=row["marker"],
         )
         for row in rows
+    )
+
+
+def _phases(tables: GraphTables) -> tuple[PhaseWindow, ...]:
+    return tuple(
+        PhaseWindow(
+            name=row["name"],
+            rank=row["rank"],
+            lane=row["lane"],
+            end_lane=row["end_lane"],
+            start=row["start_ns"],
+            end=row["end_ns"],
+        )
+        for row in tables.nodes["Phase"].to_pylist()
     )
 
 

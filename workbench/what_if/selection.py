@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.phases import spelt
 from tracegraph.store.python_frames import MODULE
 from tracegraph.store.step_names import STEP_PREFIX, step_number
 from tracegraph.workbench.names import match_names, near_names, readable
@@ -56,8 +57,8 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
     for key, value in selector.conditions.items():
         if key in _BELOW:
             found = _frames(graph, selector, value, _BELOW[key])
-            above = nearest_above(graph.frames, found)[graph.frames.of_segment]
-            selected &= (above >= 0) & _of_one_step(graph, value)
+            above = held_by(graph, found, _of_one_step(graph, value))
+            selected &= above >= 0
             place = above if place is None else place
         else:
             selected &= _HOLDS[key](graph, selector, value)
@@ -163,7 +164,8 @@ def _of_text(column: Callable[[ReplayGraph], TextColumn]) -> _Holds:
     def holds(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
         texts = column(graph)
         held = texts.among(*_meant(selector, sorted({str(text) for text in texts.values}), wanted))
-        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind == WORK)
+        # What no rule explains inside an event is its own time, too: it keeps its length in a replay.
+        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind != WAIT)
         return is_own & held[graph.segments.event]
 
     return holds
@@ -197,6 +199,27 @@ def _of_rank(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
     return held
 
 
+def _of_phase(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+    """What threads of a phase's rank run in it, and the GPU work that they launch meanwhile."""
+    name, there = spelt(wanted), sorted({phase.name for phase in graph.phases})
+    if name not in there:
+        raise InputError(
+            f"'{visible(selector.text)}' matches nothing: the run has no phase '{visible(wanted)}'",
+            f"present: {', '.join(there)}" if there else "no phase of it is known: see docs/phases.md",
+        )
+    segments, calls = graph.segments, graph.calls
+    call = np.where(segments.on_thread, -1, np.append(calls.call, -1)[segments.event])
+    issued = np.where(call >= 0, np.append(calls.start, 0)[call], segments.start)
+    known = (segments.event >= 0) & (segments.on_thread | (call >= 0))
+    rank = graph.lanes.rank[segments.lane]
+    held = np.zeros(len(segments), dtype=bool)
+    for phase in graph.phases:
+        if phase.name == name:
+            own = known | (segments.on_thread & np.isin(segments.lane, (phase.lane, phase.end_lane)))
+            held |= own & (rank == phase.rank) & (phase.start <= issued) & (issued < phase.end)
+    return held
+
+
 _HOLDS: dict[str, _Holds] = {
     "name": _of_text(lambda graph: graph.calls.name),
     "category": _of_text(lambda graph: graph.calls.category),
@@ -204,6 +227,7 @@ _HOLDS: dict[str, _Holds] = {
     "stream": _of_stream,
     "step": lambda graph, _, number: _of_steps(graph, frozenset([int(number)])),
     "rank": _of_rank,
+    "phase": _of_phase,
 }
 
 
