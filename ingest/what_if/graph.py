@@ -19,7 +19,6 @@ from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.handed_over import HandedOver, find_handed_over
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
-from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.step_names import STEP_PREFIX
 
 
@@ -66,18 +65,6 @@ class StepWindow:
 
 
 @dataclass(frozen=True)
-class PhaseWindow:
-    """A phase: its stretch of thread `lane`, and the thread whose work ends it; ns."""
-
-    name: str
-    rank: int
-    lane: int
-    end_lane: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
 class ReplayGraph:
     """Segments and dependencies of a run with what selects among them.
 
@@ -96,7 +83,7 @@ class ReplayGraph:
     window: Window
     sink: int
     rendezvous: Ints
-    phases: tuple[PhaseWindow, ...] = ()
+    phases: Phases
     fixed: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -180,14 +167,8 @@ def graph_of(model: Storable) -> ReplayGraph:
         window=model.window,
         sink=model.sink,
         rendezvous=_rendezvous(model),
-        phases=_phases(model.phases),
+        phases=model.phases,
     )
-
-
-def _phases(phases: Phases) -> tuple[PhaseWindow, ...]:
-    columns = (phases.rank, phases.lane, phases.end_lane, phases.start, phases.end)
-    rows = zip(phases.name.tolist(), *(column.tolist() for column in columns), strict=True)
-    return tuple(PhaseWindow(PHASE_NAMES[name], *numbers) for name, *numbers in rows)
 
 
 def _rendezvous(model: Storable) -> Ints:

@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
-from tracegraph.ingest.what_if.change import Change, whole_window
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.change import Change
+from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.ingest.what_if.overhead import estimate_overhead
-from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.ingest.what_if.predict import Predictor, predictor_of
 from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.common_names import common_name
 from tracegraph.store.gaps import GAP_NAMES, OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
@@ -26,20 +24,24 @@ _LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
 Row = dict[str, object]
 
 
-def find_potential(model: Model) -> list[Row]:
+def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row]:
     """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
 
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
-    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
-    base_ns, speedup, halved_ns, inferred_share, following (the hotspots then); corrected for what recording
-    cost. Of names that hold the same time it is the one that the user gave: an annotation, then a function
-    of the user's, a module, an operator. What holds nearly all of the path is left out.
+    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns, wide
+    (why these are more than tenfold apart, empty where they are not), basis (what the gain is: "corrected"
+    for what recording cost, or "naive", as recorded, where the file does not show that), base_ns, speedup,
+    halved_ns, inferred_share, following (the hotspots then). Of names that hold the same time it is the one
+    that the user gave: an annotation, then a function of the user's, a module, an operator. What holds nearly
+    all of the path is left out.
+
+    `predictor`: that of the model's graph, where there is one already.
     """
-    graph = graph_of(model)
+    predictor = predictor or predictor_of(model)
+    graph = predictor.graph
     if not graph.counted.any():
         return []
     rows = find_stretches(model)
-    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph))
     found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
@@ -75,6 +77,8 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
         "gain_ns": removed.corrected.gain_ns,
         "low_ns": removed.low.gain_ns,
         "high_ns": removed.high.gain_ns,
+        "wide": removed.wide,
+        "basis": removed.basis,
         "base_ns": removed.corrected.base_ns,
         "speedup": removed.corrected.speedup if removed.corrected.predicted_ns else None,
         "halved_ns": predictor.gain(changes[1]).gain_ns if len(changes) > 1 else None,
@@ -99,9 +103,7 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
     spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
     chosen: list[_Candidate] = []
     for one in sorted(_candidates(graph, spent), key=_preference):
-        if not any(
-            _shared(spent, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen
-        ):
+        if not any(_shared(spent, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
             chosen.append(one)
     largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
     return [replace(one, inside=_holder(spent, one, largest[:place])) for place, one in enumerate(largest)]

@@ -10,16 +10,27 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
 from tracegraph.ingest.causal.segments import GAP, WORK
-from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge
+from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.what_if.change import (
+    Change,
+    Span,
+    changed_dependencies,
+    ended_dependencies,
+    ended_stretches,
+    whole_window,
+)
+from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
 
+CORRECTED = "corrected"
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
 """Levels of what is taken off for recording: nothing, and by what it may have cost."""
 _UNKNOWN = 0.1
 """Share of a gain by which it differs from one measurement of the same change to the next."""
 _FOLLOWING = 3
+_WIDE, _LEVELS_DIFFER = 10, 2
+"""By how much a range is wide, and gains under several costs of recording differ."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,10 @@ class Gain:
         """The same window with a multiple of the gain, at most all of it."""
         return Gain(self.base_ns, max(0, self.base_ns - round(self.gain_ns * factor)))
 
+    def at_most(self, gain_ns: int) -> "Gain":
+        """The same window with a gain that is not larger."""
+        return Gain(self.base_ns, max(self.predicted_ns, self.base_ns - gain_ns))
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -52,9 +67,17 @@ class Bound:
     speedup: float
 
 
-def possible_range(likely: Sequence[Gain]) -> tuple[Bound, Bound]:
-    """What gains that are likely leave possible, lowest and highest: what a replay does not know is added."""
-    possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
+def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple[Bound, Bound]:
+    """What gains that are likely leave possible, lowest and highest: what a replay does not know is added.
+
+    `removed`: for each of them how long all that takes no time any more took, ns: nothing gains more.
+    """
+    most = removed or [gain.base_ns for gain in likely]
+    possible = [
+        gain.times(1 + by).at_most(ns)
+        for gain, ns in zip(likely, most, strict=True)
+        for by in (-_UNKNOWN, _UNKNOWN)
+    ]
     gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
     return Bound(min(gains_ns), min(speedups)), Bound(max(gains_ns), max(speedups))
 
@@ -64,20 +87,39 @@ class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
-    (caches, other processes) leave it. `overhead_ns`: what recording cost in the window, on all threads.
-    `inferred_share`: of the corrected gain, how much hangs on inferred dependencies, 0..1. `after`: the naive
-    replay, `after_work`: the work of its segments. `following`: the hotspots of the path then.
+    (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
+    took. `wide`: why they are more than tenfold apart, empty where they are not. `overhead_ns`: what
+    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred
+    dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the
+    hotspots of the path then.
     """
 
     corrected: Gain
     low: Bound
     high: Bound
+    wide: str
+    removed_ns: int
     naive: Gain
     overhead: Overhead
     overhead_ns: int
     inferred_share: float
     after: Outcome
     after_work: Ints
+    following: Sequence[Mapping[str, object]]
+
+    @property
+    def basis(self) -> str:
+        """What `corrected` is: "corrected", or "naive" where no cost of recording is known to take off."""
+        return CORRECTED if self.overhead.of_role else NAIVE
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A change's gain without its range, and what it is, corrected or naive: see `Prediction`."""
+
+    basis: str
+    corrected: Gain
+    naive: Gain
     following: Sequence[Mapping[str, object]]
 
 
@@ -117,6 +159,16 @@ class Predictor:
         """The window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
 
+    def glance(self, change: Change) -> Glance:
+        """What is said of a change, without how far that may be off."""
+        replay = self._changed_graph(change)
+        after = self._after(change, NAIVE, replay)
+        naive = self._gain(NAIVE, after)
+        usual = self._usual
+        corrected = naive if usual == NAIVE else self._gain(usual, self._after(change, usual, replay))
+        basis = CORRECTED if self.overhead.of_role else NAIVE
+        return Glance(basis, corrected, naive, self._following(change, after))
+
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
@@ -125,12 +177,15 @@ class Predictor:
         corrected = gains[self._usual]
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        removed = {level: self._removed_ns(change, work) for level, work in self._levels.items()}
         likely = (doubted, *gains.values())
-        low, high = possible_range(likely)
+        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
         return Prediction(
             corrected=corrected,
             low=low,
             high=high,
+            wide=_why_wide(low, high, gains, doubted, inferred_part),
+            removed_ns=removed[self._usual],
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
@@ -151,12 +206,27 @@ class Predictor:
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
         changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
-        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.of_threads)
-        return np.where(ended, 0, changed)
+        if not change.ends_waits:
+            return changed
+        ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
+        return np.where(ended & segments.on_thread, 0, changed)
+
+    def _removed_ns(self, change: Change, work: Ints) -> int:
+        """How long what takes no time, or less, any more takes where each segment does that much work."""
+        removed = np.maximum(work - self._changed_work(change, work), 0)
+        if not change.ends_waits:
+            return int(removed.sum())
+        graph, segments, found = self.graph, self.graph.segments, self.graph.dependencies
+        ended = ended_stretches(graph, self.span, change)
+        length = segments.end - segments.start
+        lags = ended_dependencies(graph, self.span, change) & found.binding
+        # On a thread the stretch before says what the edge that ends it says again.
+        lags &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
+        return int(np.where(ended, np.maximum(length, removed), removed).sum() + found.gap[lags].sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """The replay in which the gaps of a change end at once, None where there are none."""
-        if not change.of_threads:
+        if not change.ends_waits:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
@@ -181,3 +251,26 @@ class Predictor:
         kinds = find_kinds(calls, segments.event[at])
         lengths = kinds.lengths(self._changed_work(change, segments.work)[at])
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
+
+
+def predictor_of(model: Storable) -> Predictor:
+    """The predictor of the whole window of a run, with what recording it cost."""
+    graph = graph_of(model)
+    return Predictor(graph, whole_window(graph), estimate_overhead(graph))
+
+
+def _why_wide(low: Bound, high: Bound, gains: Mapping[str, Gain], doubted: Gain, inferred_part: float) -> str:
+    """Why a range is more than tenfold, in words; empty where it is not."""
+    if high.gain_ns <= max(0, _WIDE * low.gain_ns):
+        return ""
+    by_level = [gain.gain_ns for gain in gains.values()]
+    reasons = []
+    if doubted.gain_ns < min(by_level) or _WIDE * doubted.gain_ns < max(by_level):
+        share = f"{100 * min(max(inferred_part, 0), 1):.0f} %"
+        reasons.append(f"{share} of the gain hangs on inferred dependencies, which may be wrong")
+    if max(by_level) > _LEVELS_DIFFER * min(by_level):
+        reasons.append(
+            "what recording cost is not known well: it is taken off what is removed, or off what is then "
+            "critical"
+        )
+    return "; ".join(reasons) or "the gain is small beside what a replay does not know"

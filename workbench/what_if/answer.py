@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
@@ -21,12 +22,14 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import WAITING_FOR_RANK
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
+from tracegraph.workbench.what_if.selection import Matched, select
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
+from tracegraph.workbench.what_if.waits import match_waits
 
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run
@@ -74,6 +77,17 @@ class WhatIf:
     prediction: Prediction
     store: "Callable[[WhatIf, str], Run] | None" = None
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What an engineer should know of the question, beside its answer."""
+        of_ranks = any(one.name.startswith(WAITING_FOR_RANK) for one in self.matched)
+        if not (of_ranks and transfers(self.graph).any()):
+            return ()
+        return (
+            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
+            "makes it late stays: --no-stragglers asks what that costs",
+        )
+
     def keep(self, name: str) -> "Run":
         """Store the changed graph, as the profiler would show it, as a run of this name.
 
@@ -107,6 +121,7 @@ class WhatIf:
     def __repr__(self) -> str:
         predicted = self.prediction.corrected
         faster = f"{format_times(predicted.speedup)} times as fast, {format_ns(predicted.gain_ns)} gained"
+        faster += f", {self.prediction.basis}"
         return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
@@ -122,6 +137,7 @@ class WhatIf:
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
+            "basis": predicted.basis,
             **gain_json(predicted.corrected),
             "naive": gain_json(predicted.naive),
             "overhead": {
@@ -130,7 +146,9 @@ class WhatIf:
                 "total_ns": predicted.overhead_ns,
             },
             "inferred_share": predicted.inferred_share,
-            "range": range_json(predicted.low, predicted.high),
+            "removed_ns": predicted.removed_ns,
+            "range": {**range_json(predicted.low, predicted.high), "wide": predicted.wide or None},
+            "notes": list(self.notes),
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
         }
@@ -178,12 +196,12 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         by_segment, known = assume(graph, name)
         factor *= by_segment
         matched += known
-    gaps: dict[bool, list[int]] = {True: [], False: []}
+    change = Change(factor)
     for name in question.remove_wait:
-        gap, one = match_gap(graph, name)
-        gaps[name.endswith(AT_CALL)].append(gap)
-        matched.append(one)
-    return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
+        waits = match_waits(graph, name)
+        change = waits.added_to(change)
+        matched.append(waits.matched)
+    return change, matched
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WAIT, WORK
+from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.phases import spelt
+from tracegraph.store.phases import PHASE_NAMES, spelt
 from tracegraph.store.python_frames import MODULE
 from tracegraph.store.step_names import STEP_PREFIX, step_number
 from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.text import label, visible
 from tracegraph.workbench.what_if.selector import Selector
 
-AT_CALL = " at a call"
-"""After the name of a gap: where a thread waits, not a stream."""
 _NAME_CELLS = 80
 
 
@@ -56,7 +54,7 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
     place: Ints | None = None
     for key, value in selector.conditions.items():
         if key in _BELOW:
-            found = _frames(graph, selector, value, _BELOW[key])
+            found = frames_named(graph, selector, value, _BELOW[key])
             above = held_by(graph, found, _of_one_step(graph, value))
             selected &= above >= 0
             place = above if place is None else place
@@ -74,42 +72,7 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
     )
 
 
-def match_gap(graph: ReplayGraph, wanted: str) -> tuple[int, Matched]:
-    """The gap that a name means, by its code, and how often and how long the run waits in it.
-
-    Where the name ends with `AT_CALL` it is about threads alone.
-
-    Raises:
-        InputError: no gap of the run has the name.
-    """
-    segments, found = graph.segments, graph.dependencies
-    of_segment = np.where(segments.kind != WORK, segments.gap_name, -1)
-    lagging = found.binding & (found.gap > 0)
-    if wanted.endswith(AT_CALL):
-        lagging &= segments.on_thread[found.effect]
-        of_segment = np.where(segments.on_thread, of_segment, -1)
-    there = [
-        code
-        for code in range(len(GAP_NAMES))
-        if (of_segment == code).any() or (graph.gap_name[lagging] == code).any()
-    ]
-    names = [GAP_NAMES[code] for code in there]
-    chosen = match_names(names, wanted.removesuffix(AT_CALL))
-    if len(chosen) != 1:
-        raise InputError(
-            f"{wanted!r} is {'several gaps' if chosen else 'no gap'} of the run",
-            f"name one of: {', '.join(chosen or names)}",
-        )
-    code = GAP_NAMES.index(chosen[0])
-    stretch = of_segment == code
-    # On a thread the stretch before says what the edge that ends it says again.
-    again = segments.on_thread[found.effect] & stretch[found.effect - 1]
-    lag = lagging & (graph.gap_name == code) & ~again
-    own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
-    return code, Matched(chosen[0], int(stretch.sum() + lag.sum()), own_ns)
-
-
-def _frames(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
+def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
     """The frames of the events that a name means; of modules all that have the prefix."""
     frames = graph.frames
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
@@ -200,24 +163,13 @@ def _of_rank(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
 
 
 def _of_phase(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
-    """What threads of a phase's rank run in it, and the GPU work that they launch meanwhile."""
-    name, there = spelt(wanted), sorted({phase.name for phase in graph.phases})
-    if name not in there:
+    there = [PHASE_NAMES[code] for code in np.unique(graph.phases.name).tolist()]
+    if spelt(wanted) not in there:
         raise InputError(
             f"'{visible(selector.text)}' matches nothing: the run has no phase '{visible(wanted)}'",
-            f"present: {', '.join(there)}" if there else "no phase of it is known: see docs/phases.md",
+            f"present: {', '.join(there)}" if there else "none of its phases is known: see docs/phases.md",
         )
-    segments, calls = graph.segments, graph.calls
-    call = np.where(segments.on_thread, -1, np.append(calls.call, -1)[segments.event])
-    issued = np.where(call >= 0, np.append(calls.start, 0)[call], segments.start)
-    known = (segments.event >= 0) & (segments.on_thread | (call >= 0))
-    rank = graph.lanes.rank[segments.lane]
-    held = np.zeros(len(segments), dtype=bool)
-    for phase in graph.phases:
-        if phase.name == name:
-            own = known | (segments.on_thread & np.isin(segments.lane, (phase.lane, phase.end_lane)))
-            held |= own & (rank == phase.rank) & (phase.start <= issued) & (issued < phase.end)
-    return held
+    return of_phase(graph, spelt(wanted))
 
 
 _HOLDS: dict[str, _Holds] = {

@@ -16,7 +16,7 @@ KEYS: Mapping[str, str] = {
     "stream": "number of a GPU stream",
     "thread": "name or id of a thread",
     "step": "number of a step",
-    "phase": "name of a phase, as `forward`: all that its rank runs in it, with the GPU work launched there",
+    "phase": "what runs in a phase, as `forward`, with the GPU work launched there",
     "rank": "number of a rank",
 }
 """What a selector may say, and what it means."""
