@@ -14,7 +14,7 @@ from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
 _NAME_CELLS = 60
 _MOST_NAMES = 8
-_BASES = {CORRECTED: "corrected for what recording cost", NAIVE: "as recorded"}
+_BASES = {CORRECTED: "corrected", NAIVE: "as recorded"}
 
 
 def print_what_if(

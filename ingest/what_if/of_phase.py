@@ -1,4 +1,4 @@
-"""What belongs to a phase: what its threads do in it, and the GPU work that they launch there."""
+"""What belongs to a phase: what its threads do in it, what they hand over there, and launch on the GPU."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from tracegraph.store.phases import PHASE_NAMES
 
 
 def of_phase(graph: ReplayGraph, name: str) -> Flags:
-    """The segments of all phases of a name, of its thread and of the one that ends it."""
+    """All phases of a name: its thread, the one that ends it, and what they hand over."""
     segments, phases = graph.segments, graph.phases
     chosen = np.zeros(len(segments), dtype=bool)
     for at in np.flatnonzero(phases.name == PHASE_NAMES.index(name)).tolist():
@@ -16,7 +16,9 @@ def of_phase(graph: ReplayGraph, name: str) -> Flags:
             first, until = np.searchsorted(segments.lane, [lane, lane + 1])
             begun = first + np.searchsorted(segments.start[first:until], [phases.start[at], phases.end[at]])
             chosen[begun[0] : begun[1]] = True
-    return chosen | with_launched(graph, chosen & segments.on_thread)
+    chosen |= with_launched(graph, chosen & segments.on_thread)
+    held: Flags = graph.handed_over.spread(np.where(chosen, 0, -1)) >= 0
+    return held
 
 
 def with_launched(graph: ReplayGraph, host: Flags) -> Flags:

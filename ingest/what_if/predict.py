@@ -9,7 +9,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
-from tracegraph.ingest.causal.segments import GAP, WORK
+from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.what_if.change import (
     Change,
@@ -89,9 +89,9 @@ class Prediction:
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
     (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
     took. `wide`: why they are more than tenfold apart, empty where they are not. `overhead_ns`: what
-    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on inferred
-    dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments. `following`: the
-    hotspots of the path then.
+    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on
+    inferred dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments.
+    `following`: the hotspots of the path then.
     """
 
     corrected: Gain
@@ -177,7 +177,7 @@ class Predictor:
         corrected = gains[self._usual]
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
-        removed = {level: self._removed_ns(change, work) for level, work in self._levels.items()}
+        removed = {level: self._removed_ns(change, level) for level in self._levels}
         likely = (doubted, *gains.values())
         low, high = possible_range(likely, [removed[self._usual], *removed.values()])
         return Prediction(
@@ -211,18 +211,24 @@ class Predictor:
         ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
         return np.where(ended & segments.on_thread, 0, changed)
 
-    def _removed_ns(self, change: Change, work: Ints) -> int:
-        """How long what takes no time, or less, any more takes where each segment does that much work."""
+    def _removed_ns(self, change: Change, level: str) -> int:
+        """How long all that takes no time, or less, any more takes in the unchanged replay of a level."""
+        work = self._levels[level]
         removed = np.maximum(work - self._changed_work(change, work), 0)
         if not change.ends_waits:
             return int(removed.sum())
-        graph, segments, found = self.graph, self.graph.segments, self.graph.dependencies
-        ended = ended_stretches(graph, self.span, change)
-        length = segments.end - segments.start
-        lags = ended_dependencies(graph, self.span, change) & found.binding
+        segments, start = self.graph.segments, self._before[level].start
+        ended = ended_stretches(self.graph, self.span, change)
+        # A wait lasts until what follows on its lane.
+        follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
+        until = np.where(follows, np.append(start[1:], 0), start + work)
+        lag = np.zeros(len(segments), dtype=np.int64)
+        found = self.graph.dependencies
+        lagging = ended_dependencies(self.graph, self.span, change)
         # On a thread the stretch before says what the edge that ends it says again.
-        lags &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
-        return int(np.where(ended, np.maximum(length, removed), removed).sum() + found.gap[lags].sum())
+        lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
+        np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """The replay in which the gaps of a change end at once, None where there are none."""

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import tiny
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from random_traces import replay, rows
+from random_traces import models, replay
 from tiny import call, event, kernel, step, sync
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.what_if.change import Change, step_window, whole_window
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
@@ -27,13 +26,6 @@ from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.workbench.what_if.answer import Question, answer
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@st.composite
-def models(draw: st.DrawFn) -> Model:
-    events = draw(rows())
-    assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
-    return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
 
 
 def factors(model: Model, seed: int, most: float = 3.0) -> Floats:
