@@ -9,6 +9,7 @@ from random_traces import models
 from tiny import call, event, kernel, step
 
 from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.segments import GAP as SEGMENT_GAP
 from tracegraph.ingest.what_if.change import Change, whole_window
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.inside import held_by
@@ -162,14 +163,17 @@ def test_a_phase_holds_what_it_hands_over() -> None:
 
 
 def test_what_no_rule_explains_in_a_call_is_its_own_time() -> None:
-    """Other threads of the process hold what the system ran, so that a part of the call is no work."""
-    model = tiny.model(event("before", 0, 100), event("leaf", 100, 400), event("after", 400, 500))
-    graph = graph_of(model)
+    """One call lasts a hundred times as long as others of its name beside a kernel that goes on after it."""
+    short = [call("cudaMalloc", 20 + 10 * i, 24 + 10 * i, 10 + i) for i in range(6)]
+    rows = [call("l", 0, 4, 1), kernel("k", 7, 2000, 1), *short, call("cudaMalloc", 100, 500, 20)]
+    graph = graph_of(tiny.model(*rows, event("rest", 500, 3000)))
+    unexplained = (graph.segments.kind == SEGMENT_GAP) & (graph.segments.event >= 0)
+    assert (graph.segments.work[unexplained] > 300_000).any()
     own, under = (
         answer(graph, "run", Question(remove=(text,))).prediction.corrected.gain_ns
-        for text in ("name=leaf", "under=leaf")
+        for text in ("name=cudaMalloc", "under=cudaMalloc")
     )
-    assert own == under == 300_000
+    assert own == under == 6 * 4000 + 400_000
 
 
 WAITING = [

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,9 +22,9 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import WAITING_FOR_RANK
+from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
 from tracegraph.workbench.text import format_ns, format_times
-from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, select
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -65,6 +65,7 @@ class Question:
 class WhatIf:
     """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
 
+    `notes`: what an engineer should know beside it.
     `store` keeps the answer of a stored run as a run of its own.
     """
 
@@ -75,18 +76,8 @@ class WhatIf:
     change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    notes: Sequence[str] = ()
     store: "Callable[[WhatIf, str], Run] | None" = None
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What an engineer should know of the question, beside its answer."""
-        of_ranks = any(one.name.startswith(WAITING_FOR_RANK) for one in self.matched)
-        if not (of_ranks and transfers(self.graph).any()):
-            return ()
-        return (
-            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
-            "makes it late stays: --no-stragglers asks what that costs",
-        )
 
     def keep(self, name: str) -> "Run":
         """Store the changed graph, as the profiler would show it, as a run of this name.
@@ -180,7 +171,19 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         span = span_of_step(graph, find_step(graph, question.step))
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
+    notes = tuple(_notes(predictor, change))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
+
+
+def _notes(predictor: Predictor, change: Change) -> Iterator[str]:
+    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
+    if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
+        even = predictor.gain(Change(ASSUMPTIONS[NO_STRAGGLERS].factor(predictor.graph)))
+        yield (
+            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
+            f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
+            f"{format_ns(even.gain_ns)}"
+        )
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
