@@ -16,13 +16,10 @@ _COLUMNS = (
     Column("share", "share", "share", roomy=True),
     Column("_then", "critical then", "lines"),
 )
-_METHOD = (
-    "The gain is a replay's: all work of that name removed, on the path or not, and all lags kept; as "
-    "`tracegraph what-if` says of it, {}."
-)
+_METHOD = "The gain is a replay's: all work of that name removed, on the path or not, and all lags kept."
 _BASES = {
-    "corrected": "corrected for what recording cost, so of a run without the profiler",
-    "naive": "as recorded, since the file does not show what recording cost",
+    "corrected": "Gains are corrected for what recording cost: they are of a run without the profiler.",
+    "naive": "Gains are as recorded: the file does not show what recording cost.",
 }
 _NOTE = "Less gain than time on the path: something else was nearly as late."
 
@@ -71,7 +68,7 @@ def _hotspots(findings: Findings) -> Sequence[Block]:
     rows["share"] = [findings.share(gain_ns) for gain_ns in rows["gain_ns"]]
     rows["_then"] = pd.Series([_names(row) for row in findings.what_next], dtype=object)
     basis = _BASES[str(findings.what_next[0].get("basis", "naive"))]
-    return [Words(_METHOD.format(basis)), Table(rows.drop(columns="following"), _COLUMNS, note=_NOTE)]
+    return [Words(_METHOD), Words(basis), Table(rows.drop(columns="following"), _COLUMNS, note=_NOTE)]
 
 
 def _names(row: Mapping[str, object]) -> Sequence[tuple[str, str]]:
