@@ -172,12 +172,13 @@ class Predictor:
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
-        afters = {level: self._after(change, level, replay) for level in self._levels}
+        works = {level: self._changed_work(change, work) for level, work in self._levels.items()}
+        afters = {level: self._replay(work, replay) for level, work in works.items()}
         gains = {level: self._gain(level, after) for level, after in afters.items()}
         corrected = gains[self._usual]
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
-        removed = {level: self._removed_ns(change, level) for level in self._levels}
+        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
         likely = (doubted, *gains.values())
         low, high = possible_range(likely, [removed[self._usual], *removed.values()])
         return Prediction(
@@ -191,7 +192,7 @@ class Predictor:
             overhead_ns=self.overhead_ns,
             inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
             after=afters[NAIVE],
-            after_work=self._changed_work(change, self._levels[NAIVE]),
+            after_work=works[NAIVE],
             following=self._following(change, afters[NAIVE]),
         )
 
@@ -211,10 +212,13 @@ class Predictor:
         ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
         return np.where(ended & segments.on_thread, 0, changed)
 
-    def _removed_ns(self, change: Change, level: str) -> int:
-        """How long all that takes no time, or less, any more takes in the unchanged replay of a level."""
+    def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
+        """How long all that takes no time, or less, any more takes in the unchanged replay of a level.
+
+        `left`: the work that is left of each segment.
+        """
         work = self._levels[level]
-        removed = np.maximum(work - self._changed_work(change, work), 0)
+        removed = np.maximum(work - left, 0)
         if not change.ends_waits:
             return int(removed.sum())
         segments, start = self.graph.segments, self._before[level].start
