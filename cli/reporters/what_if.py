@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.ingest.what_if.predict import CORRECTED, NAIVE, Gain
+from tracegraph.ingest.what_if.gains import Gain
+from tracegraph.ingest.what_if.predict import CORRECTED, NAIVE
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event

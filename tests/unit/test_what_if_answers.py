@@ -11,11 +11,12 @@ from tiny import call, event, kernel, step
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import GAP as SEGMENT_GAP
 from tracegraph.ingest.what_if.change import Change, whole_window
+from tracegraph.ingest.what_if.gains import Gain, possible_range
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, NO_OVERHEAD, Cost, Overhead
 from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.ingest.what_if.predict import Gain, Prediction, Predictor, possible_range
+from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.ingest.what_if.what_next import find_what_next
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError

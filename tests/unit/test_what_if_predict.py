@@ -16,9 +16,10 @@ from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.what_if.change import Change, step_window, whole_window
+from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
-from tracegraph.ingest.what_if.predict import Gain, Predictor
+from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES

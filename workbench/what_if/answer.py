@@ -12,6 +12,7 @@ import numpy as np
 
 from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.gains import Bound, Gain
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -19,7 +20,7 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
+from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
