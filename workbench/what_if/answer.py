@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.gains import Bound, Gain
@@ -24,6 +25,7 @@ from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
+from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
@@ -170,13 +172,23 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     span = whole_window(graph)
     if question.step is not None:
         span = span_of_step(graph, find_step(graph, question.step))
-    change, matched = _change(graph, question)
+    change, matched, handed = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    notes = tuple(_notes(predictor, change))
+    notes = (*_notes_of_ranks(predictor, change), *_notes_of_handed(graph, handed & span.inside))
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
 
 
-def _notes(predictor: Predictor, change: Change) -> Iterator[str]:
+def _notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:
+    """How much of what is removed or scaled other threads do, and how it is known that they do it for it."""
+    ns = int(graph.segments.work[handed].sum())
+    if ns:
+        of = graph.handed_over.of_segment[handed]
+        rules = np.unique(graph.handed_over.mechanism[of[of >= 0]]).tolist()
+        named = ", ".join(MECHANISMS[rule].name for rule in rules)
+        yield f"{format_ns(ns)} of it is work that other threads were handed meanwhile, inferred by: {named}"
+
+
+def _notes_of_ranks(predictor: Predictor, change: Change) -> Iterator[str]:
     """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
     if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
         even = predictor.gain(Change(ASSUMPTIONS[NO_STRAGGLERS].factor(predictor.graph)))
@@ -187,14 +199,17 @@ def _notes(predictor: Predictor, change: Change) -> Iterator[str]:
         )
 
 
-def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
+def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
+    """What changes, what the names in the question mean, and what of it other threads were handed."""
     factor = np.ones(len(graph.segments))
+    handed = np.zeros(len(factor), dtype=bool)
     matched: list[Matched] = []
     for by, text in (*question.scale, *((0.0, text) for text in question.remove)):
         if not (math.isfinite(by) and by >= 0):
             raise InputError(f"{by} is no factor", "give one of 0 or more: 0.5 halves the time")
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
+        handed |= found.handed
         matched += found.matched
     for name in question.assume:
         by_segment, known = assume(graph, name)
@@ -205,7 +220,7 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         waits = match_waits(graph, name)
         change = waits.added_to(change)
         matched.append(waits.matched)
-    return change, matched
+    return change, matched, handed
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
