@@ -21,8 +21,8 @@ class HandedOver:
     """Work that threads were handed by others.
 
     `mechanism`: for each hand-over the rule that says so. `giver`: the segment that ends with it. `after`:
-    the one that follows on the giver's thread, `giver` itself where there is none. `of_segment`: the hand-over
-    that each segment of the graph belongs to, GPU work to that of the call that launched it; -1 for none.
+    the one that follows on the giver's thread, `giver` itself where there is none. `of_segment`: the
+    hand-over that each segment of the graph belongs to, GPU work to that of its call; -1 for none.
     """
 
     mechanism: Ints

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.gains import Bound, Gain
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -24,10 +23,9 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
-from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.workbench.text import format_ns, format_times
-from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, select
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -174,29 +172,8 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         span = span_of_step(graph, find_step(graph, question.step))
     change, matched, handed = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    notes = (*_notes_of_ranks(predictor, change), *_notes_of_handed(graph, handed & span.inside))
+    notes = (*notes_of_ranks(predictor, change), *notes_of_handed(graph, handed & span.inside))
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
-
-
-def _notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:
-    """How much of what is removed or scaled other threads do, and how it is known that they do it for it."""
-    ns = int(graph.segments.work[handed].sum())
-    if ns:
-        of = graph.handed_over.of_segment[handed]
-        rules = np.unique(graph.handed_over.mechanism[of[of >= 0]]).tolist()
-        named = ", ".join(MECHANISMS[rule].name for rule in rules)
-        yield f"{format_ns(ns)} of it is work that other threads were handed meanwhile, inferred by: {named}"
-
-
-def _notes_of_ranks(predictor: Predictor, change: Change) -> Iterator[str]:
-    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
-    if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
-        even = predictor.gain(Change(ASSUMPTIONS[NO_STRAGGLERS].factor(predictor.graph)))
-        yield (
-            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
-            f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
-            f"{format_ns(even.gain_ns)}"
-        )
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
