@@ -21,7 +21,6 @@ from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, RankModel, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
 from tracegraph.ingest.causal.step_marks import refuse_unmarked
-from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
@@ -39,6 +38,8 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.ingest.what_if.predict import predictor_of
+from tracegraph.ingest.what_if.what_next import find_what_next
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -106,10 +107,11 @@ def build_checked(
 
 
 def _what_if(model: Model) -> Mapping[str, str]:
+    predictor = predictor_of(model)
     return {
         "alternatives": json.dumps(find_alternatives(model)),
-        "what_next": json.dumps(find_what_next(model)),
-        "potential": json.dumps(find_potential(model)),
+        "what_next": json.dumps(find_what_next(model, predictor)),
+        "potential": json.dumps(find_potential(model, predictor)),
     }
 
 

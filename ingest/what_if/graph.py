@@ -11,10 +11,12 @@ from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import WORK, Segments, Window
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.text_columns import TextColumn, with_role
+from tracegraph.ingest.what_if.handed_over import HandedOver, find_handed_over
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
 from tracegraph.store.step_names import STEP_PREFIX
@@ -25,7 +27,7 @@ class Calls:
     """The events of a run in the order of the file, one array an attribute; times in ns.
 
     `parent`: index of the innermost event of its thread that contains it, -1 for none. `step`: number of the
-    step it belongs to, `NONE` outside of all.
+    step it belongs to, `NONE` outside of all. `call`: index of the call that launched it, -1 for none.
     """
 
     source_index: Ints
@@ -36,6 +38,7 @@ class Calls:
     end: Ints
     parent: Ints
     step: Ints
+    call: Ints
 
     def __len__(self) -> int:
         return len(self.start)
@@ -80,6 +83,7 @@ class ReplayGraph:
     window: Window
     sink: int
     rendezvous: Ints
+    phases: Phases
     fixed: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -106,6 +110,11 @@ class ReplayGraph:
         return replay
 
     @cached_property
+    def handed_over(self) -> HandedOver:
+        """What its threads were handed by others."""
+        return find_handed_over(self)
+
+    @cached_property
     def counted(self) -> Flags:
         """Which segments may end the window: work of events on lanes that matter."""
         segments = self.segments
@@ -122,7 +131,7 @@ def never_early(found: Dependencies) -> Dependencies:
     return replace(found, lag=np.maximum(found.lag, 0))
 
 
-def graph_of(model: Model) -> ReplayGraph:
+def graph_of(model: Storable) -> ReplayGraph:
     """What a replay needs of a model."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]
@@ -136,6 +145,7 @@ def graph_of(model: Model) -> ReplayGraph:
             end=events.end,
             parent=model.stack.parent,
             step=steps.of_event,
+            call=model.launches.call,
         ),
         lanes=model.lanes,
         segments=model.segments,
@@ -157,10 +167,11 @@ def graph_of(model: Model) -> ReplayGraph:
         window=model.window,
         sink=model.sink,
         rendezvous=_rendezvous(model),
+        phases=model.phases,
     )
 
 
-def _rendezvous(model: Model) -> Ints:
+def _rendezvous(model: Storable) -> Ints:
     found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
     if meetings is not None:
         found[meetings.event] = meetings.rendezvous[meetings.member_of]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.gains import Bound, Gain
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -18,15 +20,17 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
+from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
+from tracegraph.workbench.what_if.selection import Matched, select
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
+from tracegraph.workbench.what_if.waits import match_waits
 
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run
@@ -62,6 +66,7 @@ class Question:
 class WhatIf:
     """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
 
+    `notes`: what an engineer should know beside it.
     `store` keeps the answer of a stored run as a run of its own.
     """
 
@@ -72,6 +77,7 @@ class WhatIf:
     change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    notes: Sequence[str] = ()
     store: "Callable[[WhatIf, str], Run] | None" = None
 
     def keep(self, name: str) -> "Run":
@@ -107,6 +113,7 @@ class WhatIf:
     def __repr__(self) -> str:
         predicted = self.prediction.corrected
         faster = f"{format_times(predicted.speedup)} times as fast, {format_ns(predicted.gain_ns)} gained"
+        faster += f", {self.prediction.basis}"
         return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
@@ -122,6 +129,7 @@ class WhatIf:
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
+            "basis": predicted.basis,
             **gain_json(predicted.corrected),
             "naive": gain_json(predicted.naive),
             "overhead": {
@@ -130,7 +138,9 @@ class WhatIf:
                 "total_ns": predicted.overhead_ns,
             },
             "inferred_share": predicted.inferred_share,
-            "range": range_json(predicted.low, predicted.high),
+            "removed_ns": predicted.removed_ns,
+            "range": {**range_json(predicted.low, predicted.high), "wide": predicted.wide or None},
+            "notes": list(self.notes),
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
         }
@@ -160,30 +170,34 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     span = whole_window(graph)
     if question.step is not None:
         span = span_of_step(graph, find_step(graph, question.step))
-    change, matched = _change(graph, question)
+    change, matched, handed = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
+    notes = (*notes_of_ranks(predictor, change), *notes_of_handed(graph, handed & span.inside))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
 
 
-def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
+def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
+    """What changes, what the names in the question mean, and what of it other threads were handed."""
     factor = np.ones(len(graph.segments))
+    handed = np.zeros(len(factor), dtype=bool)
     matched: list[Matched] = []
     for by, text in (*question.scale, *((0.0, text) for text in question.remove)):
         if not (math.isfinite(by) and by >= 0):
             raise InputError(f"{by} is no factor", "give one of 0 or more: 0.5 halves the time")
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
+        handed |= found.handed
         matched += found.matched
     for name in question.assume:
         by_segment, known = assume(graph, name)
         factor *= by_segment
         matched += known
-    gaps: dict[bool, list[int]] = {True: [], False: []}
+    change = Change(factor)
     for name in question.remove_wait:
-        gap, one = match_gap(graph, name)
-        gaps[name.endswith(AT_CALL)].append(gap)
-        matched.append(one)
-    return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
+        waits = match_waits(graph, name)
+        change = waits.added_to(change)
+        matched.append(waits.matched)
+    return change, matched, handed
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
