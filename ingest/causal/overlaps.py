@@ -1,4 +1,4 @@
-"""Which rows of GPU work that overlap have an order all the same."""
+"""Which rows of GPU work that overlap have an order all the same: by noise, or since they start in step."""
 
 import numpy as np
 
@@ -8,6 +8,11 @@ from tracegraph.ingest.causal.events import Events
 NOISE_NS = 1_000
 """By how much two rows may overlap only because their times are noisy."""
 _LONGEST_NS = 5_000
+_STEP, _DEEP_STEP = 0.5, 0.25
+"""By how much of the shorter row the later one starts and ends later, where two and where more are deep."""
+_ALIKE, _MANY = 0.9, 8
+_REST_NS, _HALF = (300, 2_500), 0.4
+"""How long a stream rests between two of its works, and from which part of a row others run beside it."""
 
 
 def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:
@@ -23,3 +28,27 @@ def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:
     last = (events.start[cause] < events.start[effect]) & (events.end[cause] <= events.end[effect])
     ordered: Flags = (overlap <= 0) | (slight & last)
     return ordered
+
+
+def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
+    """Pairs of one stream whose rows overlap because the hardware lets the next one start early.
+
+    With programmatic dependent launch a stream's works start and end one after the other, each well after the
+    one before. It is believed of a stream where nine of ten overlaps beyond noise are such; where there are
+    eight, of rows that overlap by up to three quarters, too. Works of several streams that a tool merged into
+    one row end in another order than they start in, or start just after the end of an earlier one, again and
+    again. `ended`: for each pair when the last row to end before the effect's start did.
+    """
+    start, end = events.start, events.end
+    overlaps = end[cause] > start[effect] + NOISE_NS
+    shorter = np.minimum(end[cause] - start[cause], end[effect] - start[effect])
+    ahead = np.minimum(start[effect] - start[cause], end[effect] - end[cause])
+    many = int(overlaps.sum()) >= _MANY
+    one_graph = (events.correlation[cause] == events.correlation[effect]) & (events.correlation[cause] > 0)
+    stepping = overlaps & (ahead >= np.where(many & ~one_graph, _DEEP_STEP, _STEP) * shorter)
+    rest = start[effect] - end[ended]
+    resting = stepping & (ended >= 0) & (rest >= _REST_NS[0]) & (rest <= _REST_NS[1])
+    resting &= end[cause] - start[effect] >= _HALF * shorter
+    count, merged = int(stepping.sum()), int(resting.sum())
+    believed = count >= _ALIKE * int(overlaps.sum()) and not (many and merged >= _ALIKE * count)
+    return stepping if believed else np.zeros(len(cause), dtype=bool)
