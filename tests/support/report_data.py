@@ -156,6 +156,19 @@ def drawn_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"chain_causes": chains, "stack_timeline": frame}
 
 
+NO_EVENTS = pd.DataFrame(
+    {name: [] for name in ("beginning", "kernel_type", "name", "lane", "start_ns", "end_ns")}
+)
+
+
+def gpu_time(busy_ns: int, computing_ns: int, waiting_ns: int = 0) -> pd.DataFrame:
+    """How one GPU spends 2000 ns; what is busy and neither computes nor waits communicates."""
+    rest = busy_ns - computing_ns - waiting_ns
+    row = {"rank": 0, "device": 0, "busy_ns": busy_ns, "busy_share": busy_ns / 2000, "count": 2}
+    row |= {"computing_ns": computing_ns, "transferring_ns": rest, "waiting_ns": waiting_ns}
+    return pd.DataFrame([{**row, "communicating_ns": rest}])
+
+
 def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
     """Findings of a path given as rows; by default the nine rows above."""
     path = path_frame(rows)
@@ -190,7 +203,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         lanes=LANES,
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count", "slack_ns"]],
         waits=WAITS,
-        gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
+        gpu=gpu_time(900, 900),
         steps=pd.DataFrame(steps),
         step_paths=pd.DataFrame(),
         recurring=pd.DataFrame(),
@@ -198,7 +211,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         second_causes=SECOND,
         silences=SILENCES,
         answers={**drawn_beside(path), **told_beside(path)},
-        topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
+        topics=dict.fromkeys(TOPICS, NO_EVENTS),
     )
     return replace(findings, **changes)  # type: ignore[arg-type]
 

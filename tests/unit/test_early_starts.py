@@ -72,10 +72,14 @@ def test_a_work_that_starts_as_soon_as_it_is_launched_waits_for_nothing_else() -
     }
 
 
-@pytest.mark.parametrize("lengths_us", [(60.0, 25.0), (60.0, 60.0), (20.0, 90.0)])
-def test_streams_that_a_tool_merged_keep_their_own_order(lengths_us: tuple[float, float]) -> None:
+@pytest.mark.parametrize(
+    ("lengths_us", "second_us"), [((60, 25), 107), ((60, 60), 107), ((60, 60), 130.5), ((20, 90), 107)]
+)
+def test_streams_that_a_tool_merged_keep_their_own_order(
+    lengths_us: tuple[float, float], second_us: float
+) -> None:
     works: list[Work] = []
-    for length, begin in zip(lengths_us, (100.0, 107.0), strict=True):
+    for length, begin in zip(lengths_us, (100, second_us), strict=True):
         count = int(600 / length)
         works += [(begin + i * (length + 1), begin + i * (length + 1) + length) for i in range(count)]
     works.sort()
