@@ -12,7 +12,7 @@
 // @column duration_ns INTEGER how long it lasts, ns
 // @column median_ns INTEGER median of the others, ns
 // @column count INTEGER number of events of the name
-// @column long_count INTEGER how many of them last so many times as long as that median
+// @column long_count INTEGER how many of them last so, and half as long as the longest
 // Order: duration, longest first, then name and category.
 // Empty when: nothing stands out so.
 // Cost: reads all events of the run once, and where one is that long a second time.
@@ -32,5 +32,5 @@ WHERE size(rows) >= $least_count
 WITH name, category, rows, rows[0] AS longest, rows[toInteger(size(rows) / 2)][0] AS median_ns
 WHERE longest[0] >= $times * median_ns
 RETURN name, category, longest[1] AS rank, longest[2] AS source_index, longest[0] AS duration_ns, median_ns,
-  size(rows) AS count, size([row IN rows WHERE row[0] >= $times * median_ns]) AS long_count
+  size(rows) AS count, size([row IN rows WHERE row[0] >= $times * median_ns AND 2 * row[0] >= longest[0]]) AS long_count
 ORDER BY duration_ns DESC, name, category

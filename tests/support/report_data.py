@@ -161,12 +161,13 @@ NO_EVENTS = pd.DataFrame(
 )
 
 
-def gpu_time(busy_ns: int, computing_ns: int, waiting_ns: int = 0) -> pd.DataFrame:
-    """How one GPU spends 2000 ns; what is busy and neither computes nor waits communicates."""
-    rest = busy_ns - computing_ns - waiting_ns
-    row = {"rank": 0, "device": 0, "busy_ns": busy_ns, "busy_share": busy_ns / 2000, "count": 2}
-    row |= {"computing_ns": computing_ns, "transferring_ns": rest, "waiting_ns": waiting_ns}
-    return pd.DataFrame([{**row, "communicating_ns": rest}])
+def gpu_time(length_ns: int, busy: float, computing: float, waiting: float = 0.0) -> pd.DataFrame:
+    """How one GPU spends a window, as shares; what is busy and neither computes nor waits communicates."""
+    parts = {"busy": busy, "computing": computing, "waiting": waiting}
+    row = {f"{name}_ns": round(share * length_ns) for name, share in parts.items()}
+    rest = row["busy_ns"] - row["computing_ns"] - row["waiting_ns"]
+    row |= {"transferring_ns": rest, "communicating_ns": rest}
+    return pd.DataFrame([{"rank": 0, "device": 0, "busy_share": busy, "count": 2, **row}])
 
 
 def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
@@ -203,7 +204,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         lanes=LANES,
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count", "slack_ns"]],
         waits=WAITS,
-        gpu=gpu_time(900, 900),
+        gpu=gpu_time(end - start, 0.45, 0.45),
         steps=pd.DataFrame(steps),
         step_paths=pd.DataFrame(),
         recurring=pd.DataFrame(),

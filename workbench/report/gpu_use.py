@@ -28,7 +28,7 @@ def gpu_use(findings: Findings) -> str:
         return ""
     said = f"computing for {format_share(shares[COMPUTING])} of the window"
     said += f", moving data for {format_share(shares[TRANSFERRING])}{_untold(findings)}"
-    if findings.details.ranks > 1:
+    if shares[WAITING]:
         said += f", waiting for other ranks for {format_share(shares[WAITING])}"
     return f"{said}, idle for {format_share(shares[IDLE])}"
 

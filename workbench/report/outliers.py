@@ -29,11 +29,11 @@ def outlier(findings: Findings) -> str:
         return ""
     row = told.loc[most]
     name = label(readable([row["name"]])[row["name"]], _NAME_CELLS)
-    longer = int(row["long_count"]) - 1
-    alike = f", and {longer} more far above it" if longer else ""
+    count, long = int(row["count"]), int(row["long_count"])
+    who = "One" if long == 1 else f"The longest of {long} long ones"
     said = (
-        f"One of {int(row['count']):,} `{name}` takes {format_ns(row['duration_ns'])}, the others "
-        f"{format_ns(row['median_ns'])} in the median{alike}: it alone holds {format_share(share)} of the path"
+        f"{who} of {count:,} `{name}` takes {format_ns(row['duration_ns'])}, the others "
+        f"{format_ns(row['median_ns'])} in the median: it alone holds {format_share(share)} of the path"
     )
     return f"{said}{_waited(findings, str(row['name']))}."
 
