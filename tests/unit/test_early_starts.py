@@ -90,3 +90,17 @@ def test_streams_that_a_tool_merged_keep_their_own_order(
     order = np.flatnonzero(found.binding & (found.mechanism == CODE[STREAM_ORDER]))
     ends = model.segments.completion[found.cause[order]]
     assert (ends == model.events.end[model.segments.event[found.cause[order]]]).all(), "none is cut"
+
+
+def test_without_a_work_that_started_early_a_wait_is_for_the_end_of_the_one_before() -> None:
+    works = chain(4, 60, 20)
+    end = works[-1][1]
+    rows = [call("launch", i, i + 0.5, i + 1) for i in range(4)]
+    rows += [kernel(f"k{i}", *work, i + 1) for i, work in enumerate(works)]
+    model = tiny.model(*rows, call("cudaDeviceSynchronize", 10, end + 2, 9), tiny.event("after", end + 2, end + 9))
+    check_model(model)
+    segments = model.segments
+    last = (segments.event >= 0) & (model.events.name[segments.event] == "k3") & ~segments.on_thread
+    everything = np.ones(len(segments), dtype=bool)
+    gain = model.replay.without(last & False, everything).end - model.replay.without(last, everything).end
+    assert gain == pytest.approx(1000 * (works[3][1] - works[2][1])), "the one before still has to end"

@@ -1,15 +1,18 @@
 """SEQUENTIAL (rule 8): order on a stream."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import join_rows
+from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Edges, make_edges, no_edges, on_gpu
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.launches import REACH_NS
 from tracegraph.ingest.causal.overlaps import in_step, only_slightly
-from tracegraph.store.mechanisms import STREAM_ORDER
+from tracegraph.store.mechanisms import CODE, STREAM_ORDER
 
 _GUESSED = 0.7
 """Of what starts beside other work of its stream: an estimate, since no simulated stream runs such work."""
@@ -46,6 +49,27 @@ def stream_order(context: Context, _: Found) -> Found:
         before = ended[guessed]
         parts.append(_edges(events, before, effect[guessed], events.end[before] + lag, recorded=False))
     return Found(join_rows(parts))
+
+
+def early_ends(context: Context, found: Found) -> Found:
+    """What waits for work that started early waits for the work before it, too: a stream's works end in order.
+
+    Without the later one a wait is as long as for the earlier one. None binds: the later one ends last.
+    """
+    events, edges = context.events, found.edges
+    start, end = events.start, events.end
+    on_stream = (edges.mechanism == CODE[STREAM_ORDER]) & (edges.cause_event >= 0) & (edges.effect_event >= 0)
+    early = on_stream & ~edges.recorded & (end[edges.cause_event] > start[edges.effect_event])
+    before = np.full(len(events), -1, dtype=np.int64)
+    before[edges.effect_event[early]] = edges.cause_event[early]
+    waiting = (edges.cause_event >= 0) & (before[edges.cause_event] >= 0)
+    rows = select_rows(edges, waiting & (edges.effect_time >= end[edges.cause_event]))
+    cause = before[rows.cause_event]
+    sooner = end[rows.cause_event] - end[cause]
+    # Causes of work that come as close as its lags vary would make a race of it.
+    apart = (rows.effect_event < 0) | (sooner > REACH_NS)
+    again = replace(rows, cause_event=cause, cause_time=end[cause], arrival=rows.arrival - sooner)
+    return Found(select_rows(again, apart))
 
 
 def _in_order(events: Events, cause: Ints, effect: Ints, stepping: Flags) -> Flags:
