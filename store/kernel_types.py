@@ -45,7 +45,9 @@ SPELLINGS = (
     Spelling(COMMUNICATION, r"(?<![a-z])deep_ep(?![a-z])|\bdpsk::ep|\bpplx_|\bmori::", "DeepEP, pplx, MoRI"),
     Spelling(COMMUNICATION, r"userbuffers_", "Transformer Engine, Megatron (userbuffers)"),
     Spelling(COMMUNICATION, r"cross_device_reduce|quickreduce|quick_reduce", "vLLM, SGLang, AITER"),
-    Spelling(COMMUNICATION, r"(?i:(one|two)_?shot_?all_?reduce)|allreduce_fusion|moe_all_?to_?all", "TensorRT-LLM"),
+    Spelling(
+        COMMUNICATION, r"(?i:(one|two)_?shot_?all_?reduce)|allreduce_fusion|moe_all_?to_?all", "TensorRT-LLM"
+    ),
     Spelling(
         COMMUNICATION,
         r"(one|two)_shot_all_?reduce|multimem_|all_to_all_vdev|(put|wait)_signal_kernel",

@@ -25,7 +25,9 @@ def check_verdict(findings: Findings) -> None:
         assert verdict.bottleneck != "cpu", verdict.sentences
         assert "cpu-bound" not in codes
         if "cannot be told" in verdict.sentences[0]:
-            assert all(has_role(row["category"], *GPU_WORK) or row["category"] == "gap" for row in verdict.gains)
+            assert all(
+                has_role(row["category"], *GPU_WORK) or row["category"] == "gap" for row in verdict.gains
+            )
     shares = gpu_shares(findings)
     assert shares is None or abs(sum(shares.values()) - 1) < 1e-9
 
@@ -47,7 +49,10 @@ def _largest_gains(findings: Findings) -> float | None:
     longest = spent[spent.eq(spent.max())].index
     told = [
         row["gain_ns"] / row[held]
-        for listed, held in ((findings.details.what_next, "duration_ns"), (findings.details.potential, "path_ns"))
+        for listed, held in (
+            (findings.details.what_next, "duration_ns"),
+            (findings.details.potential, "path_ns"),
+        )
         for row in listed
         if (row["name"], row["category"]) in longest
     ]

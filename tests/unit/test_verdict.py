@@ -263,8 +263,12 @@ def with_outlier(name: str, category: str, lane: int, held: int) -> Findings:
 )
 def test_one_event_that_holds_the_path_is_named_as_one(name: str, category: str, lane: int) -> None:
     findings = with_outlier(name, category, lane, 90)
-    assert judge(findings).sentences[0].endswith(
-        f" One of 400 `{name}` takes 90 ns, the others 1 ns in the median: it alone holds 90.0 % of the path."
+    assert (
+        judge(findings)
+        .sentences[0]
+        .endswith(
+            f" One of 400 `{name}` takes 90 ns, the others 1 ns in the median: it alone holds 90.0 % of the path."
+        )
     )
     assert "One of" not in judge(with_outlier(name, category, lane, 20)).sentences[0]
 
@@ -273,6 +277,10 @@ def test_whether_an_outlier_waits_for_another_rank_is_said_as_far_as_it_is_known
     findings = with_outlier("cross_device_reduce", "kernel", 2, 90)
     events = about(("cross_device_reduce", "communication", 2, 0, 90))
     findings = replace(findings, topics={**findings.topics, "communication": events})
-    assert judge(findings).sentences[0].endswith(
-        "holds 90.0 % of the path; how much of that is waiting for another rank one file cannot tell."
+    assert (
+        judge(findings)
+        .sentences[0]
+        .endswith(
+            "holds 90.0 % of the path; how much of that is waiting for another rank one file cannot tell."
+        )
     )

@@ -24,10 +24,10 @@ def stream_order(context: Context, _: Found) -> Found:
     """Each activity comes after the last to end of those before it on its stream.
 
     Rows that overlap only slightly keep their order, unless most overlaps on the stream are deep (graphs run
-    branches in parallel, tools merge streams). Rows that overlap by more keep it where they start in step (see
-    `in_step`) and were launched long before: the later one waited until the earlier one let it start, not for
-    its end. Other rows that overlap have no order between these two: the cause is then a guess, the last that
-    had ended, unless one graph launch holds both.
+    branches in parallel, tools merge streams). Rows that overlap by more keep it where they start in step
+    (see `in_step`) and were launched long before: the later one waited until the earlier one let it start,
+    not for its end. Other rows that overlap have no order between these two: the cause is then a guess, the
+    last that had ended, unless one graph launch holds both.
     """
     events = context.events
     parts = [no_edges()]
@@ -52,7 +52,7 @@ def stream_order(context: Context, _: Found) -> Found:
 
 
 def early_ends(context: Context, found: Found) -> Found:
-    """What waits for work that started early waits for the work before it, too: a stream's works end in order.
+    """What waits for work that started early waits for the work before it, too: works end in order.
 
     Without the later one a wait is as long as for the earlier one. None binds: the later one ends last.
     """
@@ -84,7 +84,8 @@ def _just_launched(context: Context, effect: Ints) -> Flags:
     """Works that started so soon after their launch that it explains them."""
     events, call = context.events, context.launches.call[effect]
     late = events.start[effect] - events.end[call]
-    return (call >= 0) & (late <= context.lags.launch_from_end + _LAUNCHED_NS)
+    just: Flags = (call >= 0) & (late <= context.lags.launch_from_end + _LAUNCHED_NS)
+    return just
 
 
 def _last_ended(events: Events, work: Ints, effect: Ints) -> Ints:
@@ -98,7 +99,8 @@ def _can_follow(events: Events, ended: Ints, effect: Ints) -> Flags:
     """Activities of some length for which one had ended that is not of the same graph launch."""
     correlation = events.correlation[effect]
     one_launch = (events.correlation[ended] == correlation) & (correlation > 0)
-    return (ended >= 0) & ~one_launch & (events.end[effect] > events.start[effect])
+    can: Flags = (ended >= 0) & ~one_launch & (events.end[effect] > events.start[effect])
+    return can
 
 
 def _edges(events: Events, cause: Ints, effect: Ints, arrival: Ints, *, recorded: bool) -> Edges:
