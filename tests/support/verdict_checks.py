@@ -40,7 +40,7 @@ def _gpu_works(findings: Findings) -> float:
 
 
 def _largest_gains(findings: Findings) -> float | None:
-    """What a replay without the CPU's longest own work gains, as a part of what that takes; None: not known."""
+    """What a replay without the CPU's longest own work gains, as a part of that; None: not known."""
     rows = findings.path[findings.path["category"].ne("gap")].astype({"name": str, "category": str})
     rows = rows[[not has_role(category, *GPU_WORK) for category in rows["category"]]]
     spent = (rows["end_ns"] - rows["start_ns"]).groupby([rows["name"], rows["category"]]).sum()

@@ -97,9 +97,8 @@ def test_without_a_work_that_started_early_a_wait_is_for_the_end_of_the_one_befo
     end = works[-1][1]
     rows = [call("launch", i, i + 0.5, i + 1) for i in range(4)]
     rows += [kernel(f"k{i}", *work, i + 1) for i, work in enumerate(works)]
-    model = tiny.model(
-        *rows, call("cudaDeviceSynchronize", 10, end + 2, 9), tiny.event("after", end + 2, end + 9)
-    )
+    rows += [call("cudaDeviceSynchronize", 10, end + 2, 9), tiny.event("after", end + 2, end + 9)]
+    model = tiny.model(*rows)
     check_model(model)
     segments = model.segments
     last = (segments.event >= 0) & (model.events.name[segments.event] == "k3") & ~segments.on_thread

@@ -243,8 +243,8 @@ def test_a_gpu_that_waits_for_other_ranks_does_not_work() -> None:
     assert judge(findings).bottleneck == "cpu"
     idle = next(one for one in recommend(findings) if one.code == "idle-gpu")
     assert idle.number == (
-        "95.0 % of the window: the GPU is computing for 5.0 % of the window, moving data for 0.0 %, waiting for "
-        "other ranks for 90.0 %, idle for 5.0 %"
+        "95.0 % of the window: the GPU is computing for 5.0 % of the window, moving data for 0.0 %, "
+        "waiting for other ranks for 90.0 %, idle for 5.0 %"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a verdict on the CPU is borne out by the rest of the report: a busy GPU may as well be the reason."""
+"""Whether a verdict on the CPU agrees with the rest of the report: a busy GPU may as well be the reason."""
 
 from dataclasses import dataclass
 
@@ -31,8 +31,8 @@ class Contradiction:
 def contradiction(findings: Findings) -> Contradiction | None:
     """What speaks against a verdict on the CPU; None where nothing does.
 
-    A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work waits
-    for. It is not where a replay without the longest own work gains a good part of that.
+    A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work
+    waits for. It is not where a replay without the longest own work gains a good part of that.
     """
     busy = findings.gpu_working_share
     work = _own_work(findings)
@@ -68,7 +68,7 @@ def _opaque_ns(findings: Findings) -> int:
 
 
 def _without(findings: Findings, name: str, category: str) -> tuple[int, int] | None:
-    """What a replay of the run without a name gains, the most that the report shows, and its part of the path."""
+    """What a replay of the run without a name gains, the most that is known, and its part of the path."""
     rows = [(row, "duration_ns") for row in findings.details.what_next]
     rows += [(row, "path_ns") for row in findings.details.potential]
     mine = [(row, held) for row, held in rows if (row["name"], row["category"]) == (name, category)]

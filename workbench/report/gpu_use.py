@@ -10,8 +10,8 @@ COMPUTING, TRANSFERRING, WAITING, IDLE = "computing", "transferring", "waiting",
 def gpu_shares(findings: Findings) -> dict[str, float] | None:
     """Shares of the window, in the mean over the GPUs, which sum to 1; None without GPU work.
 
-    Computing; transferring (copies and communication that no computation hides); waiting: only kernels that are
-    known to wait for other ranks; idle.
+    Computing; transferring (copies and communication that no computation hides); waiting: only kernels that
+    are known to wait for other ranks; idle.
     """
     gpu = findings.gpu
     if gpu.empty:

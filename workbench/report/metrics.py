@@ -203,8 +203,8 @@ def cpu_or_gpu(findings: Findings) -> Measured | None:
         return None
     number = f"{format_share(doubt.busy)} of the window: a GPU works"
     if doubt.gain_ns is not None:
-        without = f"without {readable([doubt.name])[doubt.name]} the run would be {format_ns(doubt.gain_ns)} shorter"
-        number += f"; {without}"
+        name, gain = readable([doubt.name])[doubt.name], format_ns(doubt.gain_ns)
+        number += f"; without {name} the run would be {gain} shorter"
     return Measured(doubt.busy, number)
 
 

@@ -23,11 +23,11 @@ def outlier(findings: Findings) -> str:
     spent = path.groupby(["rank", "source_index"], observed=True)["spent"].sum()
     keys = pd.MultiIndex.from_frame(told[["rank", "source_index"]].astype("int64"))
     held = pd.Series(spent.reindex(keys).fillna(0).to_numpy(), told.index)
-    most = held.idxmax()
-    share = findings.share(int(held[most]))
+    most = int(held.to_numpy().argmax())
+    share = findings.share(int(held.iloc[most]))
     if share < _HOLDS:
         return ""
-    row = told.loc[most]
+    row = told.iloc[most]
     name = label(readable([row["name"]])[row["name"]], _NAME_CELLS)
     count, long = int(row["count"]), int(row["long_count"])
     who = "One" if long == 1 else f"The longest of {long} long ones"

@@ -31,9 +31,10 @@ def events_of(topic: str, about: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_about(topic: str, row: Mapping[str, Any], events: pd.DataFrame, path: pd.DataFrame) -> bool:
-    """Whether the events of a name and category are about a topic, of which `events` are those in the window.
+    """Whether the events of a name and category are about a topic; `events`: those about it in the window.
 
-    GPU work is of the type that the run knows it by; where none of the name is on `path`, by what is built in.
+    GPU work is of the type that the run knows it by; where none of the name is on `path`, by what is built
+    in.
     """
     name, category = str(row["name"]), str(row["category"])
     if not has_role(category, *GPU_WORK):

@@ -149,15 +149,15 @@ def _determines(
 
 
 def _untold(untold: Contradiction, share: float) -> str:
-    """What is said where the file shows a CPU that works and a GPU that is as busy, and neither holds the other."""
+    """What is said where the CPU works on the path and a GPU works as long beside it."""
     said = (
-        f"Whether the CPU or the GPU determines the length cannot be told: {format_share(share)} of the path is "
-        f"work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
+        f"Whether the CPU or the GPU determines the length cannot be told: {format_share(share)} of the path "
+        f"is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
     )
     if untold.gain_ns is None:
         return f"{said}."
-    without = f"and without `{label(readable([untold.name])[untold.name], _NAME_CELLS)}`, the longest of that work, "
-    return f"{said}, {without}the run would be only {format_ns(untold.gain_ns)} shorter."
+    name, gain = _name({"name": untold.name}), format_ns(untold.gain_ns)
+    return f"{said}, and without {name}, the longest of that work, the run would be only {gain} shorter."
 
 
 def _held(findings: Findings, row: Mapping[str, Any]) -> float:
