@@ -262,13 +262,9 @@ def with_outlier(name: str, category: str, lane: int, held: int) -> Findings:
     [("cross_device_reduce", "kernel", 2), ("aten::item", "cpu_op", 0), ("Memcpy HtoD", "gpu_memcpy", 2)],
 )
 def test_one_event_that_holds_the_path_is_named_as_one(name: str, category: str, lane: int) -> None:
-    findings = with_outlier(name, category, lane, 90)
-    assert (
-        judge(findings)
-        .sentences[0]
-        .endswith(
-            f" One of 400 `{name}` takes 90 ns, the others 1 ns in the median: it alone holds 90.0 % of the path."
-        )
+    said = judge(with_outlier(name, category, lane, 90)).sentences[0]
+    assert said.endswith(
+        f" One of 400 `{name}` takes 90 ns, the others 1 ns in the median: it alone holds 90.0 % of the path."
     )
     assert "One of" not in judge(with_outlier(name, category, lane, 20)).sentences[0]
 
