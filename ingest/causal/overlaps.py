@@ -11,8 +11,8 @@ _LONGEST_NS = 5_000
 _STEP, _DEEP_STEP = 0.5, 0.25
 """By how much of the shorter row the later one starts and ends later, where two and where more are deep."""
 _ALIKE, _MANY = 0.9, 8
-_REST_NS, _HALF = (300, 2_500), 0.4
-"""How long a stream rests between two of its works, and from which part of a row others run beside it."""
+_REST_NS = (300, 2_500)
+"""How long a stream rests between two of its works."""
 
 
 def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:
@@ -37,7 +37,8 @@ def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
     one before. It is believed of a stream where nine of ten overlaps beyond noise are such; where there are
     eight, of rows that overlap by up to three quarters, too. Works of several streams that a tool merged into
     one row end in another order than they start in, or start just after the end of an earlier one, again and
-    again. `ended`: for each pair when the last row to end before the effect's start did.
+    again, whatever they overlap with. `ended`: for each pair the last of the stream to end before the
+    effect's start, -1 for none.
     """
     start, end = events.start, events.end
     overlaps = end[cause] > start[effect] + NOISE_NS
@@ -46,9 +47,18 @@ def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
     many = int(overlaps.sum()) >= _MANY
     one_graph = (events.correlation[cause] == events.correlation[effect]) & (events.correlation[cause] > 0)
     stepping = overlaps & (ahead >= np.where(many & ~one_graph, _DEEP_STEP, _STEP) * shorter)
-    rest = start[effect] - end[ended]
-    resting = stepping & (ended >= 0) & (rest >= _REST_NS[0]) & (rest <= _REST_NS[1])
-    resting &= end[cause] - start[effect] >= _HALF * shorter
-    count, merged = int(stepping.sum()), int(resting.sum())
-    believed = count >= _ALIKE * int(overlaps.sum()) and not (many and merged >= _ALIKE * count)
-    return stepping if believed else np.zeros(len(cause), dtype=bool)
+    alike = int(stepping.sum()) >= _ALIKE * int(overlaps.sum())
+    after = stepping & (ended >= 0)
+    rests = start[effect[after]] - end[ended[after]]
+    if not alike or many and _are_merged(rests, (end[cause] - start[effect])[after]):
+        return np.zeros(len(cause), dtype=bool)
+    return stepping
+
+
+def _are_merged(rests: Ints, overlaps: Ints) -> bool:
+    """Whether starts follow the end of an earlier row as a stream's do, while the overlaps with others vary."""
+    if not len(rests) or ((rests >= _REST_NS[0]) & (rests <= _REST_NS[1])).mean() < _ALIKE:
+        return False
+    spread = (float(np.subtract(*np.quantile(values, [0.75, 0.25]))) for values in (rests, overlaps))
+    of_rests, of_overlaps = spread
+    return of_overlaps > 2 * of_rests + NOISE_NS / 2

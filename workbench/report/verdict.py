@@ -68,7 +68,10 @@ def judge(findings: Findings) -> Verdict:
     first = _untold(untold, share) if untold else _determines(findings, bottleneck, share, ranked)
     sentences = [" ".join(filter(None, [first, outlier(findings)]))]
     sentences += [_change(findings, gains[0])] if gains else []
-    sentences.append(_unknown(findings, bottleneck, gains))
+    parts = ["which of the two determines the length, which the file does not show"] if untold else []
+    parts += _doubts(findings, bottleneck, gains)
+    said = f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
+    sentences.append(said)
     return Verdict(bottleneck, share, sentences, gains)
 
 
@@ -200,13 +203,6 @@ def worth(findings: Findings, row: Mapping[str, Any]) -> dict[str, str]:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
             said[f"{word}_a_second"] = f"{before:,.4g} → {after:,.4g} {word} a second"
     return said
-
-
-def _unknown(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> str:
-    parts = list(_doubts(findings, bottleneck, gains))
-    if bottleneck == "unknown" and contradiction(findings):
-        parts.insert(0, "which of the two determines the length, which the file does not show")
-    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
 
 
 def _doubts(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> Iterator[str]:
