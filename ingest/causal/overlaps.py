@@ -50,15 +50,16 @@ def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
     alike = int(stepping.sum()) >= _ALIKE * int(overlaps.sum())
     after = stepping & (ended >= 0)
     rests = start[effect[after]] - end[ended[after]]
-    if not alike or many and _are_merged(rests, (end[cause] - start[effect])[after]):
-        return np.zeros(len(cause), dtype=bool)
-    return stepping
+    believed = alike and not (many and _are_merged(rests, (end[cause] - start[effect])[after]))
+    found: Flags = stepping & believed
+    return found
 
 
 def _are_merged(rests: Ints, overlaps: Ints) -> bool:
-    """Whether starts follow the end of an earlier row as a stream's do, while the overlaps with others vary."""
-    if not len(rests) or ((rests >= _REST_NS[0]) & (rests <= _REST_NS[1])).mean() < _ALIKE:
+    """Whether starts follow the end of an earlier row as a stream's do, while overlaps with others vary."""
+    follow = (rests >= _REST_NS[0]) & (rests <= _REST_NS[1])
+    if not len(rests) or follow.mean() < _ALIKE:
         return False
-    spread = (float(np.subtract(*np.quantile(values, [0.75, 0.25]))) for values in (rests, overlaps))
-    of_rests, of_overlaps = spread
+    spreads = (float(np.subtract(*np.quantile(values, [0.75, 0.25]))) for values in (rests, overlaps))
+    of_rests, of_overlaps = spreads
     return of_overlaps > 2 * of_rests + NOISE_NS / 2

@@ -22,6 +22,7 @@ _NAME_CELLS = 60
 _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
+_NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -68,10 +69,7 @@ def judge(findings: Findings) -> Verdict:
     first = _untold(untold, share) if untold else _determines(findings, bottleneck, share, ranked)
     sentences = [" ".join(filter(None, [first, outlier(findings)]))]
     sentences += [_change(findings, gains[0])] if gains else []
-    parts = ["which of the two determines the length, which the file does not show"] if untold else []
-    parts += _doubts(findings, bottleneck, gains)
-    said = f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
-    sentences.append(said)
+    sentences.append(_unknown(findings, bottleneck, gains, (_NOT_SHOWN,) if untold else ()))
     return Verdict(bottleneck, share, sentences, gains)
 
 
@@ -203,6 +201,13 @@ def worth(findings: Findings, row: Mapping[str, Any]) -> dict[str, str]:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
             said[f"{word}_a_second"] = f"{before:,.4g} → {after:,.4g} {word} a second"
     return said
+
+
+def _unknown(
+    findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]], first: Sequence[str] = ()
+) -> str:
+    parts = [*first, *_doubts(findings, bottleneck, gains)]
+    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
 
 
 def _doubts(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> Iterator[str]:
