@@ -38,14 +38,16 @@ SPELLINGS = (
     Spelling(COMPUTATION, r"^triton_[a-z]+_fused_", "Inductor, which names a kernel after all that it fuses"),
     Spelling(COMMUNICATION, r"^(void )?(nccl|rccl)|nccl(Dev)?Kernel|ncclSymk", "NCCL, RCCL"),
     Spelling(COMMUNICATION, r"mscclKernel|mscclpp", "MSCCL, MSCCL++"),
-    Spelling(COMMUNICATION, r"\boneccl|\boneapi::ccl|\bccl_kernel|\bccl::", "oneCCL"),
-    Spelling(COMMUNICATION, r"^hccl|^xccl", "HCCL, XCCL"),
+    Spelling(COMMUNICATION, r"\b(?i:oneccl)|\boneapi::ccl|\bccl_kernel|\bccl::", "oneCCL"),
+    Spelling(COMMUNICATION, r"^(?i:hccl|hcom|xccl|cncl|mccl)_?", "HCCL and others' collective libraries"),
     Spelling(COMMUNICATION, r"^(gloo|mpi|ucc):", "gloo, MPI, UCC"),
-    Spelling(COMMUNICATION, r"nvshmem|rocshmem|roc_shmem", "NVSHMEM, rocSHMEM"),
-    Spelling(COMMUNICATION, r"\bdeep_ep::|\bdpsk::ep", "DeepEP"),
+    Spelling(COMMUNICATION, r"nvshmem|rocshmem|roc_shmem|ishmem", "NVSHMEM, rocSHMEM"),
+    Spelling(COMMUNICATION, r"(?<![a-z])deep_ep(?![a-z])|\bdpsk::ep|\bpplx_|\bmori::", "DeepEP, pplx, MoRI"),
     Spelling(COMMUNICATION, r"userbuffers_", "Transformer Engine, Megatron (userbuffers)"),
     Spelling(COMMUNICATION, r"cross_device_reduce|quickreduce|quick_reduce", "vLLM, SGLang, AITER"),
-    Spelling(COMMUNICATION, r"(one|two)ShotAllReduce|allreduce_fusion|moe_all_?to_?all", "TensorRT-LLM"),
+    Spelling(
+        COMMUNICATION, r"(?i:(one|two)_?shot_?all_?reduce)|allreduce_fusion|moe_all_?to_?all", "TensorRT-LLM"
+    ),
     Spelling(
         COMMUNICATION,
         r"(one|two)_shot_all_?reduce|multimem_|all_to_all_vdev|(put|wait)_signal_kernel",
@@ -55,6 +57,11 @@ SPELLINGS = (
         COMMUNICATION,
         r"(?i)(?<![a-z])(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)(?![a-z])",
         "custom collectives (DeepSpeed, Megatron, Triton)",
+    ),
+    Spelling(
+        COMMUNICATION,
+        r"(AllReduce|AllGather|ReduceScatter|All(To|2)All)(?![a-z])",
+        "custom collectives whose words are capitalised",
     ),
     Spelling(MEMORY, r"^(hip)?Mem(cpy|set)|^Copy(Device|Host)To|^FillBuffer", "copies by name"),
     Spelling(MEMORY, r"__amd_rocclr_(copy|fill|stream)", "ROCm's copies that run as kernels"),

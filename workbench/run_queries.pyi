@@ -507,17 +507,19 @@ class RunQueries(Asking):
         *,
         start_ns: int | None = None,
         end_ns: int | None = None,
+        kernel_type: str | None = None,
         step: int | None = None,
         phase: str | None = None,
         occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """Where events run in a window whose names begin in one of several ways.
+        """Where events run in a window whose names begin in one of several ways, and GPU work of one type.
 
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             beginnings: beginnings of names, one a line, upper and lower case as written
+            kernel_type: type of the GPU work that is meant, too, such as `communication`
             step: number of a step: the window of this step
             phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
             occurrence: which phase of that name, 1 the first; by default the last
@@ -526,7 +528,9 @@ class RunQueries(Asking):
         Without a step, a phase or a window of its own it is about the whole run.
 
         Columns:
-            beginning (str): the first beginning that fits
+            beginning (str, may be missing): the first beginning that fits, null for GPU work
+            kernel_type (str, may be missing): type of GPU work
+            name (str): name of the event
             lane (int64): lane id
             start_ns (int64): start, ns
             end_ns (int64): end, ns
@@ -615,7 +619,7 @@ class RunQueries(Asking):
         occurrence: int | None = None,
         rank: int | None = None,
     ) -> pd.DataFrame:
-        """How long each GPU was busy in a window, overlapping streams counted once.
+        """How each GPU spends a window: computing, moving data, waiting for other ranks, or idle.
 
         Parameters:
             start_ns: start of the window, ns
@@ -633,6 +637,10 @@ class RunQueries(Asking):
             busy_ns (int64): time in which at least one activity ran, also one that waited for other ranks, ns
             busy_share (float64): share of the window, 0..1
             count (int64): number of activities
+            computing_ns (int64): how much of the busy time at least one computation ran, ns
+            transferring_ns (int64): how much of it copies or communication ran, but no computation, ns
+            waiting_ns (int64): the rest of it: nothing ran but kernels that are known to wait for other ranks, ns
+            communicating_ns (int64): of the transferring time: nothing ran but communication, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1870,6 +1878,49 @@ class RunQueries(Asking):
             gpu_ns (int64, may be missing): all GPU work launched inside; of calls inside others only the outermost, ns
             path_self_ns (int64, may be missing): critical path in its own CPU time, in the window; null with by_shape, ns
             path_gpu_ns (int64, may be missing): critical path in GPU work that it launched itself; null without any or with by_shape, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def outliers(
+        self,
+        part: float,
+        times: float,
+        least_count: int,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Events that last far longer than others of their name, and take much of a window.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            part: least share of the window that one of them takes itself, 0..1
+            times: how many times as long as the median of the others it is at least
+            least_count: least number of events of the name
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            name (str): name of the events
+            category (str): Kineto category
+            rank (int64): rank of the longest
+            source_index (int64): the longest: 0-based position in the file's traceEvents list
+            duration_ns (int64): how long it lasts, ns
+            median_ns (int64): median of the others, ns
+            count (int64): number of events of the name
+            long_count (int64): how many of them last so, and half as long as the longest
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -6,11 +6,11 @@ from tracegraph.ingest.causal.clock_fit import Fit, fit_clock
 from tracegraph.ingest.causal.clock_pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.host_waits import HostWaits
-from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.launches import USUAL_LATE_LAUNCH_NS, USUAL_LAUNCH_NS, Launches
 from tracegraph.ingest.integrity.findings import Integrity
 
-_USUAL_LAUNCH_NS, _USUAL_LATE_LAUNCH_NS, _USUAL_RETURN_NS = 7_000, 2_000, 4_000
-"""On an idle stream from a launch call's start, and end, to its work; from awaited work to the return."""
+_USUAL_RETURN_NS = 4_000
+"""From the end of awaited work to the return of the call that waits."""
 _FURTHEST_APART_NS = -15_000
 
 
@@ -80,7 +80,7 @@ def _likeliest(fit: Fit, is_early: bool, since_ns: int) -> GpuClock:
         return GpuClock()
     by_end = fit.by_end and fit.late_launch_ns + fit.return_ns >= 0
     launch = fit.late_launch_ns if by_end else fit.launch_ns
-    usual = _USUAL_LATE_LAUNCH_NS if by_end else _USUAL_LAUNCH_NS
+    usual = USUAL_LATE_LAUNCH_NS if by_end else USUAL_LAUNCH_NS
     share = min(1.0, (launch + fit.return_ns) / (usual + _USUAL_RETURN_NS))
     offset = share * usual - launch if share < 1 or is_early else fit.return_ns - _USUAL_RETURN_NS
     return GpuClock(round(offset), fit.drift_ppb, since_ns)

@@ -15,6 +15,8 @@ from tracegraph.ingest.intervals import ended_before
 LONGEST_LAUNCH_NS = 20_000
 LONGEST_STREAM_GAP_NS = 5_000
 """A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
+USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
+"""The lag from a call's start and from its end, where the file shows none: as launches usually take."""
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
 REACH_NS = 20_000
@@ -112,9 +114,11 @@ def order_streams(events: Events, launches: Launches) -> Streams:
     return Streams(by_lane, queue, times)
 
 
-def _low_quantile(values: Ints, limit: int) -> int:
+def _low_quantile(values: Ints, limit: int, beyond: int | None = None) -> int:
+    """A low quantile, 0 without values; above the limit that, or what is given for it."""
     values = values[values >= 0]
-    return min(limit, int(np.quantile(values, _LOW, method="lower"))) if len(values) else 0
+    found = int(np.quantile(values, _LOW, method="lower")) if len(values) else 0
+    return found if found <= limit else limit if beyond is None else beyond
 
 
 def measure_lags(events: Events, launches: Launches, streams: Streams, lane_count: int) -> Lags:
@@ -128,7 +132,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
     # Where most work starts before its call returns, what does not was late for another reason.
     after_calls = np.maximum(np.concatenate(from_end), 0)
     launch_from_end = min(
-        _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS),
+        _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS, USUAL_LATE_LAUNCH_NS),
         int(np.median(after_calls)) if len(after_calls) else 0,
     )
     gaps = {}
@@ -143,7 +147,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
         enough = (mine >= 0).sum() >= _ENOUGH_GAPS
         stream_order[lane] = _low_quantile(mine, LONGEST_STREAM_GAP_NS) if enough else usual
     return Lags(
-        launch_from_start=_low_quantile(np.concatenate(from_start), LONGEST_LAUNCH_NS),
+        launch_from_start=_low_quantile(np.concatenate(from_start), LONGEST_LAUNCH_NS, USUAL_LAUNCH_NS),
         launch_from_end=launch_from_end,
         stream_order=stream_order,
     )

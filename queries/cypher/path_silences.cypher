@@ -55,7 +55,12 @@ CALL (silence, chains) {
   WITH collect(CASE WHEN on_gpu THEN [start_ns, end_ns] END) AS of_gpus,
     collect(CASE WHEN NOT on_gpu THEN [start_ns, end_ns] END) AS of_threads
   RETURN [works IN [of_gpus, of_threads] | reduce(state = [0, silence.start_ns], a IN works |
-    // @include covered_so_far
+    // What spans sorted by their start cover, one more at a time: [time covered so far, end of the spans so far].
+    CASE
+      WHEN a[1] <= state[1] THEN state
+      WHEN a[0] <= state[1] THEN [state[0] + a[1] - state[1], a[1]]
+      ELSE [state[0] + a[1] - a[0], a[1]]
+    END
   )[0]] AS busy_ns
 }
 MATCH (l:Lane {run: $run, lane: silence.lane})

@@ -11,6 +11,7 @@ import tiny
 from column_answers.frames import off_path_by_stack, stacks_of, time_by_stack
 from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
+from verdict_checks import check_verdict
 
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
@@ -22,9 +23,11 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
+from tracegraph.workbench.report.collect import collect_findings
 from tracegraph.workbench.sections.section import Scope, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
+TOP = 10
 OWN = ["simulated_gpu.json.gz", "two_threads.json.gz"]
 OTHERS = ["train_small.json.gz", "slow_loader.json.gz"]
 
@@ -54,6 +57,9 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         assert stacks_of(frames) == time_by_stack(model)
         assert frames["duration_ns"].sum() == window.end_ns - window.start_ns
         assert stacks_of(ask(database, "off_path_frames", **walked)) == off_path_by_stack(model)
+        check_verdict(
+            collect_findings(answers, workspace, run, step=None, top=TOP, drawn=True, timings_s={}),
+        )
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,14 @@ CASES = {
     "path_silences chain=3 end_ns=130 least_ns=131": """
         lane lane_name start_ns end_ns duration_ns gpu_busy_ns threads_busy_ns""",
     "gpu_busy start_ns=70": """
-        rank device busy_ns busy_share count
-        0 0 34 0.5666666666666667 2""",
+        rank device busy_ns busy_share count computing_ns transferring_ns waiting_ns communicating_ns
+        0 0 34 0.5666666666666667 2 30 4 0 0""",
+    "outliers part=0.4 times=1 least_count=1": """
+        name category rank source_index duration_ns median_ns count long_count
+        step user_annotation 0 0 130 130 1 1
+        sync cuda_runtime 0 3 60 60 1 1""",
+    "outliers part=0.4 times=1 least_count=2": """
+        name category rank source_index duration_ns median_ns count long_count""",
     "lane_timeline pixel_ns=30": """
         lane start_ns end_ns name category count slack_ns
         0 0 40 A cpu_op 1 -
@@ -233,9 +239,12 @@ CASES = {
         0 0 step user_annotation 0 0 130 130 - -
         0 3 sync cuda_runtime 0 50 110 60 - -""",
     "events_about beginnings=s end_ns=100": """
-        beginning lane start_ns end_ns
-        s 0 0 130
-        s 0 50 110""",
+        beginning kernel_type name lane start_ns end_ns
+        s - step 0 0 130
+        s - sync 0 50 110""",
+    "events_about beginnings=g kernel_type=memory": """
+        beginning kernel_type name lane start_ns end_ns
+        - memory copy 1 100 104""",
     "call_tree source_index=0": """
         depth source_index parent name category start_ns end_ns duration_ns self_ns
         0 0 - step user_annotation 0 130 130 -

@@ -156,6 +156,20 @@ def drawn_beside(path: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {"chain_causes": chains, "stack_timeline": frame}
 
 
+NO_EVENTS = pd.DataFrame(
+    {name: [] for name in ("beginning", "kernel_type", "name", "lane", "start_ns", "end_ns")}
+)
+
+
+def gpu_time(length_ns: int, busy: float, computing: float, waiting: float = 0.0) -> pd.DataFrame:
+    """How one GPU spends a window, as shares; what is busy and neither computes nor waits communicates."""
+    parts = {"busy": busy, "computing": computing, "waiting": waiting}
+    row = {f"{name}_ns": round(share * length_ns) for name, share in parts.items()}
+    rest = row["busy_ns"] - row["computing_ns"] - row["waiting_ns"]
+    row |= {"transferring_ns": rest, "communicating_ns": rest}
+    return pd.DataFrame([{"rank": 0, "device": 0, "busy_share": busy, "count": 2, **row}])
+
+
 def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) -> Findings:
     """Findings of a path given as rows; by default the nine rows above."""
     path = path_frame(rows)
@@ -190,7 +204,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         lanes=LANES,
         timeline=events[["lane", "start_ns", "end_ns", "name", "category", "count", "slack_ns"]],
         waits=WAITS,
-        gpu=pd.DataFrame({"rank": [0], "device": [0], "busy_ns": [900], "busy_share": [0.45], "count": [2]}),
+        gpu=gpu_time(end - start, 0.45, 0.45),
         steps=pd.DataFrame(steps),
         step_paths=pd.DataFrame(),
         recurring=pd.DataFrame(),
@@ -198,7 +212,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         second_causes=SECOND,
         silences=SILENCES,
         answers={**drawn_beside(path), **told_beside(path)},
-        topics={topic: pd.DataFrame({"lane": [], "start_ns": [], "end_ns": []}) for topic in TOPICS},
+        topics=dict.fromkeys(TOPICS, NO_EVENTS),
     )
     return replace(findings, **changes)  # type: ignore[arg-type]
 

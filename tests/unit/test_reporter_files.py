@@ -135,6 +135,7 @@ def test_summary() -> None:
         "phase": None,
         "occurrence": None,
         "gpu_busy_share": 0.45,
+        "gpu_shares": {"computing": 0.45, "transferring": 0.0, "waiting": 0.0, "idle": 0.55},
         "cross_thread": "evidence",
         "alternatives": [],
         "what_next": [],

@@ -39,11 +39,11 @@ def test_a_kernel_before_its_call_keeps_its_edge() -> None:
 
 def test_work_of_a_stream_is_ordered_unless_it_overlaps() -> None:
     model = tiny.model(
-        call("l", 0, 1, 1), kernel("a", 2, 10, 1), kernel("b", 10, 20, None), kernel("c", 15, 30, 1)
+        call("l", 0, 1, 1), kernel("a", 2, 10, 1), kernel("b", 10, 20, None), kernel("c", 13, 21, 1)
     )
     assert tiny.dependencies(model, "SEQUENTIAL") & {
         ("a@2", "stream order", "b@10"),
-        ("b@10", "stream order", "c@15"),
+        ("b@10", "stream order", "c@13"),
     } == {("a@2", "stream order", "b@10")}
 
 
@@ -59,7 +59,7 @@ def test_noise_of_the_times_does_not_break_the_order_of_a_stream() -> None:
 
 
 def test_where_most_overlaps_are_deep_none_is_noise() -> None:
-    deep = [kernel("d", 100 + 20 * i, 130 + 20 * i, 3 + i) for i in range(4)]
+    deep = [kernel("d", 100 + 20 * i, 190 + 20 * i, 3 + i) for i in range(4)]
     works = [kernel("a", 5, 40, 1), kernel("b", 39.7, 60, 2), *deep]
     model = tiny.model(*(call("l", i / 2, (i + 1) / 2, i + 1) for i in range(6)), *works)
     assert ("a@5", "stream order", "b@39.7") not in tiny.dependencies(model, "SEQUENTIAL")

@@ -3,12 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
-from report_data import make_findings
+from report_data import gpu_time, make_findings
 
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.workbench.report.bottleneck import OF_GAP, shares
+from tracegraph.workbench.report.contradictions import contradiction
 from tracegraph.workbench.report.findings import Findings, Job
+from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.verdict import judge, worth
 
 Row = tuple[int, int | None, str, str, int, int, str, str, str]
@@ -37,6 +40,12 @@ def gain(name: str, category: str, gain_ns: int, **more: Any) -> dict[str, Any]:
         },
         **more,
     }
+
+
+def about(*events: tuple[str, str | None, int, int, int]) -> pd.DataFrame:
+    """Events that begin a topic: name, type of GPU work, lane, start and end."""
+    columns = ["name", "kernel_type", "lane", "start_ns", "end_ns"]
+    return pd.DataFrame(list(events), columns=columns)
 
 
 def found(parts: list[Row], *potential: dict[str, Any], **changes: Any) -> Findings:
@@ -83,9 +92,8 @@ def test_every_gap_is_something() -> None:
 
 def test_what_is_inside_the_loader_is_data_loading() -> None:
     findings = found(rows((0, "a", "cpu_op", 40), (0, "b", "cpu_op", 60)))
-    loading = findings.topics["data loading"].assign(lane=[], start_ns=[], end_ns=[])
-    loading.loc[0] = [0, 50, 100]
-    findings = replace(findings, topics={**findings.topics, "data loading": loading.astype(int)})
+    loading = about(("enumerate(DataLoader)", None, 0, 50, 100))
+    findings = replace(findings, topics={**findings.topics, "data loading": loading})
     assert shares(findings)["data_loading"] == 0.5
     assert judge(findings).bottleneck == "data_loading"
 
@@ -151,4 +159,124 @@ def test_doubt_is_said() -> None:
     assert judge(findings).sentences[-1] == (
         "Not known: 80.0 % of that gain hangs on inferred dependencies; "
         "what 1 finding about the input may hide."
+    )
+
+
+ALL_REDUCES = ("ncclDevKernel_AllReduce_Sum_f16", "cross_device_reduce_1stage<bf16>", "my_own_ring<4>")
+
+
+@pytest.mark.parametrize("name", ALL_REDUCES)
+def test_communication_is_what_the_run_calls_so_whatever_its_name(name: str) -> None:
+    parts = rows((2, "gemm", "kernel", 20), (2, name, "kernel", 80))
+    findings = found(parts, gain(name, "kernel", 60), gain("gemm", "kernel", 15))
+    events = about((name, "communication", 2, 20, 100))
+    findings = replace(findings, topics={**findings.topics, "communication": events})
+    said = judge(findings)
+    assert (said.bottleneck, said.share) == ("communication", 0.8)
+    assert said.sentences[0] == (
+        "Communication determines the length: 80.0 % of the path is in collectives and their calls."
+    )
+    assert said.gains[0]["name"] == name
+    codes = {one.code: one.number for one in recommend(findings)}
+    assert "communication" in codes
+    assert codes["top-kernel"].endswith("in gemm")
+
+
+def test_a_kernel_that_the_user_calls_computation_does_not_communicate() -> None:
+    name = "ncclDevKernel_AllReduce_Sum_f16"
+    findings = found(rows((2, name, "kernel", 100)), gain(name, "kernel", 60))
+    assert judge(findings).bottleneck == "gpu"
+    assert f"inside `{name}`" in judge(findings).sentences[0]
+
+
+def beside_gpu(
+    busy: float, *parts: tuple[int, str, str, int], gain_ns: int | None, waiting: float = 0.0
+) -> Findings:
+    """A path of 100 ms beside a GPU, with what a replay without its first name gains."""
+    path = rows(*parts)
+    what_next = {"name": parts[0][1], "category": parts[0][2], "following": []}
+    mine = sum(length for _, name, _, length in parts if name == parts[0][1])
+    findings = make_findings(path, step=None, gpu=gpu_time(path[-1][5], busy, busy - waiting, waiting))
+    told = () if gain_ns is None else ({**what_next, "duration_ns": mine, "gain_ns": gain_ns},)
+    return replace(findings, details=replace(findings.details, what_next=told, potential=()))
+
+
+MS = 1_000_000
+OPAQUE = (0, "wait_for_output", "cpu_op", 100 * MS)
+SMALL = tuple((0, "aten::add", "cpu_op", MS) for _ in range(100))
+
+
+@pytest.mark.parametrize(
+    ("parts", "busy", "gain_ns", "told"),
+    [
+        ((OPAQUE,), 0.95, 2 * MS, False),
+        ((OPAQUE,), 0.95, None, False),
+        ((OPAQUE,), 0.80, 10 * MS, False),
+        (SMALL, 0.95, 2 * MS, False),
+        ((OPAQUE,), 0.80, 40 * MS, True),
+        ((OPAQUE,), 0.80, None, True),
+        ((OPAQUE,), 0.50, 2 * MS, True),
+        (SMALL, 0.80, 10 * MS, True),
+    ],
+)
+def test_a_cpu_beside_a_busy_gpu_determines_the_length_only_where_it_gains(
+    parts: tuple[tuple[int, str, str, int], ...], busy: float, gain_ns: int | None, told: bool
+) -> None:
+    findings = beside_gpu(busy, *parts, gain_ns=gain_ns)
+    potential = (gain(parts[0][1], "cpu_op", 5),)
+    findings = replace(findings, details=replace(findings.details, potential=potential if gain_ns else ()))
+    said, codes = judge(findings), {one.code for one in recommend(findings)}
+    assert (said.bottleneck == "cpu") is told
+    assert ("cpu-bound" in codes) is told
+    assert ("cpu-or-gpu" in codes) is not told
+    if not told:
+        assert said.bottleneck == "unknown"
+        assert not said.gains
+        assert "cannot be told" in said.sentences[0]
+        assert "which of the two determines the length" in said.sentences[-1]
+        assert "named-work" not in codes
+
+
+def test_a_gpu_that_waits_for_other_ranks_does_not_work() -> None:
+    findings = beside_gpu(0.95, OPAQUE, gain_ns=2 * MS, waiting=0.9)
+    assert contradiction(findings) is None
+    assert judge(findings).bottleneck == "cpu"
+    idle = next(one for one in recommend(findings) if one.code == "idle-gpu")
+    assert idle.number == (
+        "95.0 % of the window: the GPU is computing for 5.0 % of the window, moving data for 0.0 %, "
+        "waiting for other ranks for 90.0 %, idle for 5.0 %"
+    )
+
+
+def with_outlier(name: str, category: str, lane: int, held: int) -> Findings:
+    """A path of 100 ns of which one of 400 events of a name holds a part."""
+    parts = rows((lane, name, category, held), (0, "other", "cpu_op", 100 - held))
+    told = {"name": name, "category": category, "rank": 0, "source_index": 0, "duration_ns": held}
+    told |= {"median_ns": 1, "count": 400, "long_count": 1}
+    findings = found(parts)
+    return replace(findings, answers={**findings.answers, "outliers": pd.DataFrame([told])})
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "lane"),
+    [("cross_device_reduce", "kernel", 2), ("aten::item", "cpu_op", 0), ("Memcpy HtoD", "gpu_memcpy", 2)],
+)
+def test_one_event_that_holds_the_path_is_named_as_one(name: str, category: str, lane: int) -> None:
+    said = judge(with_outlier(name, category, lane, 90)).sentences[0]
+    assert said.endswith(
+        f" One of 400 `{name}` takes 90 ns, the others 1 ns in the median: it alone holds 90.0 % of the path."
+    )
+    assert "One of" not in judge(with_outlier(name, category, lane, 20)).sentences[0]
+
+
+def test_whether_an_outlier_waits_for_another_rank_is_said_as_far_as_it_is_known() -> None:
+    findings = with_outlier("cross_device_reduce", "kernel", 2, 90)
+    events = about(("cross_device_reduce", "communication", 2, 0, 90))
+    findings = replace(findings, topics={**findings.topics, "communication": events})
+    assert (
+        judge(findings)
+        .sentences[0]
+        .endswith(
+            "holds 90.0 % of the path; how much of that is waiting for another rank one file cannot tell."
+        )
     )

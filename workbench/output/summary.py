@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.gpu_use import gpu_shares
 from tracegraph.workbench.report.recommendations import Recommendation, recommend
 from tracegraph.workbench.report.verdict import judge, worth
 from tracegraph.workbench.sections.section import all_sections
@@ -46,6 +47,7 @@ def summarise(findings: Findings) -> dict[str, object]:
         "phase": findings.phase,
         "occurrence": findings.occurrence,
         "gpu_busy_share": findings.gpu_busy_share,
+        "gpu_shares": gpu_shares(findings),
         "cross_thread": details.cross_thread,
         "alternatives": [dict(row) for row in findings.alternatives],
         "what_next": [dict(row) for row in findings.what_next],

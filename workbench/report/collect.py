@@ -17,7 +17,7 @@ from tracegraph.store.phases import spelt
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.report.findings import Findings, Job, RunDetails, Source
-from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.workbench.report.topics import TOPICS, events_of
 from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
@@ -97,7 +97,7 @@ def collect_findings(
         near_critical=found["near_critical"],
         second_causes=found["second_causes"],
         silences=found["path_silences"],
-        topics={topic: about[about["beginning"].isin(names)] for topic, names in TOPICS.items()},
+        topics={topic: events_of(topic, about) for topic in TOPICS},
         answers=found,
         thresholds=thresholds or {},
         job=job or Job(),

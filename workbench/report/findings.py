@@ -99,7 +99,8 @@ class Findings:
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count;
     without columns where nothing is drawn.
     `waits`: lane, lane_name, name, duration_ns, share, count: what threads wait for, on the path or not.
-    `gpu`: rank, device, busy_ns, busy_share, count: one row a GPU, empty without GPU work.
+    `gpu`: rank, device, busy_ns, busy_share, count, computing_ns, transferring_ns, waiting_ns and
+    communicating_ns, as of `gpu_busy`: one row a GPU, empty without GPU work.
     `steps`: rank, number, start_ns, end_ns, window_end_ns, name, marker.
     `step_paths`, `recurring`: as of `step_paths` and `recurring_hotspots`, the latter its first rows;
     without columns for a report on a part.
@@ -109,7 +110,7 @@ class Findings:
     of the hotspots.
     `silences`: lane, lane_name, start_ns, end_ns, duration_ns, gpu_busy_ns, threads_busy_ns: the longest
     stretches of the path in which no event is open on the thread, and what else ran meanwhile.
-    `topics`: for each of TOPICS the events that begin it: lane, start_ns, end_ns.
+    `topics`: for each of TOPICS the events that begin it: kernel_type, name, lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
     rule, where a user set them. `job`: what a user says of the job. `step`, `phase` and `occurrence` say what
     part of the run it is about.
@@ -286,3 +287,13 @@ class Findings:
         if self.gpu.empty:
             return None
         return float(self.gpu["busy_share"].mean())
+
+    @cached_property
+    def gpu_working_share(self) -> float | None:
+        """Largest share of the window in which a GPU computes or moves data; None without GPU work.
+
+        A kernel that waits for another rank does not work.
+        """
+        if self.gpu.empty:
+            return None
+        return float((self.gpu["computing_ns"] + self.gpu["transferring_ns"]).max() / max(1, self.length_ns))

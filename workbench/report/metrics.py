@@ -8,7 +8,6 @@ import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
-from tracegraph.store import kernel_types
 from tracegraph.store.categories import GPU_WORK, Role, has_role
 from tracegraph.store.gaps import (
     BUSY_GPU,
@@ -22,7 +21,9 @@ from tracegraph.store.gaps import (
 )
 from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.names import readable
+from tracegraph.workbench.report.contradictions import contradiction
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.gpu_use import IDLE, WAITING, gpu_shares, gpu_use
 from tracegraph.workbench.report.stragglers import compare_ranks
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
 from tracegraph.workbench.report.verdict import parts_of_job
@@ -48,7 +49,7 @@ class Measured:
 
 def named_work(findings: Findings) -> Measured | None:
     """Share of the path inside the part of the code whose removal would gain most, in a report on a run."""
-    rows = [] if findings.part else parts_of_job(findings)
+    rows = [] if findings.part or contradiction(findings) else parts_of_job(findings)
     row = next((row for row in rows if not has_role(row["category"], *GPU_WORK, Role.CALL)), None)
     if row is None:
         return None
@@ -179,20 +180,32 @@ def busy_gpu(findings: Findings) -> Measured | None:
 
 
 def idle_gpu(findings: Findings) -> Measured | None:
-    """Share of the window in which the GPUs run nothing."""
-    busy = findings.gpu_busy_share
-    if busy is None:
+    """Share of the window in which the GPUs run nothing, or only kernels that wait for other ranks."""
+    shares = gpu_shares(findings)
+    if shares is None:
         return None
-    idle = 1 - busy
-    return Measured(idle, f"{format_share(idle)} of the window: no stream of the GPU runs anything")
+    idle = shares[IDLE] + shares[WAITING]
+    return Measured(idle, f"{format_share(idle)} of the window: the GPU is {gpu_use(findings)}")
 
 
 def cpu_bound(findings: Findings) -> Measured | None:
-    """Share of the path on CPU threads, in a run that uses a GPU."""
+    """Share of the path on CPU threads, in a run that uses a GPU; None where the GPU may be the reason."""
     on_gpu = _on_gpu(findings)
-    if findings.gpu.empty:
+    if findings.gpu.empty or contradiction(findings):
         return None
     return measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
+
+
+def cpu_or_gpu(findings: Findings) -> Measured | None:
+    """Share of the window in which a GPU works beside threads whose work it may explain."""
+    doubt = contradiction(findings)
+    if doubt is None:
+        return None
+    number = f"{format_share(doubt.busy)} of the window: a GPU works"
+    if doubt.gain_ns is not None:
+        name, gain = readable([doubt.name])[doubt.name], format_ns(doubt.gain_ns)
+        number += f"; without {name} the run would be {gain} shorter"
+    return Measured(doubt.busy, number)
 
 
 def copies(findings: Findings) -> Measured | None:
@@ -209,8 +222,8 @@ def top_kernel(findings: Findings) -> Measured | None:
     """Share of the path in the kernel with the largest total; what communicates has rules of its own."""
     kernels = of_role(findings.path["category"], Role.KERNEL)
     totals = findings.durations[kernels].groupby(findings.path["name"][kernels], observed=True).sum()
-    types = [kernel_types.kernel_type(str(name), "kernel") for name in totals.index]
-    totals = totals[[one != kernel_types.COMMUNICATION for one in types]]
+    communicates = findings.topics[COMMUNICATION]["name"]
+    totals = totals[~totals.index.isin(communicates)]
     if totals.empty:
         return None
     name = str(totals.idxmax())

@@ -146,6 +146,16 @@ RULES = (
         kind="symptom",
     ),
     Rule(
+        "cpu-or-gpu",
+        "The file does not show whether the CPU or the GPU determines the length",
+        0.75,
+        metrics.cpu_or_gpu,
+        "Long work of a thread beside a busy GPU may be a wait for it that no rule can show. Record the "
+        "calls of the GPU's runtime and the threads that launch, or look with a sampling profiler where the "
+        "thread is (py-spy dump --native).",
+        kind="trust",
+    ),
+    Rule(
         "cpu-turns",
         "Threads on the path were held off the CPU",
         0.05,

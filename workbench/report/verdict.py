@@ -9,8 +9,10 @@ from tracegraph.store.gaps import LAUNCH_LATENCY, WAITING_FOR_GIL, WAITING_FOR_G
 from tracegraph.store.python_frames import is_library
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.bottleneck import Bottleneck, shares, waiting_share
+from tracegraph.workbench.report.contradictions import Contradiction, contradiction
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
+from tracegraph.workbench.report.outliers import outlier
+from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS, is_about
 from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural
 
 _MOST_GAINS = 3
@@ -20,6 +22,7 @@ _NAME_CELLS = 60
 _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
+_NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -56,11 +59,17 @@ class Verdict:
 def judge(findings: Findings) -> Verdict:
     """The verdict on the window of a report."""
     bottleneck, share = next(iter(shares(findings).items()))
+    untold = contradiction(findings) if bottleneck == "cpu" else None
+    if untold:
+        bottleneck = "unknown"
     ranked = _ranked(findings, bottleneck)
+    if untold:  # by the same doubt no gain of the CPU's is one
+        ranked = [row for row in ranked if not _is_about(findings, row, "cpu")]
     gains = ranked[:_MOST_GAINS]
-    sentences = [_determines(findings, bottleneck, share, ranked)]
+    first = _untold(untold, share) if untold else _determines(findings, bottleneck, share, ranked)
+    sentences = [" ".join(filter(None, [first, outlier(findings)]))]
     sentences += [_change(findings, gains[0])] if gains else []
-    sentences.append(_unknown(findings, bottleneck, gains))
+    sentences.append(_unknown(findings, bottleneck, gains, (_NOT_SHOWN,) if untold else ()))
     return Verdict(bottleneck, share, sentences, gains)
 
 
@@ -70,10 +79,10 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
     The user's own names come before a library's.
     """
     rows = [row for row in findings.potential if row["gain_ns"] > 0]
-    most = max((_weight(row) for row in rows if _is_about(row, bottleneck)), default=0.0)
+    most = max((_weight(row) for row in rows if _is_about(findings, row, bottleneck)), default=0.0)
 
     def rank(row: Mapping[str, Any]) -> tuple[bool, bool, float]:
-        is_first = _is_about(row, bottleneck) or _weight(row) >= _MUCH_MORE * most
+        is_first = _is_about(findings, row, bottleneck) or _weight(row) >= _MUCH_MORE * most
         return not is_first, _is_job(findings, row), -_weight(row)
 
     return sorted(rows, key=rank)
@@ -82,7 +91,7 @@ def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any
 def parts_of_job(findings: Findings) -> list[Mapping[str, Any]]:
     """Names of the code, no waits or topics, by what they gain: the user's own before a library's."""
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and row["category"] != GAP]
-    parts = (row for row in rows if not _is_job(findings, row) and not _is_topic(row))
+    parts = (row for row in rows if not _is_job(findings, row) and not _is_topic(findings, row))
     return sorted(parts, key=_weight, reverse=True)
 
 
@@ -103,15 +112,16 @@ def _weight(row: Mapping[str, Any]) -> float:
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
 
 
-def _is_topic(row: Mapping[str, Any]) -> bool:
+def _is_topic(findings: Findings, row: Mapping[str, Any]) -> bool:
     """Whether its name is about a topic, which has a rule of its own: data loading or communication."""
-    return str(row["name"]).startswith(tuple(start for topic in _TOPIC.values() for start in TOPICS[topic]))
+    return any(is_about(topic, row, findings.topics[topic], findings.path) for topic in TOPICS)
 
 
-def _is_about(row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
+def _is_about(findings: Findings, row: Mapping[str, Any], bottleneck: Bottleneck) -> bool:
     category, name = str(row["category"]), str(row["name"])
-    if bottleneck in _TOPIC and name.startswith(TOPICS[_TOPIC[bottleneck]]):
-        return True
+    if bottleneck in _TOPIC:
+        topic = _TOPIC[bottleneck]
+        return is_about(topic, row, findings.topics[topic], findings.path)
     if bottleneck in _WAITS:
         return name == _WAITS[bottleneck]
     if bottleneck == "gpu":
@@ -128,15 +138,35 @@ def _determines(
     sentence = f"{who} determines the length: {format_share(share - waits)} of the path {what}"
     sentence += f" and {format_share(waits)} their waits for a turn or for each other" if waits else ""
     if not findings.part:
-        about = [row for row in ranked if row["category"] != GAP and _is_about(row, bottleneck)]
+        about = [row for row in ranked if row["category"] != GAP and _is_about(findings, row, bottleneck)]
         apart = [row for row in about[1:] if not (_holds(row, about[0]) or _holds(about[0], row))]
         parts = [
-            f"{format_share(findings.share(row['path_ns']))} inside {_name(row)}"
+            f"{format_share(_held(findings, row))} inside {_name(row)}"
             for row in [*about[:1], *apart[:1]]
-            if findings.share(row["path_ns"]) >= _PART and not _is_topic(row)
+            if _held(findings, row) >= _PART and not _is_topic(findings, row)
         ]
         sentence += f", {' and '.join(parts)}" if parts else ""
     return f"{sentence}."
+
+
+def _untold(untold: Contradiction, share: float) -> str:
+    """What is said where the CPU works on the path and a GPU works as long beside it."""
+    said = (
+        f"Whether the CPU or the GPU determines the length cannot be told: {format_share(share)} of the path "
+        f"is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
+    )
+    if untold.gain_ns is None:
+        return f"{said}."
+    name, gain = _name({"name": untold.name}), format_ns(untold.gain_ns)
+    return f"{said}, and without {name}, the longest of that work, the run would be only {gain} shorter."
+
+
+def _held(findings: Findings, row: Mapping[str, Any]) -> float:
+    """Share of the path inside a name; of GPU work without the time that it stood in a queue."""
+    if not has_role(row["category"], *GPU_WORK):
+        return findings.share(row["path_ns"])
+    own = (findings.path["name"] == row["name"]) & (findings.path["category"] == row["category"])
+    return findings.share(int(findings.durations[own].sum()))
 
 
 def _holds(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -174,8 +204,10 @@ def worth(findings: Findings, row: Mapping[str, Any]) -> dict[str, str]:
     return said
 
 
-def _unknown(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> str:
-    parts = list(_doubts(findings, bottleneck, gains))
+def _unknown(
+    findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]], first: Sequence[str] = ()
+) -> str:
+    parts = [*first, *_doubts(findings, bottleneck, gains)]
     return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tracegraph.store.gaps import UNTRACED_CPU
 from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
+from tracegraph.workbench.report.gpu_use import COMPUTING, gpu_shares, gpu_use
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text import format_ns, format_share, plural
@@ -31,9 +32,10 @@ def _facts(findings: Findings) -> Iterator[Fact]:
     yield Fact("gaps", gaps, figure=(named, "in gaps with a reason"))
     inferred = format_share(findings.inferred_share)
     yield Fact("evidence", _evidence(findings), figure=(inferred, "starts by inferred dependencies"))
-    if findings.gpu_busy_share is not None:
-        busy = format_share(findings.gpu_busy_share)
-        yield Fact("GPU", f"busy for {busy} of the window", figure=(busy, "GPU busy in the window"))
+    shares = gpu_shares(findings)
+    if shares is not None:
+        computing = format_share(shares[COMPUTING])
+        yield Fact("GPU", gpu_use(findings), figure=(computing, "GPU computing in the window"))
 
 
 def _tiling(findings: Findings) -> Fact:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.outliers import LEAST_COUNT, LEAST_OF_WINDOW, OFTEN_AS_LONG
 from tracegraph.workbench.report.recommendations import recommend
-from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.workbench.report.topics import COMMUNICATION, KERNEL_TYPE, TOPICS
 from tracegraph.workbench.report.untraced import LEAST_NS, MOST
 from tracegraph.workbench.sections.blocks import Advice, Block, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
@@ -18,7 +19,17 @@ def _content(findings: Findings) -> Sequence[Block]:
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     beginnings = [beginning for of_topic in TOPICS.values() for beginning in of_topic]
     return {
-        "events_about": {**scope.between, "beginnings": "\n".join(beginnings)},
+        "events_about": {
+            **scope.between,
+            "beginnings": "\n".join(beginnings),
+            "kernel_type": KERNEL_TYPE[COMMUNICATION],
+        },
+        "outliers": {
+            **scope.between,
+            "part": LEAST_OF_WINDOW,
+            "times": OFTEN_AS_LONG,
+            "least_count": LEAST_COUNT,
+        },
         "path_silences": {**scope.walked, "least_ns": LEAST_NS, "limit": MOST},
     }
 

@@ -21,7 +21,7 @@ from tracegraph.ingest.causal.rules.queue_full import queue_full
 from tracegraph.ingest.causal.rules.resume import resume
 from tracegraph.ingest.causal.rules.serialise import serialised
 from tracegraph.ingest.causal.rules.silent_sync import silent_waits
-from tracegraph.ingest.causal.rules.stream_order import stream_order
+from tracegraph.ingest.causal.rules.stream_order import early_ends, stream_order
 from tracegraph.ingest.causal.rules.stream_resume import stream_resume
 from tracegraph.ingest.causal.rules.stream_waits import stream_waits
 from tracegraph.ingest.causal.rules.synchronization import synchronization
@@ -67,6 +67,7 @@ SHARED: tuple[Rule, ...] = (
     Adds(silent_waits),
     Adds(unexplained_calls),
     Adds(collective_waits),
+    Adds(early_ends),
 )
 """Rules of the GPU and of other ranks, which hold whatever threads wait for each other."""
 

@@ -13,12 +13,14 @@ from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.tables.columns import text_column
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES, MEMORY, kernel_type
 
+_SPENT = ("computing_ns", "transferring_ns", "waiting_ns", "communicating_ns")
 _GPU_BUSY = pa.schema(
     [
         *((name, pa.int64()) for name in ("rank", "device", "busy_ns")),
         ("busy_share", pa.float64()),
-        ("count", pa.int64()),
+        *((name, pa.int64()) for name in ("count", *_SPENT)),
     ]
 )
 
@@ -93,43 +95,89 @@ def near_critical(model: Model, asked: Values) -> pa.Table:
 
 
 def gpu_busy(model: Model) -> pa.Table:
-    """Busy time of each GPU, overlapping streams counted once: rank, device, busy_ns, busy_share, count."""
-    segments, lanes = model.segments, model.lanes
-    length_ns = model.window.end - model.window.start
-    at = np.flatnonzero((segments.kind == WORK) & (segments.end > model.window.start))
-    at = at[(segments.start[at] < model.window.end) & ~lanes.is_thread[segments.lane[at]]]
-    at = at[np.argsort(segments.start[at], kind="stable")]
+    """How each GPU spends the window, what overlaps counted once: the columns of the query."""
+    events, lanes, window = model.events, model.lanes, model.window
+    length_ns = window.end - window.start
+    work = np.flatnonzero(events.is_gpu & (events.start < window.end) & (events.end > window.start))
+    segments = model.segments
+    waits = np.flatnonzero((segments.kind == WAIT) & ~segments.on_thread & (segments.end > segments.start))
+    types = _kernel_types(model)
     known = lanes.frame["device"].astype("Int64").fillna(NONE).to_numpy(dtype=np.int64)
-    places = np.stack([lanes.rank, known])[:, segments.lane[at]]
+    places = np.stack([lanes.rank, known])
     rows = []
-    for rank, number in np.unique(places, axis=1).T.tolist():
-        there = at[(places == [[rank], [number]]).all(axis=0)]
-        start, end = segments.start[there], segments.end[there]
-        ended = np.append(start[0], np.maximum.accumulate(end)[:-1])
-        busy_ns = int(np.maximum(end - np.maximum(start, ended), 0).sum())
+    for rank, number in np.unique(places[:, events.lane[work]], axis=1).T.tolist():
+        here = (places == [[rank], [number]]).all(axis=0)
+        mine, waiting = work[here[events.lane[work]]], waits[here[segments.lane[waits]]]
+        spans = {
+            name: [(events.start[at], events.end[at]) for at in mine if types[at] == name]
+            for name in KERNEL_TYPES
+        }
+        held = [(segments.start[at], segments.end[at]) for at in waiting]
+        spent = _spent(spans, held, window.start, window.end)
+        busy_ns = spent["computing_ns"] + spent["transferring_ns"] + spent["waiting_ns"]
         row = {"rank": rank, "device": None if number == NONE else number, "busy_ns": busy_ns}
-        rows.append({**row, "busy_share": busy_ns / length_ns, "count": len(start)})
+        rows.append({**row, "busy_share": busy_ns / length_ns, "count": len(mine), **spent})
     rows.sort(key=lambda row: (row["rank"], row["device"] is None, row["device"]))
     return pa.Table.from_pylist(rows, schema=_GPU_BUSY)
 
 
+def _spent(
+    spans: dict[str, list[tuple[int, int]]], held: list[tuple[int, int]], start_ns: int, end_ns: int
+) -> dict[str, int]:
+    """What a GPU does between any two moments at which something begins or ends."""
+    ends = {end for of_type in (*spans.values(), held) for span in of_type for end in span}
+    inside = {start_ns, end_ns, *(end for end in ends if start_ns < end < end_ns)}
+    moments = np.array(sorted(inside), dtype=np.int64)
+    length = np.diff(moments)
+
+    def open_in(of_type: list[tuple[int, int]]) -> Ints:
+        """How many are open in each stretch."""
+        begins, until = (np.sort(np.array([span[i] for span in of_type], dtype=np.int64)) for i in (0, 1))
+        before: Ints = np.searchsorted(begins, moments[:-1], "right")
+        return before - np.searchsorted(until, moments[:-1], "right")
+
+    computes, copies = open_in(spans[COMPUTATION]) > 0, open_in(spans[MEMORY]) > 0
+    communicates, waiting = open_in(spans[COMMUNICATION]), open_in(held)
+    alone = ~computes & ~copies & (communicates > 0)
+    talking, late = alone & (communicates > waiting), alone & (communicates <= waiting)
+    return {
+        "computing_ns": int(length[computes].sum()),
+        "transferring_ns": int(length[copies & ~computes | talking].sum()),
+        "waiting_ns": int(length[late].sum()),
+        "communicating_ns": int(length[talking].sum()),
+    }
+
+
+def _kernel_types(model: Model) -> list[str | None]:
+    names, categories = model.events.name, model.events.category
+    pairs = zip(names.codes.tolist(), categories.codes.tolist(), strict=True)
+    return [kernel_type(str(names.values[a]), str(categories.values[b])) for a, b in pairs]
+
+
 def events_about(model: Model, asked: Values) -> pa.Table:
-    """Where events run whose names begin in one of several ways: beginning, lane, start_ns, end_ns."""
+    """Where events run whose names begin in one of several ways, and GPU work of a type."""
     events, beginnings = model.events, asked["beginnings"].split("\n")
+    types = np.array(_kernel_types(model), dtype=object)
     fits = [[str(name).startswith(beginning) for beginning in beginnings] for name in events.name.values]
     fit = np.array(fits, dtype=bool).reshape(-1, len(beginnings))
-    named = np.asarray(fit.any(axis=1), dtype=bool)
-    at = np.flatnonzero(events.name.matching(named) & (events.start < int(asked["end_ns"])))
+    is_work = types != None  # noqa: E711 (element by element)
+    named = fit.any(axis=1)[events.name.codes] & ~is_work
+    of_type = is_work & (types == asked.get("kernel_type"))
+    at = np.flatnonzero((named | of_type) & (events.start < int(asked["end_ns"])))
     at = at[events.end[at] > int(asked["start_ns"])]
+    beginning = np.array(beginnings, dtype=object)[fit.argmax(axis=1)[events.name.codes[at]]]
     rows = pd.DataFrame(
         {
-            "beginning": np.array(beginnings, dtype=object)[fit.argmax(axis=1)[events.name.codes[at]]],
+            "beginning": np.where(is_work[at], None, beginning),
+            "kernel_type": types[at],
+            "name": events.name.values[events.name.codes[at]],
             "lane": events.lane[at],
             "start_ns": events.start[at],
             "end_ns": events.end[at],
         }
     )
-    return pa.Table.from_pandas(rows.sort_values(list(rows.columns)), preserve_index=False)
+    order = ["beginning", "lane", "start_ns", "end_ns", "name"]
+    return pa.Table.from_pandas(rows.sort_values(order), preserve_index=False)
 
 
 def _lengths(keys: pd.DataFrame, lengths: Ints, asked: Values) -> pd.DataFrame:
