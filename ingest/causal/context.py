@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.callstack import CallStack, nest
+from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.clock import GpuClock
 from tracegraph.ingest.causal.clock_alignment import align
 from tracegraph.ingest.causal.correlations import tell_calls_apart
 from tracegraph.ingest.causal.doubt import Doubts, find_doubts
 from tracegraph.ingest.causal.events import Events, recording_start
 from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
+from tracegraph.ingest.causal.impossible_times import nest_possible, put_possible
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
 from tracegraph.ingest.causal.passes import Passes, find_passes
@@ -74,13 +75,14 @@ class Context(Scene):
 def find_context(
     events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
 ) -> Context:
-    """Nest the events, match calls with their work, put the clocks right, and find steps and phases."""
-    stack = nest(events)
-    events = tell_calls_apart(events, lanes.process)
+    """Take times back that cannot be, nest the events, match calls with their work, put the clocks right, and find steps and phases."""
+    process = lanes.process
+    events = put_possible(tell_calls_apart(events, process), process, integrity)
+    events, stack = nest_possible(events, integrity)
     gpu = align(events, find_window(events, lanes).start, integrity)
     window = find_window(gpu.events, lanes)
     steps = find_steps(gpu.events, gpu.launches, step_marker)
-    passes = find_passes(gpu.events, stack, lanes.process)
+    passes = find_passes(gpu.events, stack, process)
     return Context(
         events=gpu.events,
         lanes=lanes,

@@ -54,6 +54,25 @@ CODES = {
     "thread_missing": Code("error", "Events without a tid are dropped: their thread is not known.", _TOOL),
     "begin_without_end": Code("error", "B entries without an E are dropped.", _AGAIN),
     "end_without_begin": Code("error", "E entries without a B are dropped.", _AGAIN),
+    "gpu_end_impossible": Code(
+        "error",
+        "GPU rows outlive the return of a call that waited for them, or hold three and more later works of "
+        "their stream, which runs in order otherwise: their `dur` is wrong. They end at the next work of the "
+        "stream or at that return, whichever is earlier (`clipped_ns`); how long they ran is not known.",
+        "A newer profiler (early versions of ROCm's write such durations).",
+    ),
+    "gpu_start_impossible": Code(
+        "error",
+        "GPU rows lie seconds before the call that launched them, or seconds after all that was recorded: when "
+        "they ran is not known. They take no part in sums, path, what-if and diff.",
+        _TOOL,
+    ),
+    "cpu_end_impossible": Code(
+        "error",
+        "Calls hold operators that their thread ran after them, or calls and operators outlive what they run "
+        "in by far: their `dur` is wrong. They end at the first of these operators, or with what they run in.",
+        _TOOL,
+    ),
     "gpu_category_unknown": Code(
         "error",
         "Events stand on a lane that is named like a device's, but their category is none of "
