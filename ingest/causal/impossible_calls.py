@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.store.categories import Role
 
 _MANY, _FEW = 3, 0.2
-_FAR_NS, _FAR_TIMES = 1_000_000, 3
+_FAR_NS, _FAR_TIMES, _NOISE_NS = 1_000_000, 3, 50_000
 
 
 def find_impossible_calls(events: Events) -> Ends:
@@ -35,17 +35,19 @@ def find_impossible_calls(events: Events) -> Ends:
 
 
 def find_outliving(events: Events, stack: CallStack) -> Ends:
-    """Calls and operators that outlive the call, operator or annotation that they begin in, by far.
+    """Calls and operators that outlive the operator or annotation that they begin in, by far.
 
     What runs inside ends first. Left alone: what lasts less than three times as long as what it runs in and
-    1 ms more, and files in which many rows outlive others.
+    1 ms more; what begins in the last 50 µs of it, since starts and ends are noisy; and files in which many
+    rows outlive others.
     """
     inner = events.of_role(Role.CALL, Role.OPERATOR)
     mine = inner[stack.outliving]
     row, around = stack.outliving[mine], stack.outlived[mine]
-    holding = events.of_role(Role.CALL, Role.OPERATOR, Role.ANNOTATION)[around]
     beyond = events.end[row] - events.end[around]
-    far = holding & (beyond > _FAR_NS + _FAR_TIMES * (events.end - events.start)[around])
+    far = beyond > _FAR_NS + _FAR_TIMES * (events.end - events.start)[around]
+    far &= events.end[around] - events.start[row] > _NOISE_NS
+    far &= events.of_role(Role.OPERATOR, Role.ANNOTATION)[around]
     if len(row) > _FEW * int((inner & events.on_thread).sum()):
         return no_ends()
     return Ends(row[far], events.end[around[far]])
