@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.events import Events
+from tracegraph.ingest.causal.events import Events, marks_step
 from tracegraph.ingest.causal.impossible_work import Ends, no_ends
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.store.categories import Role
@@ -43,14 +44,34 @@ def find_outliving(events: Events, stack: CallStack) -> Ends:
     """
     inner = events.of_role(Role.CALL, Role.OPERATOR)
     mine = inner[stack.outliving]
-    row, around = stack.outliving[mine], stack.outlived[mine]
+    if not mine.any():
+        return no_ends()
+    of_steps = _outliving_steps(events, inner)
+    row = np.concatenate([stack.outliving[mine], of_steps[0]])
+    around = np.concatenate([stack.outlived[mine], of_steps[1]])
     beyond = events.end[row] - events.end[around]
     far = beyond > _FAR_NS + _FAR_TIMES * (events.end - events.start)[around]
     far &= events.end[around] - events.start[row] > _NOISE_NS
     far &= events.of_role(Role.OPERATOR, Role.ANNOTATION)[around]
-    if len(row) > _FEW * int((inner & events.on_thread).sum()):
+    if int(mine.sum()) > _FEW * int((inner & events.on_thread).sum()):
         return no_ends()
-    return Ends(row[far], events.end[around[far]])
+    return no_ends().earliest(Ends(row[far], events.end[around[far]]))
+
+
+def _outliving_steps(events: Events, inner: Flags) -> tuple[Ints, Ints]:
+    """Long rows that begin in a step of their thread, whatever else they begin in, and these steps."""
+    steps = np.flatnonzero(marks_step(events) & events.on_thread)
+    if not len(steps):
+        return steps, steps
+    keys = _keys(events)
+    begins = keys.of(events.lane[steps], events.start[steps])
+    steps, begins = steps[np.argsort(begins)], np.sort(begins)
+    rows = np.flatnonzero(inner & events.on_thread & (events.end - events.start > _FAR_NS))
+    place = np.searchsorted(begins, keys.of(events.lane[rows], events.start[rows]), "right") - 1
+    mine = steps[np.maximum(place, 0)]
+    inside = (place >= 0) & (events.lane[mine] == events.lane[rows])
+    inside &= events.start[rows] < events.end[mine]
+    return rows[inside], mine[inside]
 
 
 def _keys(events: Events) -> Keys:
