@@ -14,6 +14,7 @@ from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
 from tracegraph.ingest.causal.impossible_times import nest_possible, put_possible
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
+from tracegraph.ingest.causal.missing_work import MissingWork, find_missing
 from tracegraph.ingest.causal.passes import Passes, find_passes
 from tracegraph.ingest.causal.phases import Phases, find_phases
 from tracegraph.ingest.causal.segments import Window, find_window
@@ -50,6 +51,11 @@ class Context(Scene):
     passes: Passes
     clock: GpuClock
     """What was added to the GPU rows, told from the window's start."""
+
+    @cached_property
+    def missing(self) -> MissingWork:
+        """See `missing_work.find_missing`."""
+        return find_missing(self.events, self.launches, self.stack)
 
     @cached_property
     def recording_start(self) -> int:

@@ -85,6 +85,19 @@ CODES = {
         "was filtered.",
         "Record with ProfilerActivity.CUDA, and check that the driver lets the profiler in.",
     ),
+    "gpu_rows_missing": Code(
+        "error",
+        "Launches have no GPU work in the file, although work that was launched after them has, or a call that "
+        "waited for theirs returned: rows are missing, and the time of that work is unknown. What stood behind "
+        "it in its queue waits in `work whose rows are missing`.",
+        "Record with larger buffers, or fewer steps.",
+    ),
+    "path_mostly_unrecorded": Code(
+        "error",
+        "Half of the path, or more, lies in gaps whose work is not in the file, or that nothing explains: what "
+        "determines the length, and what a change gains, cannot be told.",
+        "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
+    ),
     "stream_shared": Code(
         "error",
         "One device and stream holds work of several processes: files were joined. Their work is taken "
@@ -109,6 +122,12 @@ CODES = {
         "Neither correlation ids nor flows join GPU work with its calls. Edges from and to GPU work have a "
         "confidence of at most .5.",
         "Use the file that the profiler wrote, with its args and flows.",
+    ),
+    "path_unrecorded": Code(
+        "warning",
+        "A good part of the path lies in gaps whose work is not in the file, or that nothing explains: no gain "
+        "can be told for it.",
+        "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
     ),
     "top_level_broken": Code(
         "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN
