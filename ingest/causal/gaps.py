@@ -8,8 +8,8 @@ from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE, Events, is_call_named
-from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
-from tracegraph.ingest.causal.missing_work import MissingWork, find_missing
+from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches, nearest_on_thread
+from tracegraph.ingest.causal.missing_work import WAITING, MissingWork, find_missing
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.ingest.causal.time_slices import find_time_slices
 from tracegraph.ingest.intervals import Spans, covered
@@ -77,6 +77,11 @@ def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) 
     work = work[np.lexsort((called[work], events.lane[work]))]
     same = np.append(False, events.lane[work[1:]] == events.lane[work[:-1]])
     since = np.where(same, np.append(0, called[work[:-1]]) + 1, NONE)
+    # A call that waited returned after what was launched before it had ended.
+    waiting = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
+    place = nearest_on_thread(events, launches.call[work], waiting, "backward")
+    waited = np.append(events.start[waiting], NONE)[place]
+    since = np.maximum(since, np.where(place >= 0, waited, NONE))
     found[work] = missing.between(events.lane[launches.call[work]], since, called[work]) > 0
     return found
 

@@ -12,7 +12,6 @@ from tracegraph.ingest.causal.impossible_work import Ends, find_misplaced, find_
 from tracegraph.ingest.causal.launches import match_launches, order_streams
 from tracegraph.ingest.integrity.findings import Integrity, percent
 
-
 _ROUNDS = 20
 _CALLS = (
     "calls and operators cannot have lasted as long as the file says: they hold what their thread ran after "

@@ -158,7 +158,9 @@ def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags) -> Flags:
 
 def _kinds(events: Events, work: Ints) -> Texts:
     """The type of each work, by the distinct pairs of name and category."""
-    pair = events.name.codes[work].astype(np.int64) * len(events.category.values) + events.category.codes[work]
+    pair = (
+        events.name.codes[work].astype(np.int64) * len(events.category.values) + events.category.codes[work]
+    )
     distinct, place = np.unique(pair, return_inverse=True)
     width = len(events.category.values)
     types = [

@@ -136,7 +136,9 @@ def build_segments(
     outside = (seg_end <= recorded[0][seg_lane]) | (seg_start >= recorded[1][seg_lane])
     gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
-    return _with_streams(events, edges, window, recorded[0], (seg_lane, seg_start, seg_end, seg_event, kind, gap_name))
+    return _with_streams(
+        events, edges, window, recorded[0], (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
+    )
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
@@ -204,11 +206,12 @@ def _with_streams(
     nothing = np.zeros(len(roots), dtype=np.int64)
     at_start = nothing + window.start
     begins = np.maximum(recorded[roots], window.start)
+    late = np.where(begins > window.start, GAP_CODE[OUTSIDE_RECORDING], 0)
     columns = [
         np.concatenate([mine, root, work])
         for mine, root, work in zip(
             threads,
-            (roots, at_start, begins, nothing - 1, nothing + GAP, nothing + GAP_CODE[OUTSIDE_RECORDING]),
+            (roots, at_start, begins, nothing - 1, nothing + GAP, late),
             (events.lane[gpu], events.start[gpu], end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
             strict=True,
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.integrity.findings import Level
 from tracegraph.store.categories import GPU_WORK, Role, names_of
+from tracegraph.store.gaps import LOST_WORK
 
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."
@@ -89,7 +90,7 @@ CODES = {
         "error",
         "Launches have no GPU work in the file, although work that was launched after them has, or a call that "
         "waited for theirs returned: rows are missing, and the time of that work is unknown. What stood behind "
-        "it in its queue waits in `work whose rows are missing`.",
+        f"it in its queue waits in `{LOST_WORK}`.",
         "Record with larger buffers, or fewer steps.",
     ),
     "path_mostly_unrecorded": Code(

@@ -135,9 +135,9 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     lost = model.context.missing.call
     if len(lost):
         message = (
-            f"of {int((launches | has).sum())} launches lost their GPU work, although work launched after them "
-            "has its rows, or a call that waited for theirs returned: rows are missing, and how long their work "
-            f"ran is not known; {place_of(model, int(lost[0]))}"
+            f"of {int((launches | has).sum())} launches lost their GPU work, although work launched after "
+            "them has its rows, or a call that waited for theirs returned: rows are missing, and how long "
+            f"their work ran is not known; {place_of(model, int(lost[0]))}"
         )
         integrity.add("gpu_rows_missing", "error", len(lost), message, lost_share(model))
     lacks[lost] = idle[lost] = False

@@ -75,7 +75,9 @@ def _cannot_tell(findings: Findings, ranked: Sequence[Mapping[str, Any]]) -> boo
 
 def _no_change(findings: Findings) -> str:
     name, share = next(iter(findings.unrecorded.items()))
-    return f"What to change first cannot be told: {format_share(share)} of the path is {name}, not in the file."
+    return (
+        f"What to change first cannot be told: {format_share(share)} of the path is {name}, not in the file."
+    )
 
 
 def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
