@@ -81,7 +81,7 @@ class Context(Scene):
 def find_context(
     events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
 ) -> Context:
-    """Take times back that cannot be, nest the events, match calls with their work, put the clocks right, and find steps and phases."""
+    """Clip what cannot be, nest the events, match calls with their work, put the clocks right, find steps."""
     process = lanes.process
     events = put_possible(tell_calls_apart(events, process), process, integrity)
     events, stack = nest_possible(events, integrity)

@@ -54,8 +54,8 @@ def no_edges() -> Edges:
 
 
 UNEXPLAINED, OFF_CPU, LOST = -1, -2, -3
-"""Stand for the mechanism of a stretch that no rule explains, of one in which its thread did not run, and of a
-wait for work that is not in the file."""
+"""Stand for the mechanism of a stretch that no rule explains, of one in which its thread did not run, and of
+a wait for work that is not in the file."""
 GAP_OF_STRETCH = {
     UNEXPLAINED: GAP_CODE[UNKNOWN],
     OFF_CPU: GAP_CODE[CPU_TURN],
@@ -68,8 +68,8 @@ GAP_OF_STRETCH = {
 class Waits:
     """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
 
-    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, `OFF_CPU` or `LOST`: gaps
-    that keep their length in a replay. `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, `OFF_CPU` or `LOST`:
+    gaps that keep their length in a replay. `recorded`: as of the edges that end them.
     """
 
     lane: Ints

@@ -93,8 +93,9 @@ def _without_misplaced(events: Events, integrity: Integrity) -> Events:
         return events
     share = len(found) / max(int(events.is_gpu.sum()), 1)
     message = (
-        f"GPU rows lie seconds from the call that launched them ({percent(share)} of the rows), where nothing "
-        f"else was recorded: when they ran is not known, and they take no part; {_place(events, int(found[0]))}"
+        f"GPU rows lie seconds from the call that launched them ({percent(share)} of the rows), where "
+        "nothing else was recorded: when they ran is not known, and they take no part; "
+        f"{_place(events, int(found[0]))}"
     )
     integrity.add("gpu_start_impossible", "error", len(found), message, share)
     end, clipped, is_gpu = events.end.copy(), events.clipped.copy(), events.is_gpu.copy()

@@ -15,7 +15,7 @@ _MANY = 3
 _OUT_OF_ORDER, _OVERLAPPING, _MOST_OVERRUNNING = 0.02, 0.1, 0.6
 _NOISE_NS, _OUTLIER = 1_000, 3
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
-"""What clocks may differ by, and drift apart; a row past a return by less than a part of itself may be right."""
+"""What clocks may differ by, and drift apart; a row late by less than this part of itself may be right."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
 _LATEST = np.iinfo(np.int64).max
 
@@ -127,7 +127,7 @@ def _overrunning(events: Events, work: Ints) -> Ends:
 
 
 def _in_order(start: Ints, end: Ints) -> bool:
-    """Whether works run one after the other, but for a few, or for what begins early beside the one before."""
+    """Whether works run one after the other, but for a few, and for what begins beside the one before."""
     if len(start) < _MANY:
         return False
     overlap = end[:-1] - start[1:]

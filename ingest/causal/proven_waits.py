@@ -32,8 +32,8 @@ class Proven:
 def proven_waits(events: Events, launches: Launches, streams: Streams, process: Ints) -> Proven:
     """Waits whose stream is beyond doubt, of work that a call of the same process launched.
 
-    That is: what rows of the category cuda_sync name; calls that wait for a device where the file has one; for
-    a stream where it has one; and copies to the host whose call returns after them.
+    That is: what rows of the category cuda_sync name; calls that wait for a device where the file has one, or
+    for a stream where it has one; and copies to the host whose call returns after them.
     """
     parts = [_recorded(events, streams), _by_name(events, streams), _copies(events, launches)]
     found = join_rows(parts)

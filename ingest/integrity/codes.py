@@ -64,14 +64,15 @@ CODES = {
     ),
     "gpu_start_impossible": Code(
         "error",
-        "GPU rows lie seconds before the call that launched them, or seconds after all that was recorded: when "
-        "they ran is not known. They take no part in sums, path, what-if and diff.",
+        "GPU rows lie seconds before the call that launched them, or seconds after all that was recorded: "
+        "when they ran is not known. They take no part in sums, path, what-if and diff.",
         _TOOL,
     ),
     "cpu_end_impossible": Code(
         "error",
-        "Calls hold operators that their thread ran after them, or calls and operators outlive what they run "
-        "in by far: their `dur` is wrong. They end at the first of these operators, or with what they run in.",
+        "Calls hold operators that their thread ran after them, or calls and operators outlive what they "
+        "run in by far: their `dur` is wrong. They end at the first of these operators, or with what they "
+        "run in.",
         _TOOL,
     ),
     "gpu_category_unknown": Code(
@@ -88,15 +89,15 @@ CODES = {
     ),
     "gpu_rows_missing": Code(
         "error",
-        "Launches have no GPU work in the file, although work that was launched after them has, or a call that "
-        "waited for theirs returned: rows are missing, and the time of that work is unknown. What stood behind "
-        f"it in its queue waits in `{LOST_WORK}`.",
+        "Launches have no GPU work in the file, although work that was launched after them has, or a call "
+        "that waited for theirs returned: rows are missing, and the time of that work is unknown. What stood "
+        f"behind it in its queue waits in `{LOST_WORK}`.",
         "Record with larger buffers, or fewer steps.",
     ),
     "path_mostly_unrecorded": Code(
         "error",
-        "Half of the path, or more, lies in gaps whose work is not in the file, or that nothing explains: what "
-        "determines the length, and what a change gains, cannot be told.",
+        "Half of the path, or more, lies in gaps whose work is not in the file, or that nothing explains: "
+        "what determines the length, and what a change gains, cannot be told.",
         "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
     ),
     "stream_shared": Code(
@@ -126,8 +127,8 @@ CODES = {
     ),
     "path_unrecorded": Code(
         "warning",
-        "A good part of the path lies in gaps whose work is not in the file, or that nothing explains: no gain "
-        "can be told for it.",
+        "A good part of the path lies in gaps whose work is not in the file, or that nothing explains: no "
+        "gain can be told for it.",
         "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
     ),
     "top_level_broken": Code(

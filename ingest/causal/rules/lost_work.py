@@ -14,8 +14,8 @@ from tracegraph.ingest.causal.missing_work import WAITING
 def lost_work(context: Context, _: Found) -> Found:
     """Synchronising calls that return long after all recorded work that they waited for, behind lost work.
 
-    A launch without a row must stand between the last one of the thread that has its work and the call. What is
-    left of the call is a gap that keeps its length: nothing shows when that work ended.
+    A launch without work must stand between the last one of the thread that has its work and the call. What
+    is left of the call is a gap that keeps its length: nothing shows when that work ended.
     """
     events, launches = context.events, context.launches
     calls = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
