@@ -28,7 +28,7 @@ def _overflow(share: float) -> _Damage:
 
 
 def _lost(begin: float, until: float, streams: Sequence[int] = ()) -> _Damage:
-    """The GPU rows from one share of them to another, by their start, are gone; of some streams, or of all."""
+    """The GPU rows from one share of them to another, by their start, are gone; of all or some streams."""
 
     def damage(entries: list[Entry], rnd: random.Random) -> None:
         rows = [entry for entry in entries if has_role(entry.get("cat", ""), *GPU_WORK)]

@@ -47,7 +47,8 @@ Row = tuple[int, int, At | None]
 class OracleSet:
     """One simulated trace: its scenario (or the simulator's options), what varies, and where its files go.
 
-    `damage`: what vary.py, or `damages`, did to it, one name after the other with commas between, empty for nothing.
+    `damage`: what vary.py, or `damages`, did to it, one name after the other with commas between, empty for
+    nothing.
     """
 
     scenario: str

@@ -77,7 +77,7 @@ def lower_confidence(
 
 
 def after_lost_work(dependencies: Dependencies, gap_name: Ints) -> Dependencies:
-    """The same; what starts after work whose rows are missing has no cause in the file that is surer than .5."""
+    """The same; of what starts behind work that has no rows, no cause in the file is surer than .5."""
     lost = dependencies.binding & (gap_name == GAP_CODE[LOST_WORK])
     if not lost.any():
         return dependencies

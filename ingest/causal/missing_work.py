@@ -29,7 +29,8 @@ class MissingWork:
         """How many launches of each thread begin after `since` and before `until`, ns."""
         bounds = [np.clip(moment, self._keys.start, self._keys.end) for moment in (since, until)]
         first, last = (np.searchsorted(self._placed, self._keys.of(lane, moment)) for moment in bounds)
-        return np.maximum(last - first, 0)
+        count: Ints = np.maximum(last - first, 0)
+        return count
 
 
 def find_missing(events: Events, launches: Launches, stack: CallStack) -> MissingWork:
