@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
 
 _LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
-_JOINED = 0.1
+_JOINED, _COPYING = 0.1, ("emcpy", "emset")
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
 WAITING = ("Synchronize", "Synchronise", "QueueFinish")
 """Parts of the names of calls that return after what was launched before."""
@@ -36,9 +36,9 @@ class MissingWork:
 def find_missing(events: Events, launches: Launches, stack: CallStack) -> MissingWork:
     """Launches that lack their work, while later ones of their thread have theirs, or a wait for it returned.
 
-    Calls of names that launch, or usually do. A call inside or around one that has work shares its work;
-    what a graph's capture takes up runs later, in the graph; and where nothing joins work with its calls, or
-    none of them has any, nothing is known.
+    Calls of names that launch, or usually do, but for copies, which have no row where they move nothing. A
+    call inside or around one that has work shares its work; what a graph's capture takes up runs later, in
+    the graph; and where nothing joins work with its calls, or none of them has any, nothing is known.
     """
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
@@ -46,7 +46,7 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
     if not len(calls) or not joined or joined < _JOINED * int(events.is_gpu.sum()):
         return MissingWork(events, calls[:0])
     lacks = np.zeros(len(events), dtype=bool)
-    lacks[calls] = working_calls(events, launches, calls)[1]
+    lacks[calls] = working_calls(events, launches, calls)[1] & ~is_call_named(events, *_COPYING)[calls]
     launching = is_call_named(events, *_LAUNCHING) & ~is_call_named(events, *_OF_HOST)
     lacks |= launching & events.on_thread & ~has
     lacks &= ~_shares_work(events, has, stack)
