@@ -13,6 +13,7 @@ from tracegraph.store.categories import Role
 _LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
+_OF_DEVICE = ("DeviceSync", "CtxSync", "SynchronizeDevice")
 WAITING = ("Synchronize", "Synchronise", "QueueFinish")
 """Parts of the names of calls that return after what was launched before."""
 
@@ -90,10 +91,13 @@ def _captured(events: Events, calls: Ints) -> Flags:
 
 
 def _followed(events: Events, has: Flags) -> Flags:
-    """What begins before the last call of its thread that has work, or that waits for all work before it."""
+    """What begins before a call of its thread that has work or waits, or one of its rank for a device."""
     waits = is_call_named(events, *WAITING) & events.on_thread
     last = np.full(int(events.lane.max(initial=0)) + 1, np.iinfo(np.int64).min)
     chosen = np.flatnonzero((has & events.on_thread) | waits)
     np.maximum.at(last, events.lane[chosen], events.start[chosen])
-    followed: Flags = events.start < last[events.lane]
+    whole = np.flatnonzero(waits & is_call_named(events, *_OF_DEVICE))
+    last_of_rank = np.full(int(events.rank.max(initial=0)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(last_of_rank, events.rank[whole], events.start[whole])
+    followed: Flags = events.start < np.maximum(last[events.lane], last_of_rank[events.rank])
     return followed

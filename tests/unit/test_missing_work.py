@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import pytest
 import tiny
-from tiny import Row, call, event, kernel
+from tiny import Row, call, event, kernel, step
 
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import RankModel, build_model
@@ -126,3 +126,12 @@ def test_launches_that_nothing_follows_may_run_after_the_recording() -> None:
     _, codes = modelled([*rows, event("op", 300, 3_000)])
     assert "gpu_rows_missing" not in codes
     assert {"ends_in_work", "launch_without_gpu_work"} & codes.keys()
+
+
+def test_another_thread_s_work_may_be_lost() -> None:
+    rows = [row if row["category"] == "kernel" else {**row, "tid": "2"} for row in queue(20, range(12, 20))]
+    waits = rows.pop()
+    waits = {**waits, "tid": "1", "name": "cudaDeviceSynchronize"}
+    model, codes = modelled([*rows, waits, step(1, 0, 10_105, thread=1)])
+    assert codes["gpu_rows_missing"].count == 8
+    assert lost_us(model) == pytest.approx(4_004)

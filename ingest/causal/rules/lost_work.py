@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import LOST, Waits, no_edges
 from tracegraph.ingest.causal.events import NONE, is_call_named
@@ -14,8 +14,9 @@ from tracegraph.ingest.causal.missing_work import WAITING
 def lost_work(context: Context, _: Found) -> Found:
     """Synchronising calls that return long after all recorded work that they waited for, behind lost work.
 
-    A launch without work must stand between the last one of the thread that has its work and the call. What
-    is left of the call is a gap that keeps its length: nothing shows when that work ended.
+    A launch without work must stand between the last one that has its work, of the thread or of any of its
+    process, and the call. What is left of the call is a gap that keeps its length: nothing shows when that
+    work ended.
     """
     events, launches = context.events, context.launches
     calls = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
@@ -25,6 +26,7 @@ def lost_work(context: Context, _: Found) -> Found:
     place = nearest_on_thread(events, calls, launching, "backward")
     since = np.where(place >= 0, events.start[launching[np.maximum(place, 0)]] + 1, NONE)
     behind = context.missing.between(events.lane[calls], since, events.start[calls]) > 0
+    behind |= _of_other_threads(context, calls, launching)
     begin = np.maximum(events.start[calls], _awaited_until(context)[calls])
     chosen = behind & (events.end[calls] - begin > LONG_LAG_NS)
     calls, begin = calls[chosen], begin[chosen]
@@ -37,6 +39,18 @@ def lost_work(context: Context, _: Found) -> Found:
         np.zeros(len(calls), dtype=bool),
     )
     return Found(no_edges(), waits)
+
+
+def _of_other_threads(context: Context, calls: Ints, launching: Ints) -> Flags:
+    """Whether the launch before each call, on whatever thread of one process, lacks its work."""
+    events = context.events
+    if len(np.unique(context.lanes.process[events.lane[launching]])) > 1:
+        return np.zeros(len(calls), dtype=bool)
+    lost, there = np.sort(events.start[context.missing.call]), np.sort(events.start[launching])
+    at = events.start[calls]
+    last_lost = np.append(NONE, lost)[np.searchsorted(lost, at)]
+    behind: Flags = last_lost > np.append(NONE, there)[np.searchsorted(there, at)]
+    return behind
 
 
 def _awaited_until(context: Context) -> Ints:
