@@ -18,6 +18,7 @@ BUSY_GPU = "GPU busy with other work"
 UNRECORDED_GRAPH = "unrecorded graph work"
 GPU_TURN = "GPU turn of another process"
 EARLIER_WORK = "work from before the recording"
+LOST_WORK = "work whose rows are missing"
 CPU_TURN = "CPU turn of another thread"
 LAUNCH_LATENCY = "launch latency"
 STREAM_QUEUE = "stream queue"
@@ -34,6 +35,7 @@ GAPS = (
     Gap(UNRECORDED_GRAPH, "kernels of a graph launch that the file does not hold"),
     Gap(GPU_TURN, "the GPU paused as its turn went to another process"),
     Gap(EARLIER_WORK, "the queue held work that was enqueued before the file begins"),
+    Gap(LOST_WORK, "launches that stand before it in its queue have no GPU work in the file"),
     Gap(CPU_TURN, "the thread could have run, but the system ran another one"),
     Gap(LAUNCH_LATENCY, "from a launching call to its work"),
     Gap(STREAM_QUEUE, "from one work of a stream to the next"),
@@ -43,6 +45,8 @@ GAPS = (
     Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
 )
 """All names."""
+NOT_IN_FILE = (OUTSIDE_RECORDING, UNRECORDED_GRAPH, EARLIER_WORK, LOST_WORK)
+"""Gaps in which something ran, as the file shows, that it does not hold: nobody can say what it costs."""
 GAP_NAMES = tuple(gap.name for gap in GAPS)
 """By code."""
 GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}

@@ -172,11 +172,12 @@ LAUNCHED_INSIDE = (
 """Of an event of a thread: what the operator takes itself, and the GPU work launched inside."""
 EVENT = NodeLabel(
     "Event",
-    "One duration entry of the trace, as the file states it.",
+    "One duration entry of the trace, as the file states it, unless that cannot be (`clipped_ns`).",
     (
         *_PLACE,
         time("duration_ns", "duration; of GPU work on the clock of its CPU, from which a drift may differ"),
         time("self_ns", "time in which no child event is open"),
+        time("clipped_ns", "how much later the file says that it ends, which cannot be; null as a rule"),
         *LAUNCHED_INSIDE,
         number("step", "number of the step it runs in; GPU work: in which it was launched"),
         number("correlation", "id that joins a call with its GPU work"),

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from benchmarks.accuracy.damages import OWN, damage_files
+
 SCENARIOS = {
     "mixed": "--int-us",
     "gpu": "--regime gpu --int-us",
@@ -45,7 +47,8 @@ Row = tuple[int, int, At | None]
 class OracleSet:
     """One simulated trace: its scenario (or the simulator's options), what varies, and where its files go.
 
-    `damage`: what vary.py did to it, one name after the other with commas between, empty for nothing.
+    `damage`: what vary.py, or `damages`, did to it, one name after the other with commas between, empty for
+    nothing.
     """
 
     scenario: str
@@ -131,7 +134,10 @@ class Oracle:
         if fresh and one.damage:
             before, _, last = one.damage.rpartition(",")
             with self.made(replace(one, damage=before)) as source:
-                self.run("vary.py", last, source.files, one.files, "--seed", str(one.seed))
+                if last in OWN:
+                    damage_files(last, source.files, one.files, one.seed)
+                else:
+                    self.run("vary.py", last, source.files, one.files, "--seed", str(one.seed))
         elif fresh:
             self.run("synth_kineto.py", one.stem, *one.options, "--all-edges")
         yield one

@@ -16,6 +16,7 @@ from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 _NAME_CELLS = 60
 _MOST_NAMES = 8
 _BASES = {CORRECTED: "corrected", NAIVE: "as recorded"}
+_MUCH_UNRECORDED = 0.05
 
 
 def print_what_if(
@@ -40,6 +41,10 @@ def print_what_if(
     lines.add_row(
         "inferred", f"{format_share(predicted.inferred_share)} of the gain hangs on inferred dependencies"
     )
+    window = found.graph.window
+    if found.unrecorded_ns >= _MUCH_UNRECORDED * (window.end - window.start):
+        lost = f"{format_ns(found.unrecorded_ns)} of the path is work that is not in the file"
+        lines.add_row("cannot tell", f"{lost}; what is changed here may be among it and then gain more")
     console.print(indented(lines))
     _print_matched(console, found)
     for note in found.notes:

@@ -1,6 +1,6 @@
 """Nesting of the events of each thread: call tree, self time, and the innermost open event at any time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class CallStack:
     `piece_*`: stretches with one innermost open event, by lane and time, without holes between the first and
     the last event of a lane; `piece_event` is -1 where no event is open. Zero-length events have no piece.
     `overruns`: number of events that end after the event they start in; `first_overrun`: the first, else -1.
+    `outliving`, `outlived`: of one file, pairs of an event and one that it starts in and ends after.
     """
 
     parent: Ints
@@ -26,6 +27,8 @@ class CallStack:
     piece_event: Ints
     overruns: int
     first_overrun: int
+    outliving: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    outlived: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def self_time(self, events: Events) -> Ints:
         """ns in which each event is the innermost one; the duration for events off the threads."""
@@ -85,6 +88,8 @@ def nest(events: Events) -> CallStack:
     openings = _Openings(opens, closes)
     inside = openings.innermost(np.arange(len(order)), opens)
     outlives = (inside >= 0) & (closes > np.append(closes, 0)[inside])
+    within = outlives & (np.append(closes, 0)[inside] > opens)
+    outlived = order[inside[within]], order[within]
     if outlives.any():
         closes, overrunning = _cut_outlived(opens, closes, np.isin(lane, lane[outlives]))
         openings = _Openings(opens, closes)
@@ -104,6 +109,8 @@ def nest(events: Events) -> CallStack:
         piece_event=innermost[goes_on],
         overruns=len(overrunning),
         first_overrun=int(event[overrunning[0]]) if len(overrunning) else -1,
+        outlived=outlived[0],
+        outliving=outlived[1],
     )
 
 

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.callstack import CallStack, nest
+from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.clock import GpuClock
 from tracegraph.ingest.causal.clock_alignment import align
 from tracegraph.ingest.causal.correlations import tell_calls_apart
 from tracegraph.ingest.causal.doubt import Doubts, find_doubts
 from tracegraph.ingest.causal.events import Events, recording_start
 from tracegraph.ingest.causal.host_waits import HostWaits, SyncRows
+from tracegraph.ingest.causal.impossible_times import nest_possible, put_possible
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Lags, Launches, Streams, done_before, measure_lags
+from tracegraph.ingest.causal.missing_work import MissingWork, find_missing
 from tracegraph.ingest.causal.passes import Passes, find_passes
 from tracegraph.ingest.causal.phases import Phases, find_phases
 from tracegraph.ingest.causal.segments import Window, find_window
@@ -51,6 +53,11 @@ class Context(Scene):
     """What was added to the GPU rows, told from the window's start."""
 
     @cached_property
+    def missing(self) -> MissingWork:
+        """See `missing_work.find_missing`."""
+        return find_missing(self.events, self.launches, self.stack)
+
+    @cached_property
     def recording_start(self) -> int:
         """See `events.recording_start`."""
         return recording_start(self.events)
@@ -74,13 +81,14 @@ class Context(Scene):
 def find_context(
     events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
 ) -> Context:
-    """Nest the events, match calls with their work, put the clocks right, and find steps and phases."""
-    stack = nest(events)
-    events = tell_calls_apart(events, lanes.process)
+    """Clip what cannot be, nest the events, match calls with their work, put the clocks right, find steps."""
+    process = lanes.process
+    events = put_possible(tell_calls_apart(events, process), process, integrity)
+    events, stack = nest_possible(events, integrity)
     gpu = align(events, find_window(events, lanes).start, integrity)
     window = find_window(gpu.events, lanes)
     steps = find_steps(gpu.events, gpu.launches, step_marker)
-    passes = find_passes(gpu.events, stack, lanes.process)
+    passes = find_passes(gpu.events, stack, process)
     return Context(
         events=gpu.events,
         lanes=lanes,

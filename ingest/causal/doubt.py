@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.events import NONE, Events, is_annotation, is_call_named
 from tracegraph.ingest.causal.holes import Stretches, find_holes
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.ingest.causal.segments import Segments
+from tracegraph.store.gaps import GAP_CODE, LOST_WORK
 
 _MOST = 0.5
 _LEAST_PART, _FEWEST = 0.01, 3
@@ -73,6 +74,15 @@ def lower_confidence(
         return dependencies
     lowered = np.minimum(dependencies.confidence, _MOST)
     return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
+
+
+def after_lost_work(dependencies: Dependencies, gap_name: Ints) -> Dependencies:
+    """The same; of what starts behind work that has no rows, no cause in the file is surer than .5."""
+    lost = dependencies.binding & (gap_name == GAP_CODE[LOST_WORK])
+    if not lost.any():
+        return dependencies
+    lowered = np.minimum(dependencies.confidence, _MOST)
+    return replace(dependencies, confidence=np.where(lost, lowered, dependencies.confidence))
 
 
 def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies) -> Flags:

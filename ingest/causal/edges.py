@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events import NONE, Events
-from tracegraph.store.gaps import CPU_TURN, GAP_CODE, UNKNOWN
+from tracegraph.store.gaps import CPU_TURN, GAP_CODE, LOST_WORK, UNKNOWN
 from tracegraph.store.mechanisms import CODE, MECHANISMS
 
 GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
@@ -53,9 +53,14 @@ def no_edges() -> Edges:
     return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
 
 
-UNEXPLAINED, OFF_CPU = -1, -2
-"""Stand for the mechanism of a stretch that no rule explains, and of one in which its thread did not run."""
-GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE[UNKNOWN], OFF_CPU: GAP_CODE[CPU_TURN]}
+UNEXPLAINED, OFF_CPU, LOST = -1, -2, -3
+"""Stand for the mechanism of a stretch that no rule explains, of one in which its thread did not run, and of
+a wait for work that is not in the file."""
+GAP_OF_STRETCH = {
+    UNEXPLAINED: GAP_CODE[UNKNOWN],
+    OFF_CPU: GAP_CODE[CPU_TURN],
+    LOST: GAP_CODE[LOST_WORK],
+}
 """What such stretches are called: gaps that keep their length in a replay."""
 
 
@@ -63,8 +68,8 @@ GAP_OF_STRETCH = {UNEXPLAINED: GAP_CODE[UNKNOWN], OFF_CPU: GAP_CODE[CPU_TURN]}
 class Waits:
     """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
 
-    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, or `OFF_CPU`: gaps
-    that keep their length in a replay. `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, `OFF_CPU` or `LOST`:
+    gaps that keep their length in a replay. `recorded`: as of the edges that end them.
     """
 
     lane: Ints

@@ -59,6 +59,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         else marked_steps(name, annotation, lane, (start, end), step_marker),
         is_gpu=is_gpu,
         on_thread=on_thread,
+        clipped=np.broadcast_to(np.int64(0), len(lane)),
     )
     return events, describe_lanes(trace, events, keys)
 

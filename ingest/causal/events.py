@@ -42,6 +42,8 @@ class Events:
     """Of an event that marks a step its number: see `step_marks`."""
     is_gpu: Flags
     on_thread: Flags
+    clipped: Ints
+    """How much earlier each ends than the file says, as it cannot have lasted so long; ns."""
 
     def __len__(self) -> int:
         return len(self.start)

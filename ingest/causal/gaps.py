@@ -4,28 +4,41 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.array_tables import join_rows, select_rows
+from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE, Events, is_call_named
-from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches
+from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches, nearest_on_thread
+from tracegraph.ingest.causal.missing_work import WAITING, MissingWork, find_missing
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.ingest.causal.time_slices import find_time_slices
 from tracegraph.ingest.intervals import Spans, covered
-from tracegraph.store.gaps import BUSY_GPU, EARLIER_WORK, GAP_CODE, GPU_TURN, UNKNOWN, UNRECORDED_GRAPH
+from tracegraph.store.gaps import (
+    BUSY_GPU,
+    EARLIER_WORK,
+    GAP_CODE,
+    GPU_TURN,
+    LOST_WORK,
+    UNKNOWN,
+    UNRECORDED_GRAPH,
+)
 
 _BUSY = 0.9
 _HELD = 4
 """Works that stand in a queue behind one that is not in the file."""
 
 
-def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dependencies) -> Ints:
+def name_gaps(
+    events: Events, launches: Launches, stack: CallStack, segments: Segments, found: Dependencies
+) -> Ints:
     """Names of the gaps of all dependencies, as positions in `GAP_NAMES`.
 
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
     queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
     work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
-    another process" where it lies in the pauses that `find_time_slices` finds, "work from before the
-    recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
+    another process" where it lies in the pauses that `find_time_slices` finds, "work whose rows are missing"
+    where launches without work stand before the effect in its queue (`_behind_lost_work`), "work from before
+    the recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
     """
     names = GAP_OF_MECHANISM[found.mechanism]
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
@@ -44,17 +57,40 @@ def name_gaps(events: Events, launches: Launches, segments: Segments, found: Dep
     before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
     graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
     elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
+    lost = _behind_lost_work(events, launches, find_missing(events, launches, stack))[event]
     earlier = _behind_earlier_work(events, launches)[event]
-    reasons = (BUSY_GPU, UNRECORDED_GRAPH, GPU_TURN)
-    codes = [GAP_CODE[reason] for reason in (*reasons, EARLIER_WORK)]
-    names[late] = np.select([busy, graph, elsewhere, earlier], codes, GAP_CODE[UNKNOWN])
+    reasons = (BUSY_GPU, UNRECORDED_GRAPH, GPU_TURN, LOST_WORK, EARLIER_WORK)
+    codes = [GAP_CODE[reason] for reason in reasons]
+    names[late] = np.select([busy, graph, elsewhere, lost, earlier], codes, GAP_CODE[UNKNOWN])
     return names
+
+
+def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) -> Flags:
+    """GPU work before whose launch its thread made others that have no work in the file, since the launch of
+    the work before it on its stream.
+    """
+    found = np.zeros(len(events), dtype=bool)
+    work = np.flatnonzero(launches.call >= 0)
+    if not len(missing.call) or not len(work):
+        return found
+    called = events.start[launches.call]
+    work = work[np.lexsort((called[work], events.lane[work]))]
+    same = np.append(False, events.lane[work[1:]] == events.lane[work[:-1]])
+    since = np.where(same, np.append(0, called[work[:-1]]) + 1, NONE)
+    # A call that waited returned after what was launched before it had ended.
+    waiting = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
+    place = nearest_on_thread(events, launches.call[work], waiting, "backward")
+    waited = np.append(events.start[waiting], NONE)[place]
+    since = np.maximum(since, np.where(place >= 0, waited, NONE))
+    found[work] = missing.between(events.lane[launches.call[work]], since, called[work]) > 0
+    return found
 
 
 def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
     """GPU work that was enqueued before the recording began, or right behind such work.
 
-    The former are works without a launch, on a stream where all that have none come before all that have one.
+    The former are works without a launch, on a stream where all that have none come before all that have one,
+    or with ids below those of all calls, where ids grow with time.
     The latter is the first with a launch, if its queue was held, see `_is_held`.
     """
     found = np.zeros(len(events), dtype=bool)
@@ -67,6 +103,8 @@ def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
             continue
         found[queue[:first]] = True
         found[queue[first]] = _is_held(events, launches, queue[first : first + _HELD])
+    lost = launches.lost
+    found[lost.work[lost.before < 0]] = True
     return found
 
 

@@ -103,8 +103,8 @@ def build_segments(
 ) -> Segments:
     """Cut the threads at the ports of `edges`, the ends of `waits` and `cuts` (lanes, times).
 
-    A stream lane whose first activity no edge reaches gets a zero-length gap at the window's start, from
-    which the activity is bound ("queue start").
+    A stream lane whose first activity no edge reaches gets a gap from the window's start until its rank's
+    recording begins, which of one rank is empty, from which the activity is bound ("queue start").
     """
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
@@ -136,7 +136,9 @@ def build_segments(
     outside = (seg_end <= recorded[0][seg_lane]) | (seg_start >= recorded[1][seg_lane])
     gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
-    return _with_streams(events, edges, window, (seg_lane, seg_start, seg_end, seg_event, kind, gap_name))
+    return _with_streams(
+        events, edges, window, recorded[0], (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
+    )
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
@@ -182,9 +184,16 @@ def _completion(events: Events, edges: Edges) -> Ints:
 
 
 def _with_streams(
-    events: Events, edges: Edges, window: Window, threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints]
+    events: Events,
+    edges: Edges,
+    window: Window,
+    recorded: Ints,
+    threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints],
 ) -> Segments:
-    """Add one segment for each GPU activity until it is complete, and the zero-length roots, and sort."""
+    """Add one segment for each GPU activity until it is complete, and the roots, and sort.
+
+    A root lasts until the recording of its rank begins (`recorded`, by lane): of the first rank it is empty.
+    """
     inside = (events.start >= window.start) & (events.end <= window.end)
     end = _completion(events, edges)
     gpu = np.flatnonzero(events.is_gpu & inside)
@@ -196,11 +205,13 @@ def _with_streams(
     roots = np.unique(events.lane[orphans])
     nothing = np.zeros(len(roots), dtype=np.int64)
     at_start = nothing + window.start
+    begins = np.maximum(recorded[roots], window.start)
+    late = np.where(begins > window.start, GAP_CODE[OUTSIDE_RECORDING], 0)
     columns = [
         np.concatenate([mine, root, work])
         for mine, root, work in zip(
             threads,
-            (roots, at_start, at_start, nothing - 1, nothing + GAP, nothing),
+            (roots, at_start, begins, nothing - 1, nothing + GAP, late),
             (events.lane[gpu], events.start[gpu], end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
             strict=True,
         )

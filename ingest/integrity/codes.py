@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.integrity.findings import Level
 from tracegraph.store.categories import GPU_WORK, Role, names_of
+from tracegraph.store.gaps import LOST_WORK
 
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."
@@ -54,6 +55,26 @@ CODES = {
     "thread_missing": Code("error", "Events without a tid are dropped: their thread is not known.", _TOOL),
     "begin_without_end": Code("error", "B entries without an E are dropped.", _AGAIN),
     "end_without_begin": Code("error", "E entries without a B are dropped.", _AGAIN),
+    "gpu_end_impossible": Code(
+        "error",
+        "GPU rows outlive the return of a call that waited for them, or hold three and more later works of "
+        "their stream, which runs in order otherwise: their `dur` is wrong. They end at the next work of the "
+        "stream or at that return, whichever is earlier (`clipped_ns`); how long they ran is not known.",
+        "A newer profiler (early versions of ROCm's write such durations).",
+    ),
+    "gpu_start_impossible": Code(
+        "error",
+        "GPU rows lie seconds before the call that launched them, or seconds after all that was recorded: "
+        "when they ran is not known. They take no part in sums, path, what-if and diff.",
+        _TOOL,
+    ),
+    "cpu_end_impossible": Code(
+        "error",
+        "Calls hold operators that their thread ran after them, or calls and operators outlive what they "
+        "run in by far: their `dur` is wrong. They end at the first of these operators, or with what they "
+        "run in.",
+        _TOOL,
+    ),
     "gpu_category_unknown": Code(
         "error",
         "Events stand on a lane that is named like a device's, but their category is none of "
@@ -65,6 +86,19 @@ CODES = {
         "Calls launch GPU work, and the file holds none: the profiler could not record the GPU, or the file "
         "was filtered.",
         "Record with ProfilerActivity.CUDA, and check that the driver lets the profiler in.",
+    ),
+    "gpu_rows_missing": Code(
+        "error",
+        "Launches have no GPU work in the file, although work that was launched after them has, or a call "
+        "that waited for theirs returned: rows are missing, and the time of that work is unknown. What stood "
+        f"behind it in its queue waits in `{LOST_WORK}`.",
+        "Record with larger buffers, or fewer steps.",
+    ),
+    "path_mostly_unrecorded": Code(
+        "error",
+        "Half of the path, or more, lies in gaps whose work is not in the file, or that nothing explains: "
+        "what determines the length, and what a change gains, cannot be told.",
+        "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
     ),
     "stream_shared": Code(
         "error",
@@ -90,6 +124,12 @@ CODES = {
         "Neither correlation ids nor flows join GPU work with its calls. Edges from and to GPU work have a "
         "confidence of at most .5.",
         "Use the file that the profiler wrote, with its args and flows.",
+    ),
+    "path_unrecorded": Code(
+        "warning",
+        "A good part of the path lies in gaps whose work is not in the file, or that nothing explains: no "
+        "gain can be told for it.",
+        "Record again from a synchronise on, with larger buffers, and without CUDA graphs.",
     ),
     "top_level_broken": Code(
         "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN

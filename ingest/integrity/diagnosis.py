@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.causal.step_marks import suggest_marker
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
+from tracegraph.ingest.integrity.unrecorded import diagnose_path
 from tracegraph.ingest.intervals import pauses
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
@@ -29,6 +30,7 @@ def diagnose(model: RankModel, integrity: Integrity) -> None:
     _diagnose_threads(model, integrity)
     _diagnose_steps(model, integrity)
     _diagnose_window(model, integrity)
+    diagnose_path(model, integrity)
 
 
 def _diagnose_nesting(model: RankModel, integrity: Integrity) -> None:

@@ -7,6 +7,7 @@ from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.model import RankModel
 from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.integrity.unrecorded import lost_share
 from tracegraph.store.categories import Role
 
 _MID_STEP_SHARE = 0.1
@@ -121,7 +122,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     has = model.launches.launching
     launches = is_call_named(events, "Launch")
     idle = launches & ~has
-    if not idle.any():
+    if not idle.any() and not len(model.context.missing.call):
         return
     if not events.is_gpu.any():
         message = "launches, and no GPU work at all: the GPU's time is not in the file"
@@ -131,6 +132,15 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     calls = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     lacks = np.zeros(len(events), dtype=bool)
     lacks[calls] = working_calls(events, model.launches, calls)[1]
+    lost = model.context.missing.call
+    if len(lost):
+        message = (
+            f"of {int((launches | has).sum())} launches lost their GPU work, although work launched after "
+            "them has its rows, or a call that waited for theirs returned: rows are missing, and how long "
+            f"their work ran is not known; {place_of(model, int(lost[0]))}"
+        )
+        integrity.add("gpu_rows_missing", "error", len(lost), message, lost_share(model))
+    lacks[lost] = idle[lost] = False
     late = lacks & (events.start > events.start[has].max(initial=NONE))
     if late.any():
         message = (

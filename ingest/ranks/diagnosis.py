@@ -5,14 +5,15 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.integrity.unrecorded import diagnose_path
 from tracegraph.ingest.ranks.agreement import missing_ranks, world_size
 from tracegraph.ingest.ranks.job import Job
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.trace import FileFacts
 
 _FILE, _SHOWN = "all ranks", 8
-_OF_ONE_FILE = ("rank_missing", "other_ranks")
-"""What a file alone leaves open, and those of a job do not."""
+_OF_ONE_FILE = ("rank_missing", "other_ranks", "path_unrecorded", "path_mostly_unrecorded")
+"""What a file alone leaves open, and those of a job do not; and what is about the path of one file alone."""
 
 
 def diagnose_job(job: Job) -> list[Finding]:
@@ -21,6 +22,7 @@ def diagnose_job(job: Job) -> list[Finding]:
     _diagnose_ranks(job, integrity)
     _diagnose_clocks(job, integrity)
     _diagnose_operations(job, integrity)
+    diagnose_path(job.model, integrity)
     return list(integrity)
 
 

@@ -154,6 +154,7 @@ def event_nodes(
         "end_ns": events.end,
         "duration_ns": events.end - events.start,
         "self_ns": model.stack.self_time(events),
+        "clipped_ns": pa.array(events.clipped, mask=events.clipped == 0),
         **_launched_columns(model),
         "step": nullable(model.steps.of_event),
         "correlation": nullable(events.written_correlation),

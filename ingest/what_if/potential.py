@@ -14,11 +14,11 @@ from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.predict import Predictor, predictor_of
 from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.common_names import common_name
-from tracegraph.store.gaps import GAP_NAMES, OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
+from tracegraph.store.gaps import GAP_NAMES, NOT_IN_FILE, UNKNOWN, UNTRACED_CPU
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.store.step_names import STEP_PREFIX
 
-_NO_REASON = (UNKNOWN, UNTRACED_CPU, OUTSIDE_RECORDING)
+_NO_REASON = (UNKNOWN, UNTRACED_CPU, *NOT_IN_FILE)
 _ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
 _LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
 Row = dict[str, object]

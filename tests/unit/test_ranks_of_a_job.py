@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import Row
+from tiny import Row, call, event, kernel
 from tiny_job import ALL_REDUCE, rows_of_rank, write_trace
 
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
@@ -219,3 +219,33 @@ def test_real_ranks_and_who_was_late(shared_trace: object) -> None:
     longest = int(waited.argmax())
     assert waited[longest] == pytest.approx(21_580_000, abs=50_000)
     assert job.model.events.rank[meetings.event[longest]] == 1
+
+
+def begins_at(begin: float, first_kernel: float | None = None) -> list[Row]:
+    """A rank whose file begins then; its first all-reduce may stand behind a kernel from before it."""
+    rows = [event("begin", begin, begin + 50)]
+    if first_kernel is not None:
+        rows.append(kernel("earlier", first_kernel, 69_000, None))
+    at, ends = 60_000.0, 70_000.0
+    for number in range(3):
+        came = 69_000 if number == 0 and first_kernel is not None else at + 15
+        stated = {"group": "0", "group_ranks": "[0, 1]", "group_sequence": number}
+        rows += [
+            event("work", at, at + 10),
+            call("cudaLaunchKernel", at + 10, at + 12, number + 1),
+            kernel(ALL_REDUCE, came, ends, number + 1, **stated),
+            call("cudaStreamSynchronize", at + 12, ends, 100 + number),
+        ]
+        at, ends = ends, ends + 40
+    return rows
+
+
+def test_before_a_rank_s_file_begins_is_apart_from_what_its_stream_held(tmp_path: Path) -> None:
+    job = job_of(tmp_path, begins_at(0), begins_at(41_600, first_kernel=57_700))
+    found = spent(job)
+    assert found["rank 1", "outside this rank's recording"] == 41_600
+    assert found["rank 1", "work from before the recording"] == 16_100
+    assert ("rank 1", "unknown") not in found
+    assert codes(job)["path_mostly_unrecorded"].share == pytest.approx(57_700 / 70_080)
+    early = job_of(tmp_path, begins_at(0), begins_at(0, first_kernel=57_700))
+    assert spent(early)["rank 1", "work from before the recording"] == 57_700

@@ -280,3 +280,33 @@ def test_whether_an_outlier_waits_for_another_rank_is_said_as_far_as_it_is_known
             "holds 90.0 % of the path; how much of that is waiting for another rank one file cannot tell."
         )
     )
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        "work from before the recording",
+        "work whose rows are missing",
+        "unrecorded graph work",
+        "outside this rank's recording",
+    ],
+)
+def test_work_that_is_not_in_the_file_is_nobody_s(gap: str) -> None:
+    findings = found(rows((2, gap, "gap", 60), (2, "gemm", "kernel", 40)), gain("gemm", "kernel", 39))
+    verdict = judge(findings)
+    assert (verdict.bottleneck, verdict.share) == ("unknown", 0.6)
+    assert verdict.gains == []
+    assert verdict.sentences[1] == (
+        f"What to change first cannot be told: 60.0 % of the path is {gap}, not in the file."
+    )
+    assert f"what ran in 60.0 % of the path, not in the file: 60.0 % {gap}" in verdict.sentences[-1]
+
+
+def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
+    path = rows((2, "work whose rows are missing", "gap", 20), (2, "gemm", "kernel", 80))
+    verdict = judge(found(path, gain("gemm", "kernel", 79)))
+    assert verdict.bottleneck == "gpu"
+    assert verdict.sentences[1].startswith("Without `gemm`")
+    assert "what ran in 20.0 % of the path" in verdict.sentences[-1]
+    little = judge(found(rows((2, "unrecorded graph work", "gap", 4), (2, "gemm", "kernel", 96))))
+    assert little.sentences[-1] == "No part of the path is unexplained."

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracegraph.queries.shapes import job_steps, sum_by
 from tracegraph.queries.unclear import unclear_parts
-from tracegraph.store.gaps import UNKNOWN
+from tracegraph.store.gaps import NOT_IN_FILE, UNKNOWN
 from tracegraph.workbench.report.step_summary import StepSummary, summarise_steps
 from tracegraph.workbench.text import part_of_run
 
@@ -212,6 +212,17 @@ class Findings:
     def _unclear(self) -> dict[str, float]:
         parts = unclear_parts(self.path["name"], self.path["category"], self.is_gap)
         return {name: self.share(int(self.durations[rows].sum())) for name, rows in parts.items()}
+
+    @cached_property
+    def unrecorded(self) -> Mapping[str, float]:
+        """Share of the length in each gap whose work the file does not hold, the largest first."""
+        found = {name: self.share(self.by_gap_ns.get(name, 0)) for name in NOT_IN_FILE}
+        return dict(sorted(((n, s) for n, s in found.items() if s), key=lambda item: -item[1]))
+
+    @property
+    def unrecorded_share(self) -> float:
+        """Share of the length in gaps whose work the file does not hold."""
+        return sum(self.unrecorded.values())
 
     @property
     def inferred_share(self) -> float:

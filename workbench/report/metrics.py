@@ -34,6 +34,7 @@ _ALLOCATION = re.compile(
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
 _GRAPH = "GraphLaunch"
+_NOT_IDLE = 0.5
 _SLOW_LAUNCH_NS = 1_000_000
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
@@ -169,6 +170,13 @@ def unrecorded_graphs(findings: Findings) -> Measured | None:
     return _in_gaps(findings, UNRECORDED_GRAPH)
 
 
+def missing_work(findings: Findings) -> Measured | None:
+    """Share of the path in work that the file does not hold, but for that of graphs."""
+    parts = {name: share for name, share in findings.unrecorded.items() if name != UNRECORDED_GRAPH}
+    spent = sum(findings.by_gap_ns[name] for name in parts)
+    return measured(findings, spent, f"in gaps named {' or '.join(parts)}")
+
+
 def cpu_turns(findings: Findings) -> Measured | None:
     """Share of the path in which a thread was ready to run, but the system ran another one."""
     return _in_gaps(findings, CPU_TURN)
@@ -180,11 +188,16 @@ def busy_gpu(findings: Findings) -> Measured | None:
 
 
 def idle_gpu(findings: Findings) -> Measured | None:
-    """Share of the window in which the GPUs run nothing, or only kernels that wait for other ranks."""
+    """Share of the window in which the GPUs run nothing, or only kernels that wait for other ranks.
+
+    None where much of it may be work without rows.
+    """
     shares = gpu_shares(findings)
     if shares is None:
         return None
     idle = shares[IDLE] + shares[WAITING]
+    if findings.unrecorded_share >= _NOT_IDLE * idle:
+        return None
     return Measured(idle, f"{format_share(idle)} of the window: the GPU is {gpu_use(findings)}")
 
 

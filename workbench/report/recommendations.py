@@ -135,6 +135,16 @@ RULES = (
         metrics.unrecorded_graphs,
         "The file holds only some kernels of its graph launches. Record a step without graphs to see which "
         "kernels this time belongs to.",
+        kind="trust",
+    ),
+    Rule(
+        "missing-work",
+        "Work on the path is not in the file",
+        0.05,
+        metrics.missing_work,
+        "Nobody can say what it costs. Record again, from a synchronise on and for whole steps, with larger "
+        "buffers or fewer steps; of several ranks over the same steps.",
+        kind="trust",
     ),
     Rule(
         "cpu-bound",

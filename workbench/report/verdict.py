@@ -23,6 +23,8 @@ _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
+_OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
+"""Findings that say what is said of the path itself."""
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -32,7 +34,7 @@ _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "launch": ("Launching GPU work", "is launching calls and their latency"),
     "gil": ("The GIL", "is waiting for it"),
     "other_rank": ("Another rank", "is waiting for it"),
-    "unknown": ("Something that the file does not hold", "has no explanation"),
+    "unknown": ("Something that the file does not hold", "has no record or no explanation"),
 }
 _WAITS: Mapping[Bottleneck, str] = {
     "gil": WAITING_FOR_GIL,
@@ -65,12 +67,26 @@ def judge(findings: Findings) -> Verdict:
     ranked = _ranked(findings, bottleneck)
     if untold:  # by the same doubt no gain of the CPU's is one
         ranked = [row for row in ranked if not _is_about(findings, row, "cpu")]
-    gains = ranked[:_MOST_GAINS]
+    gains = [] if _cannot_tell(findings, ranked) else ranked[:_MOST_GAINS]
     first = _untold(untold, share) if untold else _determines(findings, bottleneck, share, ranked)
     sentences = [" ".join(filter(None, [first, outlier(findings)]))]
-    sentences += [_change(findings, gains[0])] if gains else []
+    if gains or ranked:
+        sentences.append(_change(findings, gains[0]) if gains else _no_change(findings))
     sentences.append(_unknown(findings, bottleneck, gains, (_NOT_SHOWN,) if untold else ()))
     return Verdict(bottleneck, share, sentences, gains)
+
+
+def _cannot_tell(findings: Findings, ranked: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether so much of the path is not in the file that what gains most may be there."""
+    most = max((findings.share(row["gain_ns"]) for row in ranked), default=0.0)
+    return findings.unrecorded_share >= max(_DOUBT, most)
+
+
+def _no_change(findings: Findings) -> str:
+    name, share = next(iter(findings.unrecorded.items()))
+    return (
+        f"What to change first cannot be told: {format_share(share)} of the path is {name}, not in the file."
+    )
 
 
 def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
@@ -212,13 +228,20 @@ def _unknown(
 
 
 def _doubts(findings: Findings, bottleneck: Bottleneck, gains: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if findings.unrecorded_share >= _UNCLEAR:
+        named = ", ".join(f"{format_share(share)} {name}" for name, share in findings.unrecorded.items())
+        yield f"what ran in {format_share(findings.unrecorded_share)} of the path, not in the file: {named}"
     if findings.unclear_share >= _UNCLEAR:
         yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
     if gains and gains[0]["inferred_share"] >= _DOUBT:
         yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
     if bottleneck == "communication" and findings.details.ranks == 1:
         yield "how much of it is waiting for slower ranks, which one file cannot tell"
-    odd = [row for row in findings.details.integrity if row["level"] in ("warning", "error")]
+    odd = [
+        row
+        for row in findings.details.integrity
+        if row["level"] in ("warning", "error") and row["code"] not in _OF_PATH
+    ]
     if odd:
         yield f"what {plural(len(odd), 'finding')} about the input may hide"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracegraph.store.gaps import UNTRACED_CPU
+from tracegraph.store.gaps import OUTSIDE_RECORDING, UNTRACED_CPU
 from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
 from tracegraph.workbench.report.gpu_use import COMPUTING, gpu_shares, gpu_use
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
@@ -24,10 +24,12 @@ def _facts(findings: Findings) -> Iterator[Fact]:
     unclear = format_share(findings.unclear_share)
     yield Fact("unclear", _unclear(findings), figure=(unclear, "unclear: unknown or untraced"))
     untraced = findings.untraced_cpu_share
-    named = format_share(max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced))
+    lost = sum(share for name, share in findings.unrecorded.items() if name != OUTSIDE_RECORDING)
+    named = format_share(max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced - lost))
     gaps = (
         f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} {UNTRACED_CPU}, "
-        f"{named} in gaps with a reason"
+        + (f"{format_share(lost)} of work that is not in the file, " if lost else "")
+        + f"{named} in gaps with a reason"
     )
     yield Fact("gaps", gaps, figure=(named, "in gaps with a reason"))
     inferred = format_share(findings.inferred_share)

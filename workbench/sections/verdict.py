@@ -7,7 +7,9 @@ from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import plural
+from tracegraph.workbench.text import format_share, plural
+
+_MUCH = 0.05
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -21,11 +23,16 @@ def _input(findings: Findings) -> Fact:
     rows = findings.details.integrity
     levels = Counter(str(row["level"]) for row in rows)
     said = [plural(levels[level], level) for level in ("error", "warning") if levels[level]]
-    if not said:
+    lost = findings.unrecorded_share + findings.unknown_share
+    if not said and lost < _MUCH:
         return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
+    much = f"{format_share(lost)} of the path has no record" if lost >= _MUCH else ""
+    if not said:
+        return Fact("input", much, "warning")
     codes = Counter(str(row["code"]) for row in rows if row["level"] in ("error", "warning"))
     listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
-    return Fact("input", f"{' and '.join(said)}: {listed}", "error" if levels["error"] else "warning")
+    told = f"{' and '.join(said)}: {listed}" + (f"; {much}" if much else "")
+    return Fact("input", told, "error" if levels["error"] else "warning")
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True)

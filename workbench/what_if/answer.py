@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from tracegraph.ingest.what_if.overhead import (
     given_overhead,
 )
 from tracegraph.ingest.what_if.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.unrecorded import unrecorded_ns
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns, format_times
@@ -116,6 +118,11 @@ class WhatIf:
         faster += f", {self.prediction.basis}"
         return f"<WhatIf {self.run} {self.question}: {faster}>"
 
+    @cached_property
+    def unrecorded_ns(self) -> int:
+        """Length of the run's path in work that no file holds: what is removed may be among it; ns."""
+        return unrecorded_ns(self.graph)
+
     def as_json(self) -> dict[str, object]:
         """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
         predicted = self.prediction
@@ -139,6 +146,7 @@ class WhatIf:
             },
             "inferred_share": predicted.inferred_share,
             "removed_ns": predicted.removed_ns,
+            "unrecorded_ns": self.unrecorded_ns,
             "range": {**range_json(predicted.low, predicted.high), "wide": predicted.wide or None},
             "notes": list(self.notes),
             "matched": [asdict(one) for one in self.matched],

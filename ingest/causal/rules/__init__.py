@@ -16,6 +16,7 @@ from tracegraph.ingest.causal.rules.graph_launches import graph_latency, graph_o
 from tracegraph.ingest.causal.rules.invocation import invocation
 from tracegraph.ingest.causal.rules.long_calls import unexplained_calls
 from tracegraph.ingest.causal.rules.lost_calls import lost_calls
+from tracegraph.ingest.causal.rules.lost_work import lost_work
 from tracegraph.ingest.causal.rules.off_cpu import off_cpu
 from tracegraph.ingest.causal.rules.queue_full import queue_full
 from tracegraph.ingest.causal.rules.resume import resume
@@ -63,6 +64,7 @@ SHARED: tuple[Rule, ...] = (
     Revises(graph_latency),
     Adds(stream_resume),
     Adds(synchronization),
+    Adds(lost_work),
     Adds(queue_full),
     Adds(silent_waits),
     Adds(unexplained_calls),

@@ -1,0 +1,61 @@
+"""Damages of recordings beside those of the oracle's vary.py: durations that overflow, rows that were lost.
+
+Positions in the file stay, and so does the truth: a lost row becomes an instant in its place.
+"""
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracegraph.store.categories import GPU_WORK, Role, has_role
+
+Entry = dict[str, Any]
+_Damage = Callable[[list[Entry], random.Random], None]
+_OVERFLOW_US, _MORE_US = 60_000, 1_600_000
+
+
+def _overflow(share: float) -> _Damage:
+    """A share of the kernels lasts 60 ms more, every fifth of them 1.6 s."""
+
+    def damage(entries: list[Entry], rnd: random.Random) -> None:
+        kernels = [entry for entry in entries if has_role(entry.get("cat", ""), Role.KERNEL)]
+        for number, entry in enumerate(rnd.sample(kernels, max(1, round(share * len(kernels))))):
+            entry["dur"] += _OVERFLOW_US if number % 5 else _MORE_US
+
+    return damage
+
+
+def _lost(begin: float, until: float, streams: Sequence[int] = ()) -> _Damage:
+    """The GPU rows from one share of them to another, by their start, are gone; of all or some streams."""
+
+    def damage(entries: list[Entry], rnd: random.Random) -> None:
+        rows = [entry for entry in entries if has_role(entry.get("cat", ""), *GPU_WORK)]
+        rows = [row for row in rows if not streams or row["args"]["stream"] in streams]
+        rows.sort(key=lambda row: row["ts"])
+        for row in rows[round(begin * len(rows)) : round(until * len(rows))]:
+            row.update(ph="i", s="t", cat="lost")
+
+    return damage
+
+
+OWN: Mapping[str, _Damage] = {
+    "overflow1": _overflow(0.01),
+    "overflow20": _overflow(0.2),
+    "head_lost10": _lost(0, 0.1),
+    "head_lost60": _lost(0, 0.6),
+    "middle_lost5": _lost(0.5, 0.55),
+    "tail_lost20": _lost(0.8, 1),
+    "one_stream_lost30": _lost(0, 0.3, (7,)),
+}
+"""By name."""
+
+
+def damage_files(name: str, source: Path, target: Path, seed: int) -> None:
+    """Damage a simulation whose two files begin with `source`; those of the other begin with `target`."""
+    trace, truth = (source.with_name(f"{source.name}_{part}.json") for part in ("rank0", "truth"))
+    document = json.loads(trace.read_bytes())
+    OWN[name](document["traceEvents"], random.Random(seed * 31 + len(name)))
+    target.with_name(f"{target.name}_rank0.json").write_text(json.dumps(document))
+    target.with_name(f"{target.name}_truth.json").write_bytes(truth.read_bytes())

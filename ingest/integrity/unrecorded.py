@@ -1,0 +1,39 @@
+"""How much of the path the file does not hold: gaps in which something ran that has no row, or no reason."""
+
+import numpy as np
+
+from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
+from tracegraph.ingest.causal.solved import Solved
+from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
+
+_MUCH, _MOST = 0.05, 0.5
+_CONCERNED = (*NOT_IN_FILE, UNKNOWN)
+
+
+def diagnose_path(model: Solved, integrity: Integrity) -> None:
+    """Add how much of the path lies in such gaps, where it is at least 5 %: an error from the half on."""
+    rows = find_stretches(model)
+    parts = {name: share for name, share in _shares(model, rows).items() if name in _CONCERNED}
+    count = int(((rows.event < 0) & np.isin(rows.gap_name, [GAP_CODE[name] for name in _CONCERNED])).sum())
+    share = sum(parts.values())
+    named = ", ".join(
+        f"{percent(part)} {name}" for name, part in sorted(parts.items(), key=lambda item: -item[1]) if part
+    )
+    message = f"stretches, {percent(share)} of the critical path, have no record of what ran: {named}"
+    if share >= _MOST:
+        integrity.add("path_mostly_unrecorded", "error", count, message, share)
+    elif share >= _MUCH:
+        integrity.add("path_unrecorded", "warning", count, message, share)
+
+
+def lost_share(model: Solved) -> float | None:
+    """The share of the path in gaps before which launches lost their work; None where it shows nowhere."""
+    return _shares(model, find_stretches(model))[LOST_WORK] or None
+
+
+def _shares(model: Solved, rows: Stretches) -> dict[str, float]:
+    is_gap = rows.event < 0
+    spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES))
+    total = max(model.window.end - model.window.start, 1)
+    return {name: float(spent[GAP_CODE[name]]) / total for name in GAP_NAMES}
