@@ -1,0 +1,122 @@
+"""Repetition against chance: which stretches of a kind end just after, or before, work of the GPU does."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.rules.coincidence import by_chance
+
+REACH_NS = (100_000, 60_000)
+"""How long before the end of a stretch work may end that explains it, and after it, where clocks disagree or
+the work said before its end that it was done."""
+_REACH_SHARE, _FURTHEST_NS = 0.02, 500_000
+_ALIKE_NS = (10_000, 20_000, 40_000)
+_WIDER_NS = (80_000, 160_000, 320_000)
+_TIMES_WIDER = 20
+"""Ends of stretches that last twenty times as long may differ by more than 40 µs."""
+_CHANCE, _SURE, _ONE = 0.05, 0.95, 0.8
+_RESOLUTION_NS = 1_000
+COLUMNS = ("silence", "work", "lag", "rate", "fits")
+
+
+def reach(length: Ints) -> tuple[Ints, Ints]:
+    """How long before the end of each stretch, and after it, work may end that explains it, ns."""
+    more = np.minimum((_REACH_SHARE * length).astype(np.int64), _FURTHEST_NS)
+    return np.maximum(REACH_NS[0], more), np.maximum(REACH_NS[1], more)
+
+
+def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
+    """Candidates whose lag repeats on a stream, in enough stretches of a kind, with `confidence`.
+
+    `streams`: for each stream rows of `silence`, `work`, `lag` (from the end of the work to that of the
+    stretch, ns), `rate` (ends a ns of the stretch), and `fits`, whether anything but the lag speaks against it.
+    `kinds`: which `silence` is of which `kind`; the `name` that kinds share; `least`, how many of the kind
+    must end alike; `works`, whether they do work of their own, which may take the same time again and again.
+    Alike is within 40 µs of one lag, more where they last longer, and more often than by chance (Poisson, for
+    all kinds, lags and streams). The confidence is the share that chance leaves.
+    """
+    parts = [pd.DataFrame({name: [] for name in (*COLUMNS, "confidence")})]
+    frames = [_near(found, kinds, stretches) for found in streams]
+    tests = sum(frame["kind"].nunique() for frame in frames)
+    names = sum(frame["name"].nunique() for frame in frames)
+    for frame in frames:
+        near = frame[frame["near"]]
+        groups = near.groupby("kind")
+        many = groups["silence"].nunique() >= groups["least"].first()
+        for kind, same in near[near["kind"].isin(many.index[many])].groupby("kind"):
+            everything = frame[frame["kind"] == kind].drop_duplicates("silence")
+            best = _most_alike(same, everything, tests, names)
+            if best is not None:
+                parts.append(best)
+    return pd.concat(parts)
+
+
+def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
+    """The candidates by kind, and which of them are near enough."""
+    frame = found.merge(kinds, on="silence")
+    length = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[frame["silence"]]
+    before, after = reach(length)
+    lag = frame["lag"].to_numpy(np.int64)
+    return frame.assign(length=length, near=(lag <= before) & (lag >= -after) & frame["fits"])
+
+
+def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names: int) -> pd.DataFrame | None:
+    """The candidates of one kind that chance explains least, where it explains too little."""
+    best, least_likely, least = None, _CHANCE, int(near["least"].iloc[0])
+    near = near.sort_values("lag", kind="stable")
+    for width in (*_ALIKE_NS, *_WIDER_NS):
+        if width in _WIDER_NS:
+            near = near[near["length"] >= _TIMES_WIDER * width]
+            everything = everything[everything["length"] >= _TIMES_WIDER * width]
+        expected = float((everything["rate"] * width).clip(upper=1).sum())
+        many = int(near["silence"].nunique())
+        if many < least or by_chance(many, expected) * tests > _CHANCE:
+            continue
+        alike = _alike(near, width)
+        if len(alike) < least:
+            continue
+        chance, confidence = _likelihood(alike, expected, width, tests, names)
+        if chance <= least_likely:
+            best, least_likely = alike.assign(confidence=confidence), chance
+    return best
+
+
+def _likelihood(
+    alike: pd.DataFrame, expected: float, width: int, tests: int, names: int
+) -> tuple[float, float]:
+    """How likely as many alike are by chance in all tests, and how sure one may be of each.
+
+    What does the same work each time, and lasts alike, ends alike after work that lasts alike, too: then all
+    of them are one case, for which the lag itself must be small.
+    """
+    hits = len(alike)
+    if bool(alike["works"].iloc[0]):
+        length = alike["length"].to_numpy(np.int64)
+        hits = len(np.unique(length // width))
+    if hits > 1 or not bool(alike["works"].iloc[0]):
+        lags = sum(REACH_NS) / width
+        chance = by_chance(hits, expected * hits / len(alike)) * max(lags, 1) * tests
+        return chance, _SURE * (1 - min(expected / len(alike), 1))
+    once = float((alike["rate"] * (alike["lag"].abs() + _RESOLUTION_NS)).clip(upper=1).mean())
+    return once * names, _ONE
+
+
+def _alike(near: pd.DataFrame, width: int) -> pd.DataFrame:
+    """The candidates in the window of lags that holds most stretches, the nearest to their median of each."""
+    lag, silence = near["lag"].tolist(), near["silence"].tolist()
+    inside: Counter[int] = Counter()
+    most, begin, first, last = 0, 0, 0, 0
+    for end in range(len(lag)):
+        inside[silence[end]] += 1
+        while lag[end] - lag[begin] > width:
+            inside[silence[begin]] -= 1
+            if not inside[silence[begin]]:
+                del inside[silence[begin]]
+            begin += 1
+        if len(inside) > most:
+            most, first, last = len(inside), begin, end + 1
+    chosen = near.iloc[first:last]
+    distance = (chosen["lag"] - chosen["lag"].median()).abs()
+    return chosen.iloc[np.argsort(distance.to_numpy(), kind="stable")].drop_duplicates("silence")
