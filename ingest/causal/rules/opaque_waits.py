@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.edges import UNEXPLAINED, Waits
 from tracegraph.ingest.causal.events import NONE, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.rules.repetition import reach
-from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences
+from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences, without_waits
 from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5
@@ -18,16 +18,16 @@ _BUSY, _UNLAUNCHED = 0.9, 0.5
 def opaque_waits(context: Context, found: Found) -> Found:
     """Stretches without a known wait in which the GPU worked nearly throughout, and for which they may wait.
 
-    At least 100 µs of a call, an operator or anything else that works count where all that had been enqueued
-    before ends about when they do, near enough for `silent_waits`. A stretch that ends at another moment waited for none of it, and while more is enqueued, the GPU does not wait for the thread.
-    Where most of the file's GPU work has no call, what launched it is not recorded, and neither is when: there
-    any such stretch may wait, silence included.
+    At least 100 µs of a call, an operator, or of an annotation or python frame itself count where all that
+    had been enqueued before ends about when they do, near enough for `silent_waits`. A stretch that ends at
+    another moment waited for none of it, and while more is enqueued, the GPU does not wait for the thread.
+    Where most of the file's GPU work has no call, what launched it is not recorded, and neither is when:
+    there any such stretch may wait, silence included.
     """
-    opaque = find_opaque(context, found.waits)
-    parts = [opaque[_drained(context, opaque)]]
-    if _launched_elsewhere(context):
-        parts = [opaque, find_silences(context)]
-    stretches = pd.concat(parts, ignore_index=True)
+    silences = without_waits(find_silences(context), found.waits)
+    stretches = pd.concat([find_opaque(context, found.waits), silences], ignore_index=True)
+    if not _launched_elsewhere(context):
+        stretches = stretches[_drained(context, stretches) & (stretches["event"] >= 0)]
     stretches = stretches[_busy(context, stretches)]
     lane, event, start, end = (
         stretches[name].to_numpy(np.int64) for name in ("lane", "event", "start", "end")
