@@ -1,4 +1,4 @@
-"""Damages of recordings beside those of the oracle's vary.py: durations that overflow, rows that were lost.
+"""Damages of recordings beside those of the oracle's vary.py: durations that overflow, lost rows, unnamed waits.
 
 Positions in the file stay, and so does the truth: a lost row becomes an instant in its place.
 """
@@ -14,6 +14,13 @@ from tracegraph.store.categories import GPU_WORK, Role, has_role
 Entry = dict[str, Any]
 _Damage = Callable[[list[Entry], random.Random], None]
 _OVERFLOW_US, _MORE_US = 60_000, 1_600_000
+UNNAMED_WAITS = "unnamed_waits"
+"""Calls that wait have names of their own, and no row says what they wait for."""
+_RENAMED = {
+    "cudaStreamSynchronize": "vrtQueueDrain",
+    "cudaDeviceSynchronize": "vrtFinishAll",
+    "cudaEventSynchronize": "vrtFenceReached",
+}
 
 
 def _overflow(share: float) -> _Damage:
@@ -35,9 +42,22 @@ def _lost(begin: float, until: float, streams: Sequence[int] = ()) -> _Damage:
         rows = [row for row in rows if not streams or row["args"]["stream"] in streams]
         rows.sort(key=lambda row: row["ts"])
         for row in rows[round(begin * len(rows)) : round(until * len(rows))]:
-            row.update(ph="i", s="t", cat="lost")
+            _lose(row)
 
     return damage
+
+
+def _without_names(entries: list[Entry], _: random.Random) -> None:
+    for entry in entries:
+        if has_role(entry.get("cat"), Role.SYNC):
+            _lose(entry)
+        elif entry["name"] in _RENAMED:
+            entry["name"] = _RENAMED[entry["name"]]
+
+
+def _lose(row: Entry) -> None:
+    """Its place stays, so that the truth's positions do."""
+    row.update(ph="i", s="t", cat="lost")
 
 
 OWN: Mapping[str, _Damage] = {
@@ -48,6 +68,7 @@ OWN: Mapping[str, _Damage] = {
     "middle_lost5": _lost(0.5, 0.55),
     "tail_lost20": _lost(0.8, 1),
     "one_stream_lost30": _lost(0, 0.3, (7,)),
+    UNNAMED_WAITS: _without_names,
 }
 """By name."""
 

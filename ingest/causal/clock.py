@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.clock_fit import Fit, fit_clock
 from tracegraph.ingest.causal.clock_pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events import Events
@@ -26,6 +29,11 @@ class GpuClock:
         """The same correction, told from another moment."""
         more = round((time_ns - self.since_ns) * (self.drift_ppb * 1e-9))
         return GpuClock(self.offset_ns + more, self.drift_ppb, time_ns)
+
+    def moves(self, time_ns: Ints) -> Ints:
+        """By how much a row of the GPU is moved at each time, ns."""
+        more: Ints = np.rint((time_ns - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
+        return self.offset_ns + more
 
     def put_right(self, events: Events) -> Events:
         """The events with all rows of the GPU's clock on the CPU's."""

@@ -32,5 +32,5 @@ def align(events: Events, since_ns: int, integrity: Integrity) -> Aligned:
 
 def _on_clock(clock: GpuClock, events: Events, launches: Launches, rows: SyncRows) -> Aligned:
     streams = order_streams(events, launches)
-    host_waits = find_host_waits(events, launches, streams, rows)
+    host_waits = find_host_waits(events, launches, streams, rows, clock.moves(events.end))
     return Aligned(events, launches, streams, rows, host_waits, clock)

@@ -18,12 +18,13 @@ from tracegraph.store.mechanisms import (
     IMPLICIT_SYNCHRONIZE,
     STREAM_SYNCHRONIZE,
 )
+from tracegraph.store.memory_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
-_FREES = ("cudaFree", "hipFree")
-"""Calls that wait for their device without saying so: memory may be in use until all its work has ended."""
+SLIGHT = 10
+"""A call that lasts this many times as long as that difference waited: it is too small to tell otherwise."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,26 @@ class _Collector:
         return join_rows(self.blocks)
 
 
-def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: SyncRows) -> HostWaits:
+def late_ends(events: Events, calls: Ints, moved: Ints) -> Ints:
+    """How long after each call's return work may end that it waited for, ns.
+
+    10 µs: clocks disagree by that. `moved`: by how much rows of the GPU were moved at each of these returns.
+    What the file itself has in order no such correction may put out of order, so that much counts, too,
+    where the call lasts ten times as long.
+    """
+    slight = (events.end[calls] - events.start[calls]) // SLIGHT
+    late: Ints = np.maximum(LATE_NS, np.minimum(LATE_NS + np.maximum(moved, 0), slight))
+    return late
+
+
+def find_host_waits(
+    events: Events, launches: Launches, streams: Streams, rows: SyncRows, moved: Ints
+) -> HostWaits:
     """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else by name.
 
     By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
-    before the call returned, else the stream whose work ended last before the return.
+    before the call returned, else the stream whose work ended last before the return. `moved`: by how much
+    rows of the GPU were moved at the end of each event, ns.
     """
     collect = _Collector(events, launches, streams)
     with_row = np.zeros(len(events), dtype=bool)
@@ -108,14 +124,14 @@ def find_host_waits(events: Events, launches: Launches, streams: Streams, rows: 
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
     _device_waits(collect, DEVICE_SYNCHRONIZE, np.flatnonzero(of_device))
-    _device_waits(collect, IMPLICIT_SYNCHRONIZE, np.flatnonzero(events.name.among(*_FREES)))
+    _device_waits(collect, IMPLICIT_SYNCHRONIZE, np.flatnonzero(events.name.among(*WAITING_FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         (STREAM_SYNCHRONIZE, blocking & ~of_device & ~of_event),
         (EVENT_SYNCHRONIZE, of_event),
     ):
         calls = np.flatnonzero(chosen)
-        work = _likely_work(events, launches, streams, calls)
+        work = _likely_work(events, launches, streams, calls, late_ends(events, calls, moved[calls]))
         of_stream = mechanism == STREAM_SYNCHRONIZE
         confidence = 0.98 if of_stream else 0.8
         certain = only and of_stream
@@ -172,14 +188,17 @@ def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
     return calls
 
 
-def _likely_work(events: Events, launches: Launches, streams: Streams, calls: Ints) -> Ints:
-    """For calls that do not name their stream: see `find_host_waits`; -1 where no work fits."""
+def _likely_work(events: Events, launches: Launches, streams: Streams, calls: Ints, late: Ints) -> Ints:
+    """For calls that do not name their stream: see `find_host_waits`; -1 where no work fits.
+
+    `late`: how long after each return it may end.
+    """
     lanes = list(streams.queue)
     if not lanes or not len(calls):
         return np.full(len(calls), -1, dtype=np.int64)
     candidates = np.stack([streams.last_queued(lane, events.start[calls]) for lane in lanes])
     ends: Ints = np.where(candidates >= 0, events.end[np.maximum(candidates, 0)], NONE)
-    ends = np.where(ends <= events.end[calls] + LATE_NS, ends, NONE)
+    ends = np.where(ends <= events.end[calls] + late, ends, NONE)
     latest = ends.argmax(axis=0).astype(np.int64)
     mine = _last_stream(events, launches, calls, lanes)
     column = np.arange(len(calls), dtype=np.int64)

@@ -1,122 +1,163 @@
-"""SYNCHRONIZATION GPU to CPU without a row: a thread is silent until GPU work ends, again and again."""
-
-from collections import Counter
+"""SYNCHRONIZATION GPU to CPU without a row: a thread does nothing that is recorded until GPU work ends."""
 
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.arrays import Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.events import NONE, Events, is_passive
+from tracegraph.ingest.causal.events import NONE, is_passive
 from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.launches import Launches, Streams
-from tracegraph.ingest.causal.rules.coincidence import by_chance
-from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
+from tracegraph.ingest.causal.rules.repetition import COLUMNS, REACH_NS, explained, reach
+from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences
+from tracegraph.ingest.intervals import covered, ungrouped
+from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
-_BEFORE_NS, _AFTER_NS = 100_000, 60_000
-"""How long before the end of a silence work may end that explains it, and after it, where clocks disagree."""
-_ALIKE_NS = 40_000
-_LAGS = (_BEFORE_NS + _AFTER_NS) / _ALIKE_NS
-"""How many lags there are with which silences may end alike."""
-_LEAST_HITS = 3
-_CHANCE, _SURE, _LEAST = 0.05, 0.95, 0.6
-_COLUMNS = ("silence", "work", "lag", "chance", "kind")
+_LEAST_SILENCES, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 1
+_SURE, _LEAST = 0.95, 0.6
+_BUSY, _CLOSE = 0.8, 0.1
+_PAUSE_NS = 10_000
 
 
-def silent_waits(context: Context, _: Found) -> Found:
-    """Edges from GPU work into silent stretches of threads that end just after it.
+def silent_waits(context: Context, found: Found) -> Found:
+    """Edges from GPU work into stretches of threads without a row that end just after it.
 
     A stretch of at least 100 µs in which a thread runs nothing but an annotation or a python frame may be a
-    wait for a GPU event that no row tells of. Work that was enqueued before it and ended up to 100 µs before
-    its end may have ended it (up to 60 µs after, as clocks disagree): the last work of a stream, or any,
-    where the event was recorded in between. One end proves nothing: stretches of one thread, one kind of
-    event and one order of magnitude count together, and at least three must end alike, within 40 µs of the
-    same lag, far more than would by chance (Poisson). The confidence is the share that chance leaves. Where
-    the recording begins in the middle of a wait, one end is all there is: of work from before the recording.
+    wait for a GPU event that no row tells of; so may the time that a call or an operator takes itself,
+    whatever it is called: runtimes have waits of all names, operators wait in libraries that are not
+    recorded, and threads spin on what kernels write. Work that was enqueued before it and ended up to 100 µs
+    before its end may have ended it (up to 60 µs after it; 2 % of a long one): the last work of a stream,
+    or any, where the event was recorded in between. One end proves nothing: stretches of one kind count
+    together, and must end alike far more often than by chance (see `repetition`): annotations, frames and
+    silence of one thread and one order of magnitude three times, calls and operators of one name twice,
+    while the GPU worked throughout. A call into the runtime that launches nothing has little else to do:
+    there one is enough, where its end is so near as chance would hardly have it. Where the recording begins
+    in the middle of a wait, one end is all there is: of work from before the recording.
     """
-    events, launches, streams = context.events, context.launches, context.streams
-    silences = _silences(context)
-    found = pd.concat(
-        [
-            _explained(_last_of_stream(events, streams, silences)),
-            _explained(_any_of_stream(events, launches, streams, silences)),
-            _opening(context, silences),
-        ]
+    silences, opaque = find_silences(context), find_opaque(context, found.waits)
+    by_lag = explained(_candidates(context, silences), _kinds_of_silences(context, silences), silences)
+    quiet = _held(context, silences, pd.concat([by_lag, _opening(context, silences)]))
+    ends = [_of_work(context, frame, opaque) for frame in _candidates(context, opaque)]
+    return quiet.plus(_held(context, opaque, explained(ends, _kinds_of_work(context, opaque), opaque)))
+
+
+def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
+    """Silences of one thread, in one kind of event, of one order of magnitude: what ends by chance in a short
+    one says nothing of the long ones."""
+    name = np.append(context.events.name.codes, -1)[silences["event"]]
+    kind = pd.MultiIndex.from_arrays([silences["lane"], name, _magnitude(silences)]).factorize()[0]
+    columns = {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES}
+    return pd.DataFrame({**columns, "least_close": _LEAST_SILENCES, "works": False})
+
+
+def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
+    """Stretches in events of one name, on any thread, that last at least 100 µs, 1 ms, 10 ms and so on."""
+    events, event = context.events, stretches["event"].to_numpy(np.int64)
+    name, magnitude = events.name.codes[event].astype(np.int64), _magnitude(stretches)
+    least = np.where(_launches_nothing(context)[event], _LEAST_CALLS, _LEAST_OPEN)
+    low = int(magnitude.min(initial=0))
+    parts = [pd.DataFrame({"silence": [], "name": [], "least": [], "level": []}, dtype=np.int64)]
+    for level in range(low, int(magnitude.max(initial=0)) + 1):
+        long = np.flatnonzero(magnitude >= level)
+        parts.append(
+            pd.DataFrame({"silence": long, "name": name[long], "least": least[long], "level": level})
+        )
+    kinds = pd.concat(parts, ignore_index=True)
+    kind = pd.MultiIndex.from_frame(kinds[["name", "least", "level"]]).factorize()[0]
+    return kinds.drop(columns="level").assign(kind=kind, least_close=_LEAST_CALLS, works=True)
+
+
+def _magnitude(stretches: pd.DataFrame) -> Ints:
+    magnitude: Ints = np.log10((stretches["end"] - stretches["start"]).to_numpy(np.int64)).astype(np.int64)
+    return magnitude
+
+
+def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:
+    """For each stream the work that may have ended each stretch: the last enqueued, then any of it."""
+    ways = (_last_of_stream, _last_of_unlaunched, _any_of_stream)
+    return [way(context, lane, stretches) for way in ways for lane in context.streams.queue]
+
+
+def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
+    """The work enqueued last on a stream before each stretch, where it ended in it or just after."""
+    events = context.events
+    start, end, queued = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
+    work = context.streams.last_queued(lane, queued)
+    done = np.where(work >= 0, events.end[work], start)
+    inside = np.flatnonzero(
+        (done > start) & (done <= end + reach(end - start)[1]) & (events.start[work] < end)
     )
-    found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
-    found = found.drop_duplicates("silence").sort_values("silence", kind="stable")
-    work = found["work"].to_numpy(np.int64)
-    mine = silences.iloc[found["silence"].to_numpy(np.int64)]
-    lane, start = mine["lane"].to_numpy(np.int64), mine["start"].to_numpy(np.int64)
-    goes_on = np.minimum(events.end[work], mine["end"].to_numpy(np.int64))
-    edges = make_edges(
-        SILENT_SYNCHRONIZE,
-        on_gpu(events, work, at_end=True),
-        on_thread(lane, goes_on),
-        goes_on,
-        recorded=False,
-        confidence=found["confidence"].to_numpy(np.float64),
-    )
-    return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, start, goes_on))
+    return _as_candidates(context, stretches, inside, work[inside], (1 / (end - start))[inside], 0)
 
 
-def _silences(context: Context) -> pd.DataFrame:
-    """Long stretches without an operator or a call: lane, start, end, and the number of their kind.
-
-    The stretch from the first event of the file to the first of a thread is one of them.
-    """
-    events, stack, first = context.events, context.stack, context.recording_start
-    lanes, begins = np.unique(stack.piece_lane, return_index=True)
-    lane, event = np.append(stack.piece_lane, lanes), np.append(stack.piece_event, np.full(len(lanes), -1))
-    start = np.append(stack.piece_start, np.full(len(lanes), first))
-    end = np.append(stack.piece_end, stack.piece_start[begins])
-    passive = np.append(is_passive(events), True)
-    chosen = passive[event] & (end - start >= SHORTEST_SILENCE_NS)
-    lane, event, start, end = lane[chosen], event[chosen], start[chosen], end[chosen]
-    # What ends by chance in a short stretch says nothing of the long ones.
-    magnitude = np.log10(end - start).astype(np.int64)
-    kind = pd.MultiIndex.from_arrays([lane, np.append(events.name.codes, -1)[event], magnitude])
-    return pd.DataFrame({"lane": lane, "start": start, "end": end, "kind": kind.factorize()[0]})
-
-
-def _last_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) -> list[pd.DataFrame]:
-    """For each stream the work enqueued last before each silence, where it ended in it or just after."""
-    start, end = silences["start"].to_numpy(np.int64), silences["end"].to_numpy(np.int64)
-    parts = []
-    for lane in streams.queue:
-        work = streams.last_queued(lane, start)
-        done = np.where(work >= 0, events.end[work], start)
-        inside = np.flatnonzero((done > start) & (done <= end + _AFTER_NS) & (events.start[work] < end))
-        chance = (_ALIKE_NS / (end - start))[inside]
-        parts.append(_candidates(inside, work[inside], (end - done)[inside], chance, silences))
-    return parts
+def _last_of_unlaunched(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
+    """The same where nothing says when work was enqueued: after which the stream ran nothing for a while."""
+    events, work = context.events, context.streams.by_lane[lane]
+    start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
+    done = np.maximum.accumulate(events.end[work])
+    idles = np.append(events.start[work][1:] - done[:-1] > _PAUSE_NS, True)[: len(work)]
+    paused = np.sort(done[idles])
+    pauses = np.searchsorted(paused, end, "right") - np.searchsorted(paused, start, "right")
+    last = np.searchsorted(events.start[work], end, "left") - 1
+    mine = np.append(work, -1)[last]
+    ended = np.where(last >= 0, done[last], start)
+    fits = (ended > start) & (ended <= end + reach(end - start)[1]) & (context.launches.call[mine] < 0)
+    fits &= (events.end[mine] == ended) & np.append(idles, False)[last]
+    inside = np.flatnonzero(fits)
+    rate = (np.maximum(pauses, 1) / (end - start))[inside]
+    return _as_candidates(context, stretches, inside, mine[inside], rate, 0)
 
 
-def _any_of_stream(
-    events: Events, launches: Launches, streams: Streams, silences: pd.DataFrame
-) -> list[pd.DataFrame]:
-    """For each stream all work that ended around the end of each silence and had been enqueued before it."""
-    start, end = silences["start"].to_numpy(np.int64), silences["end"].to_numpy(np.int64)
-    parts = []
-    for lane, work in streams.by_lane.items():
-        ended = work[np.argsort(events.end[work], kind="stable")]
-        done, queued = events.end[ended], np.full(len(events), np.iinfo(np.int64).max)
-        queued[streams.queue[lane]] = streams.queued_at[lane]
-        # What has no launch may have been enqueued before the recording began.
-        queued[work[launches.call[work] < 0]] = NONE
-        first, last = (np.searchsorted(done, at, "right") for at in (start, end + _AFTER_NS))
-        near = np.maximum(first, np.searchsorted(done, end - _BEFORE_NS, "left"))
-        count = np.maximum(last - near, 0)
-        silence, place = expand_ranges(near, count)
-        # Each end makes the moments just after it look like one that was waited for.
-        chance = ((last - first) * _ALIKE_NS / (end - start))[silence]
-        before = (queued[ended[place]] < start[silence]) & (events.start[ended[place]] < end[silence])
-        silence, place, chance = silence[before], place[before], chance[before]
-        parts.append(_candidates(silence, ended[place], end[silence] - done[place], chance, silences))
-    return parts
+def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
+    """All work of a stream that ended around the end of each stretch and had been enqueued before it."""
+    events, streams, launches = context.events, context.streams, context.launches
+    start, end, before = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
+    work = streams.by_lane[lane]
+    ended = work[np.argsort(events.end[work], kind="stable")]
+    done, queued = events.end[ended], np.full(len(events), np.iinfo(np.int64).max)
+    queued[streams.queue[lane]] = streams.queued_at[lane]
+    # What has no launch may have been enqueued before the recording began.
+    queued[work[launches.call[work] < 0]] = NONE
+    sooner, later = reach(end - start)
+    first, last = np.searchsorted(done, start, "right"), np.searchsorted(done, end + later, "right")
+    near = np.maximum(first, np.searchsorted(done, end - sooner, "left"))
+    silence, place = expand_ranges(near, np.maximum(last - near, 0))
+    # Each end makes the moments just after it look like one that was waited for.
+    crowd = (np.maximum(last - near - 1, 0) / (sooner + later))[silence]
+    rate = ((last - first) / (end - start))[silence]
+    found = ended[place]
+    fits = (queued[found] < before[silence]) & (events.start[found] < end[silence])
+    return _as_candidates(context, stretches, silence[fits], found[fits], rate[fits], crowd[fits])
+
+
+def _as_candidates(
+    context: Context, stretches: pd.DataFrame, silence: Ints, work: Ints, rate: Floats, crowd: Floats | int
+) -> pd.DataFrame:
+    """A table of candidates with their lags."""
+    lag = stretches["end"].to_numpy(np.int64)[silence] - context.events.end[work]
+    return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
+
+
+def _of_work(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
+    """What works may hold the GPU up as well as the other way round, unless that worked throughout: but for
+    calls that launch nothing, where the lag is a small part of the call."""
+    events, silence = context.events, found["silence"].to_numpy(np.int64)
+    start, end, event = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end", "event"))
+    running = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
+    until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
+    worked = covered(ungrouped(start, until), running) >= _BUSY * (end - start)
+    close = found["lag"].abs() <= _CLOSE * (end - start)
+    # What works may end in the midst of a row of short work: then any of it is as near.
+    rate = found["rate"] + found["crowd"]
+    return found.assign(rate=rate, fits=worked, close=close & _launches_nothing(context)[event])
+
+
+def _launches_nothing(context: Context) -> Flags:
+    """Calls into a runtime or driver without GPU work of their own."""
+    found: Flags = context.events.of_role(Role.CALL) & ~context.launches.launching
+    return found
 
 
 def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
@@ -125,57 +166,41 @@ def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
     events, streams, first = context.events, context.streams, context.recording_start
     opening = np.flatnonzero(silences["start"] == first)
     end = silences["end"].to_numpy(np.int64)[opening]
-    parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
+    before_ns, after_ns = REACH_NS
+    parts = [pd.DataFrame({name: [] for name in ("silence", "work", "lag", "confidence")})]
     for work in streams.by_lane.values():
         before = work[np.cumsum(context.launches.call[work] >= 0) == 0]
         if not len(before):
             continue
-        last = before[[int(events.end[before].argmax())] * len(opening)]
+        last = int(before[int(events.end[before].argmax())])
         lag = end - events.end[last]
-        hit = (lag <= _BEFORE_NS) & (lag >= -_AFTER_NS) & (events.start[last] < end)
-        chance = (_BEFORE_NS + _AFTER_NS) * len(streams.by_lane) / (end - first)
-        found = _candidates(opening[hit], last[hit], lag[hit], chance[hit], silences)
-        parts.append(found.assign(confidence=_SURE * (1 - found["chance"])))
+        hit = (lag <= before_ns) & (lag >= -after_ns) & (events.start[last] < end)
+        chance = ((before_ns + after_ns) * len(streams.by_lane) / (end - first))[hit]
+        columns = {"silence": opening[hit], "work": last, "lag": lag[hit], "confidence": _SURE * (1 - chance)}
+        parts.append(pd.DataFrame(columns))
     found = pd.concat(parts)
     return found[found["confidence"] >= _LEAST]
 
 
-def _candidates(silence: Ints, work: Ints, lag: Ints, chance: Floats, of: pd.DataFrame) -> pd.DataFrame:
-    columns = (silence, work, lag, np.minimum(chance, 1), of["kind"].to_numpy(np.int64)[silence])
-    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
-
-
-def _explained(streams: list[pd.DataFrame]) -> pd.DataFrame:
-    """Candidates whose lag repeats on a stream, in enough silences of a kind, with a confidence."""
-    parts = [pd.DataFrame({name: [] for name in (*_COLUMNS, "confidence")})]
-    kinds = sum(found["kind"].nunique() for found in streams)
-    for found in streams:
-        expected = found.drop_duplicates("silence").groupby("kind")["chance"].sum()
-        near = found[found["lag"].between(-_AFTER_NS, _BEFORE_NS)]
-        hits = near.groupby("kind")["silence"].nunique()
-        worth = hits.index[(hits >= _LEAST_HITS) & (hits > expected.reindex(hits.index))]
-        for kind, same in near[near["kind"].isin(worth)].groupby("kind"):
-            alike, chance = _alike(same), float(expected[kind])
-            if len(alike) >= _LEAST_HITS and kinds * _LAGS * by_chance(len(alike), chance) <= _CHANCE:
-                parts.append(alike.assign(confidence=_SURE * (1 - chance / len(alike))))
-    return pd.concat(parts)
-
-
-def _alike(near: pd.DataFrame) -> pd.DataFrame:
-    """The candidates in the 40 µs of lags that hold most silences, the nearest to their median of each."""
-    near = near.sort_values("lag", kind="stable")
-    lag, silence = near["lag"].tolist(), near["silence"].tolist()
-    inside: Counter[int] = Counter()
-    most, begin, first, last = 0, 0, 0, 0
-    for end in range(len(lag)):
-        inside[silence[end]] += 1
-        while lag[end] - lag[begin] > _ALIKE_NS:
-            inside[silence[begin]] -= 1
-            if not inside[silence[begin]]:
-                del inside[silence[begin]]
-            begin += 1
-        if len(inside) > most:
-            most, first, last = len(inside), begin, end + 1
-    chosen = near.iloc[first:last]
-    distance = (chosen["lag"] - chosen["lag"].median()).abs()
-    return chosen.iloc[np.argsort(distance.to_numpy(), kind="stable")].drop_duplicates("silence")
+def _held(context: Context, stretches: pd.DataFrame, found: pd.DataFrame) -> Found:
+    """The surest cause of each stretch as an edge, and the wait that it ends."""
+    events, launches = context.events, context.launches
+    found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
+    found = found.drop_duplicates("silence").sort_values("silence", kind="stable")
+    work = found["work"].to_numpy(np.int64)
+    mine = stretches.iloc[found["silence"].to_numpy(np.int64)]
+    lane, start, end, event = (mine[name].to_numpy(np.int64) for name in ("lane", "start", "end", "event"))
+    goes_on = np.minimum(events.end[work], end)
+    edges = make_edges(
+        SILENT_SYNCHRONIZE,
+        on_gpu(events, work, at_end=True),
+        on_thread(lane, goes_on),
+        goes_on,
+        recorded=False,
+        confidence=found["confidence"].to_numpy(np.float64),
+    )
+    # Until the launch of what a call waits for has left it, it works.
+    own = (launches.call[work] == event) & (event >= 0)
+    begin = np.where(own, context.left_at[work].clip(start, goes_on), start)
+    inside = np.where(np.append(is_passive(events), True)[event], -1, event)
+    return Found(edges, inferred_waits(SILENT_SYNCHRONIZE, lane, begin, goes_on, inside))

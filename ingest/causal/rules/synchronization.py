@@ -1,5 +1,7 @@
 """SYNCHRONIZATION GPU to CPU (rule 2): a blocking call waits for work on the GPU."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -8,7 +10,7 @@ from tracegraph.ingest.causal.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import Waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.host_waits import LATE_NS
+from tracegraph.ingest.causal.host_waits import SLIGHT, HostWaits, late_ends
 from tracegraph.ingest.causal.launches import LONGEST_LAUNCH_NS
 from tracegraph.store.mechanisms import (
     BLOCKING_COPY,
@@ -31,13 +33,13 @@ def synchronization(context: Context, _: Found) -> Found:
     at least after that end is waiting, too: for the news. Work that ended before the call, or clearly after
     its return, does not hold it: the former gets an edge to the call's start.
     """
-    events, waits = context.events, context.host_waits
-    begin, end, back = events.start[waits.work], events.end[waits.work], events.end[waits.call]
-    waits = select_rows(waits, (end <= back) | ((begin < back) & (end <= back + LATE_NS)))
+    events, waits = context.events, _in_time(context, context.host_waits)
     awaited = np.clip(events.end[waits.work], events.start[waits.call], events.end[waits.call])
     released = pd.Series(awaited).groupby(waits.call).transform("max").to_numpy(dtype=np.int64)
     done, held = released, released > events.start[waits.call]
-    released = done + np.where(held, _wake_up(events.end[waits.call] - done, waits.mechanism, held), 0)
+    news = np.where(held, _wake_up(events.end[waits.call] - done, waits.mechanism, held), 0)
+    # A wait ends with its call: an edge behind the return would leave what follows the return to the call.
+    released = np.minimum(done + news, np.maximum(events.end[waits.call], done))
     blocking = (STREAM_SYNCHRONIZE, DEVICE_SYNCHRONIZE, EVENT_SYNCHRONIZE)
     parts = [
         make_edges(
@@ -56,6 +58,33 @@ def synchronization(context: Context, _: Found) -> Found:
     lane = events.lane[waits.call]
     stretches = Waits(lane, begin, released, waits.call, waits.mechanism, waits.recorded)
     return Found(join_rows(parts), select_rows(stretches, held))
+
+
+def _in_time(context: Context, waits: HostWaits) -> HostWaits:
+    """The waits whose work ended by the return, or so little after it that only clocks say so.
+
+    Where clocks put all of that work behind the return of a call that lasts far longer, the call waited for
+    its stream all the same: then for the work there that had begun.
+    """
+    events = context.events
+    back = events.end[waits.call]
+    overrun = events.end[waits.work] - back
+    late = late_ends(events, waits.call, context.clock.moves(back))
+    behind = (overrun > 0) & (events.start[waits.work] >= back)
+    long = overrun * SLIGHT <= back - events.start[waits.call]
+    work = np.where(behind & long, _begun(context, waits.work, back), waits.work)
+    overrun = events.end[work] - back
+    keep = (work >= 0) & (overrun <= np.where(behind & ~long, 0, late))
+    return select_rows(replace(waits, work=work), keep)
+
+
+def _begun(context: Context, work: Ints, by: Ints) -> Ints:
+    """The last work that began before each time on the stream of each work, -1 for none."""
+    events, found = context.events, np.full(len(work), -1, dtype=np.int64)
+    for lane, queue in context.streams.by_lane.items():
+        mine = events.lane[work] == lane
+        found[mine] = np.append(queue, -1)[np.searchsorted(events.start[queue], by[mine], "left") - 1]
+    return found
 
 
 def _wake_up(after: Ints, mechanism: Ints, held: Flags) -> Ints:

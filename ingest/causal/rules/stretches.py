@@ -1,0 +1,58 @@
+"""Long stretches of threads in which nothing more is recorded: there waits without a row hide."""
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.causal.context import Context
+from tracegraph.ingest.causal.edges import Waits
+from tracegraph.ingest.causal.events import is_passive
+from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
+from tracegraph.ingest.intervals import Spans, covered
+from tracegraph.store.categories import Role
+
+SILENCE_COLUMNS = ("lane", "event", "start", "end", "queued")
+
+
+def find_silences(context: Context) -> pd.DataFrame:
+    """Stretches of at least 100 µs without an operator or a call: lane, event, start, end, queued, by number.
+
+    `event`: what is open, an annotation or a python frame, -1 for nothing. `queued`: what was enqueued before
+    that moment may end the stretch. The one from the first event of the file to the first of a thread is one
+    of them.
+    """
+    stack, passive = context.stack, np.append(is_passive(context.events), True)
+    lanes, begins = np.unique(stack.piece_lane, return_index=True)
+    columns = {
+        "lane": np.append(stack.piece_lane, lanes),
+        "event": np.append(stack.piece_event, np.full(len(lanes), -1)),
+        "start": np.append(stack.piece_start, np.full(len(lanes), context.recording_start)),
+        "end": np.append(stack.piece_end, stack.piece_start[begins]),
+    }
+    frame = pd.DataFrame({**columns, "queued": columns["start"]})
+    long = columns["end"] - columns["start"] >= SHORTEST_SILENCE_NS
+    silences: pd.DataFrame = frame[long & passive[columns["event"]]].reset_index(drop=True)
+    return silences
+
+
+def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILENCE_NS) -> pd.DataFrame:
+    """The same of calls, operators and all else that works: stretches in which one of these is innermost.
+
+    Without those in which a wait is known, and without the profiler's own work. A call may wait for what it
+    launches itself.
+    """
+    events, stack = context.events, context.stack
+    works = ~is_passive(events) & ~events.of_role(Role.OVERHEAD)
+    chosen = (stack.piece_end - stack.piece_start >= shortest_ns) & np.append(works, False)[stack.piece_event]
+    places = np.flatnonzero(chosen)
+    event, start = stack.piece_event[places], stack.piece_start[places]
+    begins = events.of_role(Role.CALL)[event] & (start == events.start[event])
+    columns = (stack.piece_lane[places], event, start, stack.piece_end[places], start + begins)
+    return without_waits(pd.DataFrame(dict(zip(SILENCE_COLUMNS, columns, strict=True))), known)
+
+
+def without_waits(stretches: pd.DataFrame, known: Waits) -> pd.DataFrame:
+    """Those stretches in which no wait is known."""
+    lane, start, end = (stretches[name].to_numpy(np.int64) for name in ("lane", "start", "end"))
+    free = covered(Spans(lane, start, end), Spans(known.lane, known.start, known.end)) == 0
+    found: pd.DataFrame = stretches[free].reset_index(drop=True)
+    return found
