@@ -31,6 +31,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
     correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
     partners = correlation[on_thread & (correlation > 0)]
     unmatched = is_gpu & ~np.isin(correlation, partners)
+    launchers = with_role(category, Role.CALL), on_thread & ~with_role(category, Role.CALL)
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     name, start, end = read_texts(table["name"]), _numbers(table, "start_ns"), _numbers(table, "end_ns")
     annotation = on_thread & with_role(category, Role.ANNOTATION)
@@ -52,7 +53,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
         elements=_elements(table, category),
-        launch_flow=follow_launches(table, trace.flows, with_role(category, Role.CALL), unmatched),
+        launch_flow=follow_launches(table, trace.flows, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
         step_number=profiler_steps(name, on_thread)
         if step_marker is None
