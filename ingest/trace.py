@@ -18,6 +18,7 @@ EVENT_SCHEMA = pa.schema(
         pa.field("start_ns", pa.int64(), nullable=False),
         pa.field("end_ns", pa.int64(), nullable=False),  # start + duration, >= start
         pa.field("correlation", pa.int64()),
+        pa.field("external_id", pa.int64()),  # of GPU work, calls and operators: the operator it belongs to
         pa.field("device", pa.int64()),
         pa.field("stream", pa.int64()),  # of GPU and cuda_sync rows; 4294967295 is read as -1 (all streams)
         pa.field("sequence_number", pa.int64()),

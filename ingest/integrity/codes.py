@@ -58,7 +58,7 @@ CODES = {
         "error",
         "Events stand on a lane that is named like a device's, but their category is none of "
         f"{_WORK}. They are taken for work of a CPU thread, so that a path through the device is wrong.",
-        "Such traces (of JAX, TensorFlow, some accelerators) are not supported beyond their CPU side.",
+        "Name the process by its device, such as `GPU 0`, or use the file that the profiler wrote.",
     ),
     "gpu_work_missing": Code(
         "error",
@@ -220,6 +220,30 @@ CODES = {
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
+    "device_rows_read": Code(
+        "info",
+        "Events without a category of GPU work stand on lanes of devices, as their names or the flows that end "
+        "there say (NPUs, XPUs, exports of `torch.autograd.profiler`, JAX): they are read as work of the device.",
+        _KNOW,
+    ),
+    "device_rows_unread": Code(
+        "info",
+        "Events of devices that sum up other events (`Overlap Analysis`), or that wait for an event in their "
+        "stream, are no work and not read.",
+        _KNOW,
+    ),
+    "thread_in_layers": Code(
+        "info",
+        "Threads have rows in several processes, one for each layer of software (Python, CANN): they are read "
+        "as one thread.",
+        _KNOW,
+    ),
+    "joined_by_external_id": Code(
+        "info",
+        "GPU work has no correlation id: it is joined with its call, or where no call is in the file with its "
+        "operator, by `External id`, where only one can be meant.",
+        _KNOW,
+    ),
     "category_unknown": Code(
         "info", "Events of categories without rules; they count as work of their thread.", _KNOW
     ),

@@ -11,6 +11,7 @@ from tiny import Row, call, event, flow, kernel, sync
 
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.passes import backward_links
 from tracegraph.ingest.integrity.findings import Integrity
 
 COUNT = 2000
@@ -42,17 +43,6 @@ def backward_flows() -> Made:
     return sum(rows, []), [end for forward, backward in rows for end in flow("fwdbwd", forward, backward)]
 
 
-def sequence_numbers() -> Made:
-    return [
-        row
-        for i in range(COUNT)
-        for row in (
-            event("f", 10 * i, 10 * i + 4, thread=3 + i % 300, sequence_number=1, forward_thread=0),
-            event("b", 10 * i + 5, 10 * i + 9, thread=2, sequence_number=1, forward_thread=1),
-        )
-    ], []
-
-
 def event_records() -> Made:
     return [
         row
@@ -70,7 +60,7 @@ def external_ids() -> Made:
 
 
 @pytest.mark.parametrize(
-    "make", [correlations, flows, backward_flows, sequence_numbers, event_records, external_ids]
+    "make", [correlations, flows, backward_flows, event_records, external_ids]
 )
 def test_one_id_everywhere_takes_no_more_memory_than_the_file_allows(make: Callable[[], Made]) -> None:
     """A table of all pairs would have 4 million rows: 50 kB for each row of the file and more."""
@@ -81,6 +71,19 @@ def test_one_id_everywhere_takes_no_more_memory_than_the_file_allows(make: Calla
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8_000 * len(rows)
+
+
+def test_a_sequence_number_of_hundreds_of_threads_makes_no_pairs_of_all() -> None:
+    rows = [
+        row
+        for i in range(600)
+        for row in (
+            event("f", 10 * i, 10 * i + 4, thread=3 + i % 300, sequence_number=1, forward_thread=0),
+            event("b", 10 * i + 5, 10 * i + 9, thread=2, sequence_number=1, forward_thread=1),
+        )
+    ]
+    events, lanes = read_events(tiny.trace(*rows))
+    assert len(backward_links(events, lanes.process)) <= 16 * len(rows)
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=12))
