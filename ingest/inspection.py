@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.integrity.findings import Finding
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.ranks.agreement import agree, placed_rank
+from tracegraph.ingest.ranks.agreement import agree, placed_ranks
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.part import Part
@@ -56,16 +56,17 @@ def inspect_traces(
     """
     found = try_parts(sources, (EVIDENCE,), limits)
     parts = [one for one in found if isinstance(one, Part)]
-    one_by_one = [_inspect(one, alone=len(sources) == 1) if isinstance(one, Part) else one for one in found]
+    ranks = iter([parts[0].rank] if len(sources) == 1 and parts else placed_ranks(parts))
+    one_by_one = [_inspect(one, next(ranks) or 0) if isinstance(one, Part) else one for one in found]
     return one_by_one, _inspect_job(parts) if len(parts) > 1 else None
 
 
-def _inspect(part: Part, *, alone: bool) -> Inspection:
+def _inspect(part: Part, rank: int) -> Inspection:
     lanes = part.scene.lanes
     threads = int(lanes.is_thread.sum())
     return Inspection(
         sha256=part.file.sha256,
-        rank=part.rank if alone else placed_rank(part) or 0,
+        rank=rank,
         events=part.stated.num_rows,
         threads=threads,
         streams=len(lanes.frame) - threads,

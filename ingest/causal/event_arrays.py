@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.external_ids import follow_external_ids
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.causal.lanes import Lanes, describe_lanes, number_lanes
 from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps
@@ -53,7 +54,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
         elements=_elements(table, category),
-        launch_flow=follow_launches(table, trace.flows, launchers, unmatched),
+        launch_flow=_followed(trace, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
         step_number=profiler_steps(name, on_thread)
         if step_marker is None
@@ -62,6 +63,13 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         on_thread=on_thread,
     )
     return events, describe_lanes(trace, events, keys)
+
+
+def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:
+    """The launching call of GPU work that no correlation joins with one: by flows, else by `External id`."""
+    by_flow = follow_launches(trace.events, trace.flows, launchers, unmatched)
+    by_id = follow_external_ids(trace.events, unmatched & (by_flow < 0))
+    return np.where(by_flow >= 0, by_flow, by_id)
 
 
 def _numbers(table: pa.Table, column: str) -> Ints:

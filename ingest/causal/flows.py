@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.text_columns import read_texts
+from tracegraph.ingest.trace import LAUNCH_FLOWS
 
 _KEYS = ["pid", "tid", "ts"]
 _ID = ["kind", "id"]
-_LAUNCH_FLOWS = re.compile(r"ac2g|async|async_cpu_to_gpu|async_npu|HostToDevice|cpu_to_\w+", re.ASCII)
-"""Kineto's, those of Ascend's profiler, and those of exports of `torch.autograd.profiler` (cpu_to_cuda)."""
 _BACKWARD_FLOWS = re.compile(r"fwdbwd|forward_backward")
 
 
@@ -25,7 +24,7 @@ def follow_launches(events: pa.Table, flows: pa.Table, causes: Sequence[Flags], 
     found = np.full(events.num_rows, -1, dtype=np.int64)
     for allowed in causes:
         left = wanted & (found < 0)
-        found = np.where(found < 0, _follow(events, flows, _LAUNCH_FLOWS, allowed, left), found)
+        found = np.where(found < 0, _follow(events, flows, LAUNCH_FLOWS, allowed, left), found)
     return found
 
 

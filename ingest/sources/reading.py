@@ -6,6 +6,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.sources.fetch import local_copy
+from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
@@ -14,11 +15,11 @@ from tracegraph.store.errors import InputError
 def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
     """As `read_trace`, of a file or a URL; the trace and all errors name it as it was given.
 
-    The rank that the source is said to be counts before what the file says.
+    The rank that the source is said to be counts before what the file says, that before its name.
     """
     with local_copy(source, limits) as path:
         try:
-            trace = read_trace(path, integrity, limits)
+            trace = read_trace(path, integrity, limits, named_rank=ranks_in_names([source.shown])[0])
         except InputError as error:
             raise InputError(error.message.replace(str(path), source.shown), error.hint) from None
     trace = replace(trace, path=source.shown)

@@ -11,10 +11,9 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts
+from tracegraph.ingest.trace import LAUNCH_FLOWS
 from tracegraph.store.categories import GPU_WORK, Role, has_role, is_known
 
-LAUNCH_FLOWS = re.compile(r"ac2g|async_cpu_to_gpu|async_npu|HostToDevice|cpu_to_\w+", re.ASCII)
-"""Flows that end at what they launch on a device."""
 _NUMBERS = re.compile(r"\d{1,9}", re.ASCII)
 
 
