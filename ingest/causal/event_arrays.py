@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.external_ids import follow_external_ids
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.causal.lanes import Lanes, describe_lanes, number_lanes
-from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps
+from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps, serving_steps
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
@@ -56,13 +56,22 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         elements=_elements(table, category),
         launch_flow=_followed(trace, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
-        step_number=profiler_steps(name, on_thread)
-        if step_marker is None
-        else marked_steps(name, annotation, lane, (start, end), step_marker),
+        step_number=_step_numbers(name, (on_thread, annotation), lane, (start, end), step_marker),
         is_gpu=is_gpu,
         on_thread=on_thread,
     )
     return events, describe_lanes(trace, events, keys)
+
+
+def _step_numbers(
+    name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
+) -> Ints:
+    """The number of each event that marks a step: by the user's marker, the profiler's, else as a server's
+    iteration; `on_thread`: which events are on a thread, and which are annotations there."""
+    if marker is not None:
+        return marked_steps(name, on_thread[1], lane, times, marker)
+    numbers = profiler_steps(name, on_thread[0])
+    return numbers if (numbers != NONE).any() else serving_steps(name, on_thread[1], lane, times)
 
 
 def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:
