@@ -106,6 +106,7 @@ class TraceFile:
     rank_stated: bool = True  # or 0 because the file does not say
     world_size: int | None = None  # of how many ranks its job is, where the file says so
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
+    part: str = ""  # of a file of several ranks: what it calls this one
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ class FileFacts:
     `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
     rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
     where nothing tells. `world_size`: the number of ranks of its job, None where the file does not say it.
-    `device_memory`: bytes by index of the device, None where the file does not say it.
+    `device_memory`: bytes by index of the device, None where the file does not say it. `part`: of a file of
+    several ranks what it calls this one.
     """
 
     path: str
@@ -130,6 +132,7 @@ class FileFacts:
     rank_spread_ns: int | None = None
     world_size: int | None = None
     device_memory: list[int | None] = field(default_factory=list)
+    part: str = ""
 
     def as_source(self) -> dict[str, object]:
         """As manifests name it."""
@@ -148,6 +151,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
         clock_drift_ppb,
         world_size=trace.world_size,
         device_memory=trace.device_memory,
+        part=trace.part,
     )
 
 

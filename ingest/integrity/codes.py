@@ -73,6 +73,13 @@ CODES = {
         "stream's.",
         "Report on each process's own file.",
     ),
+    "ranks_merged": Code(
+        "error",
+        "Several processes launched GPU work, as in a file into which a tool merged ranks, and nothing proves "
+        "whose work is whose: no verdict is given.",
+        "Report on the files of the ranks, or split the file: `tracegraph convert FILE rank0.json --process PID`, "
+        "once for each rank, with a `--process` for each of its processes.",
+    ),
     "device_shared": Code(
         "error",
         "Calls of several processes launched the work of one stream: it is several streams in one row. Edges "
@@ -220,6 +227,11 @@ CODES = {
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
+    "ranks_split": Code(
+        "info",
+        "A tool merged several ranks into the file: they are told apart and read as the ranks of a job.",
+        _KNOW,
+    ),
     "device_rows_read": Code(
         "info",
         "Events without a category of GPU work stand on lanes of devices, as their names or the flows that end "

@@ -27,9 +27,9 @@ def agree(parts: Sequence[Part]) -> list[Part]:
     _refuse_other_jobs(parts)
     placed = [_of_rank(part, rank) for part, rank in zip(parts, placed_ranks(parts), strict=True)]
     known: dict[int, Part] = {}
-    contents: dict[str, Part] = {}
+    contents: dict[tuple[str, str], Part] = {}
     for part in placed:
-        same = contents.setdefault(part.file.sha256, part)
+        same = contents.setdefault((part.file.sha256, part.file.part), part)
         if same is not part:
             raise InputError(f"{part.file.path} and {same.file.path} hold the same", "give each rank once")
         other = known.setdefault(part.rank, part)

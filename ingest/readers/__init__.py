@@ -14,22 +14,29 @@ from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 
 
-def read_trace(
-    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, named_rank: int | None = None
-) -> TraceFile:
+def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
     """Columns of the trace in `path`, in whichever of the formats in `registry` it is, plain or gzip.
-
-    `named_rank`: the rank of a file that states none itself.
 
     What is odd, dropped, repaired or missing goes to `integrity`. Raises InputError for a file that is no
     trace, of which no event can be used, or that is beyond `limits`.
+    """
+    trace = read_unchecked(path, integrity, limits)
+    check_trace(trace, integrity)
+    return trace
+
+
+def read_unchecked(
+    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, named_rank: int | None = None
+) -> TraceFile:
+    """As `read_trace`, before its columns are looked at as a whole.
+
+    `named_rank`: the rank of a file that states none itself.
     """
     source = open_source(path, integrity, limits)
     trace = format_of(source).read(source, integrity, limits)
     if named_rank is not None and not trace.rank_stated:
         trace = replace(trace, rank=named_rank)
     _refuse_unusable(trace, integrity, limits)
-    check_trace(trace, integrity)
     return trace
 
 

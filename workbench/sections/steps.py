@@ -58,10 +58,10 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
     lengths = findings.job_steps.set_index("number")["length_ns"]
-    length = (
-        f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}, "
-        f"median {format_ns(summary.median_ns)}, spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
-    )
+    length = f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}"
+    if not summary.types:
+        spread = f"spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
+        length += f", median {format_ns(summary.median_ns)}, {spread}"
     if findings.details.ranks > 1:
         length += ", each on the rank that ends it last"
     nearest = f"nearest to the median of {summary.types[0].type}" if summary.types else "nearest to the median"
@@ -87,7 +87,7 @@ def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
         Column("length_ns", "length", "duration"),
         colour="_kind",
         colours={"step": "", "typical step": "good", "outlier": "warning"},
-        marks={f"median, {format_ns(summary.median_ns)}": summary.median_ns},
+        marks={} if summary.types else {f"median, {format_ns(summary.median_ns)}": summary.median_ns},
         told=_TOLD if not summary.types else (*_SAID, *_TOLD),
     )
 
