@@ -63,7 +63,10 @@ STEP_COLUMNS = (
     Column("hotspot_share", "FLOAT", True, "its share of the path, 0..1"),
     Column("outlier", "BOOLEAN", False, "whether |length - median| > 3 * 1.4826 * MAD, with a MAD above 0"),
     Column(
-        "typical", "BOOLEAN", False, "whether its length is the nearest to the median of its rank's steps of its type"
+        "typical",
+        "BOOLEAN",
+        False,
+        "whether its length is the nearest to the median of its rank's steps of its type",
     ),
     Column("untraced_cpu_share", "FLOAT", True, "share of the path with no event open on its thread, 0..1"),
     Column("unclear_share", "FLOAT", True, "share of the path that is unknown or untraced in any way, 0..1"),

@@ -20,7 +20,8 @@ _WORDS = {
 _VLLM = re.compile(r"execute_context_(\d{1,9})\(([^()]*)\)_generation_(\d{1,9})\(([^()]*)\)", re.ASCII)
 _VLLM_OLD = re.compile(r"execute_new_(\d{1,9})_cached_(\d{1,9})", re.ASCII)
 _TRT = re.compile(
-    r".*?(\d{1,9}) ctx req\w*\W+(?:(\d{1,9}) ctx (?:tkn|tok)\w*\W+)?(\d{1,9}) gen req\w*.*", re.ASCII | re.IGNORECASE
+    r".*?(\d{1,9}) ctx req\w*\W+(?:(\d{1,9}) ctx (?:tkn|tok)\w*\W+)?(\d{1,9}) gen req\w*.*",
+    re.ASCII | re.IGNORECASE,
 )
 _STEP = re.compile(r"(?:step|iter|iteration|forward|batch)\[(\w+)\b.*\]", re.IGNORECASE)
 _PART = re.compile(r"[A-Za-z]+", re.ASCII)
@@ -28,7 +29,9 @@ _BATCH = re.compile(
     r"(?<![A-Za-z])(?:bs|batch(?:[_ ]?size)?|(?:num[_ ])?(?:reqs?|requests|seqs|sequences))\s*[=:]\s*(\d{1,9})",
     re.ASCII | re.IGNORECASE,
 )
-_TOKENS = re.compile(r"(?<![A-Za-z])(?:(?:num[_ ])?(?:toks?|tkns?|tokens))\s*[=:]\s*(\d{1,12})", re.ASCII | re.IGNORECASE)
+_TOKENS = re.compile(
+    r"(?<![A-Za-z])(?:(?:num[_ ])?(?:toks?|tkns?|tokens))\s*[=:]\s*(\d{1,12})", re.ASCII | re.IGNORECASE
+)
 _LEADING = re.compile(r"\s*(?:sq\s*=?\s*)?(\d{1,12})", re.ASCII)
 
 
@@ -50,7 +53,9 @@ def iteration_in(name: str) -> Iteration | None:
     if found := _VLLM_OLD.fullmatch(name):
         return _of_requests(int(found[1]), int(found[2]), None)
     if found := _TRT.fullmatch(name):
-        return _of_requests(int(found[1]), int(found[3]), None if found[2] is None else int(found[2]) + int(found[3]))
+        return _of_requests(
+            int(found[1]), int(found[3]), None if found[2] is None else int(found[2]) + int(found[3])
+        )
     return _of_words(name)
 
 

@@ -48,7 +48,10 @@ RUN = NodeLabel(
         text(
             "potential", "JSON list: the largest names and waits of the path, and what is gained without each"
         ),
-        text("step_marker", "glob of the annotations that mark its steps, null where the profiler or the names of a server's iterations do"),
+        text(
+            "step_marker",
+            "glob of the annotations that mark its steps, null where the profiler or the names of a server's iterations do",
+        ),
         text("tool_version", "version of tracegraph that wrote the run"),
         number("schema_version", "version of this schema"),
         number("events", "number of events"),
@@ -123,7 +126,10 @@ STEP = NodeLabel(
             "marker",
             f"what all steps of the run are counted under: `ProfilerStep#`, the `--step-marker`, or `{ITERATION}`",
         ),
-        text("type", f"of an iteration of a server, by its name: {_one_of((PREFILL, DECODE, MIXED, IDLE))}; else null"),
+        text(
+            "type",
+            f"of an iteration of a server, by its name: {_one_of((PREFILL, DECODE, MIXED, IDLE))}; else null",
+        ),
         number("batch", "requests of the iteration, where the name says it"),
         number("tokens", "new tokens of the iteration, where the name says it"),
         _SOURCE_INDEX,

@@ -43,10 +43,15 @@ def follow_external_ids(events: pa.Table, wanted: Flags) -> Ints:
     by_id = _ordered(events, ids, calls, "pid")
     by_id = by_id[by_id["places"] == 1]
     works = _ordered(events, ids, work, "tid")
-    sole = works.merge(by_id[by_id["count"] == 1], on="id", suffixes=("", "_of_cause"), validate="many_to_one")
+    sole = works.merge(
+        by_id[by_id["count"] == 1], on="id", suffixes=("", "_of_cause"), validate="many_to_one"
+    )
     several = works[(works["places"] == 1) & (works["count"] > 1)]
     in_order = several.merge(
-        by_id[by_id["count"] > 1], on=["id", "place", "count"], suffixes=("", "_of_cause"), validate="one_to_one"
+        by_id[by_id["count"] > 1],
+        on=["id", "place", "count"],
+        suffixes=("", "_of_cause"),
+        validate="one_to_one",
     )
     pairs = pd.concat([sole, in_order])
     early = pairs["start"] < pairs["start_of_cause"] - _NEAR_NS
@@ -69,5 +74,7 @@ def _ordered(events: pa.Table, ids: Ints, rows: Ints, place: str) -> pd.DataFram
     frame = frame.sort_values(["id", "start"], kind="stable")
     groups = frame.groupby("id")
     return frame.assign(
-        count=groups["id"].transform("size"), place=groups.cumcount(), places=groups["lane"].transform("nunique")
+        count=groups["id"].transform("size"),
+        place=groups.cumcount(),
+        places=groups["lane"].transform("nunique"),
     ).drop(columns="lane")

@@ -33,9 +33,7 @@ def follow_backward(events: pa.Table, flows: pa.Table, operators: Flags) -> Ints
     return _follow(events, flows, _BACKWARD_FLOWS, operators, operators)
 
 
-def _follow(
-    events: pa.Table, flows: pa.Table, kinds: re.Pattern[str], causes: Flags, effects: Flags
-) -> Ints:
+def _follow(events: pa.Table, flows: pa.Table, kinds: re.Pattern[str], causes: Flags, effects: Flags) -> Ints:
     """The cause of each effect. An id that several causes share tells nothing, so it is left out before the
     ends are looked up: no table has more rows than there are flows."""
     found = np.full(events.num_rows, -1, dtype=np.int64)
@@ -47,7 +45,9 @@ def _follow(
     frame[_ID] = frame[_ID].astype(str)
     begins = frame[frame["is_start"]].merge(_starts(events, causes), on=_KEYS)
     begins = begins.drop_duplicates([*_ID, "event"]).drop_duplicates(_ID, keep=False)
-    ends = frame[~frame["is_start"]].merge(_starts(events, effects), on=_KEYS).drop_duplicates([*_ID, "event"])
+    ends = (
+        frame[~frame["is_start"]].merge(_starts(events, effects), on=_KEYS).drop_duplicates([*_ID, "event"])
+    )
     joined = ends.merge(begins, on=_ID, suffixes=("", "_of_cause"), validate="many_to_one")
     joined = joined[joined["event"] != joined["event_of_cause"]]
     # An effect that several ids join with different causes has none that is known.

@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.events import NONE, Events, is_passive
 _MOST_CALLERS = 16
 """A number that operators of more threads carry tells nothing of who called: pairs of all would be unbounded."""
 
+
 @dataclass(frozen=True)
 class Passes:
     """One row a backward pass: engine lane, caller lane, first start and last end of its work there."""

@@ -84,7 +84,9 @@ def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
         & (events["external_id"].fill_null(0).to_numpy() > 0)
         & (events["correlation"].fill_null(0).to_numpy() <= 0)
     )
-    message = "GPU activities have no correlation id: External id joins them with calls, where one can be meant"
+    message = (
+        "GPU activities have no correlation id: External id joins them with calls, where one can be meant"
+    )
     integrity.add("joined_by_external_id", "info", int(rows.sum()), message)
 
 

@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.sources.names import natural
@@ -23,6 +25,7 @@ _NUMBERED = re.compile(r"(\d{1,6})[_:/|]-?\d+", re.ASCII)
 _PART = 0.01
 """A process with a smaller part of the CPU events is a by-product."""
 _JOINED, _LEAST = 0.99, 2
+_FEWEST_IDS, _MOST = 4, 0.5
 _NONE = -1
 
 
@@ -49,6 +52,8 @@ class _Rows:
     calls: Flags
     id: Ints
     """Correlation, else external id, 0 for none."""
+    name: Ints
+    """A number for each name."""
     start: Ints
     place: Ints
 
@@ -65,7 +70,9 @@ def find_merged(trace: TraceFile) -> Merged | None:
         of_pid = np.array([code.get(str(tags[str(pid)]), _NONE) for pid in rows.pid.values], dtype=np.int64)
         return _checked(rows, of_pid[rows.pid.codes], _numbers(names), names, "the tags of their processes")
     hosts = [pid for pid in large if _launches(rows, pid)]
-    if len(hosts) < _LEAST or not rows.work.any():
+    if len(hosts) == 1 and _is_doubled(rows, hosts[0]):
+        return Merged(None, (), tuple(hosts), "")
+    if len(hosts) < _LEAST:
         return None
     return _by_ids(rows, hosts) or _by_blocks(rows, hosts) or _unproved(rows, hosts)
 
@@ -80,6 +87,7 @@ def _read(events: pa.Table) -> _Rows:
         work=work,
         calls=with_role(category, Role.CALL),
         id=np.where(correlation > 0, correlation, np.where(external > 0, -external, 0)),
+        name=read_texts(events["name"]).codes.astype(np.int64),
         start=events["start_ns"].to_numpy(),
         place=events["source_index"].to_numpy(),
     )
@@ -108,13 +116,31 @@ def _launches(rows: _Rows, pid: str) -> bool:
     return bool(np.isin(rows.id[mine], rows.id[rows.work & (rows.id != 0)]).any())
 
 
+def _is_doubled(rows: _Rows, host: str) -> bool:
+    """Whether a process seems to be several: most ids come back long before all of them were used.
+
+    Ids that a runtime uses again come back after all others; those of ranks with one pid at the same times.
+    """
+    mine = np.flatnonzero(rows.calls & rows.pid.among(host) & (rows.id != 0))
+    mine = mine[np.argsort(rows.start[mine], kind="stable")]
+    keys = pd.factorize(rows.id[mine])[0] * (int(rows.name.max(initial=0)) + 1) + rows.name[mine]
+    _, counts = np.unique(keys, return_counts=True)
+    if len(counts) < _FEWEST_IDS or (counts > 1).mean() < _MOST:
+        return False
+    order = np.argsort(keys, kind="stable")
+    again = keys[order][1:] == keys[order][:-1]
+    return bool(np.median(np.diff(order)[again]) < _MOST * len(counts))
+
+
 def _numbers(names: list[str]) -> tuple[int, ...]:
     """The ranks that tags state, else their places in order."""
     told = [rank for rank in ranks_in_names(names) if rank is not None]
     return tuple(told) if len(set(told)) == len(names) else tuple(range(len(names)))
 
 
-def _checked(rows: _Rows, of_row: Ints, numbers: tuple[int, ...], names: list[str], how: str) -> Merged | None:
+def _checked(
+    rows: _Rows, of_row: Ints, numbers: tuple[int, ...], names: list[str], how: str
+) -> Merged | None:
     """The ranks, unproved where one has no CPU events, or GPU work that calls of its own did not launch."""
     used = np.unique(of_row[of_row >= 0])
     if len(used) < _LEAST:
@@ -159,7 +185,9 @@ def _by_ids(rows: _Rows, hosts: list[str]) -> Merged | None:
     order = sorted(range(len(hosts)), key=lambda k: natural(hosts[k]))
     rank = np.append(np.argsort(order), _NONE)
     names = [hosts[k] for k in order]
-    return _proved(_checked(rows, rank[of_row], tuple(range(len(hosts))), names, "ids that only one of them has"))
+    return _proved(
+        _checked(rows, rank[of_row], tuple(range(len(hosts))), names, "ids that only one of them has")
+    )
 
 
 def _by_blocks(rows: _Rows, hosts: list[str]) -> Merged | None:
@@ -176,7 +204,9 @@ def _by_blocks(rows: _Rows, hosts: list[str]) -> Merged | None:
     ids = [np.unique(rows.id[rows.work & (of_row == k)]) for k in range(len(order))]
     if not all(len(mine) for mine in ids):
         return None
-    return _proved(_checked(rows, of_row, tuple(range(len(order))), order, "the order in which they were written"))
+    return _proved(
+        _checked(rows, of_row, tuple(range(len(order))), order, "the order in which they were written")
+    )
 
 
 def _proved(found: Merged | None) -> Merged | None:
@@ -199,10 +229,10 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
     events = trace.events.filter(pa.array(mine))
     processes = pa.array(events["pid"].unique().cast(pa.string()).to_pylist(), pa.string())
     flows, memory = (
-        table.filter(pa.compute.is_in(table["pid"].cast(pa.string()), processes))
+        table.filter(pc.is_in(table["pid"].cast(pa.string()), processes))
         for table in (trace.flows, trace.memory)
     )
-    known = pa.compute.is_in(trace.counters["source_index"], events["source_index"].combine_chunks())
+    known = pc.is_in(trace.counters["source_index"], events["source_index"].combine_chunks())
     count = len(merged.numbers)
     return TraceFile(
         path=trace.path,

@@ -10,7 +10,8 @@ from pathlib import PurePath
 
 _RANK = re.compile(r"rank[ _.-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)
 _PLACE = re.compile(
-    r"(?<![A-Za-z])(TP|PP|DP|EP|CP|SP|DCP|PCP|ETP)(?:[ _-]?rank)?[ _.-]?(\d{1,4})(?!\d)", re.ASCII | re.IGNORECASE
+    r"(?<![A-Za-z])(TP|PP|DP|EP|CP|SP|DCP|PCP|ETP)(?:[ _-]?rank)?[ _.-]?(\d{1,4})(?!\d)",
+    re.ASCII | re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _WORD = re.compile(r"([A-Za-z]*)[\W_]*$", re.ASCII)

@@ -34,7 +34,9 @@ def read_ranks(
     found = [(part, integrity if k == 0 else Integrity(integrity.file)) for k, part in enumerate(ranks)]
     left = int((merged.of_row < 0).sum())
     beside = f"; {left} events of other processes are left out" if left else ""
-    message = f"ranks were merged into the file ({', '.join(merged.names[:8])}): {merged.how} tell them apart{beside}"
+    message = (
+        f"ranks were merged into the file ({', '.join(merged.names[:8])}), told apart by {merged.how}{beside}"
+    )
     integrity.add("ranks_split", "info", len(ranks), message)
     for part, own in found:
         check_trace(part, own)
@@ -43,10 +45,15 @@ def read_ranks(
 
 def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> None:
     """Say that ranks cannot be told apart, and how a user who knows can."""
-    command = shlex.join(["tracegraph", "convert", PurePath(trace.path).name, "rank0.json", "--process", merged.names[0]])
+    command = shlex.join(
+        ["tracegraph", "convert", PurePath(trace.path).name, "rank0.json", "--process", merged.names[0]]
+    )
     message = (
         f"processes launched GPU work ({', '.join(merged.names[:4])}), and nothing proves whose is whose: to split "
         f"the file, name the processes of each rank, as {command} --process DEVICE"
+        if len(merged.names) > 1
+        else f"process ({merged.names[0]}) uses its ids again and again at the same times: files of several processes "
+        "with one number were joined, which nothing tells apart; report on the file of each"
     )
     integrity.add("ranks_merged", "error", len(merged.names), message)
 

@@ -207,13 +207,13 @@ def test_the_ranks_in_the_names_of_a_job(names: tuple[str, ...], ranks: tuple[in
 
 
 def test_names_that_do_not_tell_ranks_are_refused_with_what_to_say(tmp_path: Path) -> None:
-    files = [
-        write_trace(tmp_path / f"a-TP-0-DP-{k}.json", rows_of_rank(60 + k), None) for k in range(2)
-    ]
+    files = [write_trace(tmp_path / f"a-TP-0-DP-{k}.json", rows_of_rank(60 + k), None) for k in range(2)]
     with pytest.raises(InputError) as refused:
         agree([read_part(file) for file in files])
     assert "--rank-of a-TP-0-DP-0.json=0" in str(refused.value.hint)
-    assert [part.rank for part in agree([read_part(Source(str(file), k)) for k, file in enumerate(files)])] == [0, 1]
+    assert [
+        part.rank for part in agree([read_part(Source(str(file), k)) for k, file in enumerate(files)])
+    ] == [0, 1]
 
 
 def test_a_clock_that_drifts_is_followed_and_noise_is_no_offset() -> None:

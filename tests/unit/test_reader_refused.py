@@ -77,11 +77,19 @@ DUMP = {"version": "2.5", "nccl_version": "2.21", "entries": [{"collective_seq_i
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        (_record(b"\x08\x01", b"\x12\x09/host:CPU") + _record(b"\x12\x0d/device:GPU:0"), "XPlane", "trace.json.gz"),
+        (
+            _record(b"\x08\x01", b"\x12\x09/host:CPU") + _record(b"\x12\x0d/device:GPU:0"),
+            "XPlane",
+            "trace.json.gz",
+        ),
         (_record(b"\x12\x0d/device:TPU:0"), "XPlane", "create_perfetto_trace"),
         (_record(b"\x50\x01", b"\x32\x04\x0a\x02\x08\x06") + _record(b"\x40\x05"), "Perfetto", "traceconv"),
         (_record(b"\x18\x01", b"{" * 100, b"\x00"), "Perfetto", "export_chrome_trace"),
-        (json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}), "speedscope", "export"),
+        (
+            json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}),
+            "speedscope",
+            "export",
+        ),
         (json.dumps({"profiles": [], "x": 1, "shared": {"frames": []}}), "speedscope", "export"),
         (json.dumps({"rocprofiler-sdk-tool": [{"metadata": {}}]}), "rocprofv3", "export_chrome_trace"),
         (json.dumps({"x": 1, "rocprofiler-sdk-json-tool": []}), "rocprofv3", "export_chrome_trace"),
@@ -89,11 +97,17 @@ DUMP = {"version": "2.5", "nccl_version": "2.21", "entries": [{"collective_seq_i
         (pickle.dumps(DUMP), "flight recorder", "torchfrtrace"),
         (pickle.dumps({"segments": [], "device_traces": []}), "memory snapshot", "export_chrome_trace"),
         (json.dumps([SUMS, SUMS]), "key_averages", "export_chrome_trace"),
-        (json.dumps({"rows": [{"Name": "aten::mm", "Self CPU %": "3 %"}]}), "key_averages", "export_chrome_trace"),
+        (
+            json.dumps({"rows": [{"Name": "aten::mm", "Self CPU %": "3 %"}]}),
+            "key_averages",
+            "export_chrome_trace",
+        ),
         (json.dumps({"nodes": [], "samples": [], "timeDeltas": []}), "V8", "export_chrome_trace"),
     ],
 )
-def test_what_another_tool_wrote_is_named(tmp_path: Path, content: str | bytes, message: str, hint: str) -> None:
+def test_what_another_tool_wrote_is_named(
+    tmp_path: Path, content: str | bytes, message: str, hint: str
+) -> None:
     path = tmp_path / "input"
     data = content.encode() if isinstance(content, str) else content
     for written in (data, gzip.compress(data)):
@@ -108,7 +122,7 @@ def test_what_another_tool_wrote_is_named(tmp_path: Path, content: str | bytes, 
     "around",
     [
         '{"distributedInfo": {"pg_config": [], "nccl_version": "2.21"}, "entries": [], "traceEvents": [%s]}',
-        '\n[%s]',
+        "\n[%s]",
         '\n{"$schema": "x", "profiles": [], "shared": {}, "traceEvents": [%s]}',
         '[{"name": "cpu_time_total", "ph": "C", "args": {"cpu_time_total": 3}}, %s]',
     ],

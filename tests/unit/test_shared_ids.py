@@ -59,9 +59,7 @@ def external_ids() -> Made:
     return rows, []
 
 
-@pytest.mark.parametrize(
-    "make", [correlations, flows, backward_flows, event_records, external_ids]
-)
+@pytest.mark.parametrize("make", [correlations, flows, backward_flows, event_records, external_ids])
 def test_one_id_everywhere_takes_no_more_memory_than_the_file_allows(make: Callable[[], Made]) -> None:
     """A table of all pairs would have 4 million rows: 50 kB for each row of the file and more."""
     rows, ends = make()
@@ -94,7 +92,10 @@ def test_a_flow_launches_work_only_if_its_id_has_one_cause(pairs: list[tuple[int
     ends = [
         end
         for k, (start, stop) in enumerate(pairs)
-        for end in (flow("ac2g", calls[k], works[k], number=start)[0], flow("ac2g", calls[k], works[k], number=stop)[1])
+        for end in (
+            flow("ac2g", calls[k], works[k], number=start)[0],
+            flow("ac2g", calls[k], works[k], number=stop)[1],
+        )
     ]
     rows = [*calls.values(), *works.values()]
     model = tiny.model(*rows, flows=ends)

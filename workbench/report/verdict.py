@@ -10,6 +10,7 @@ from tracegraph.store.python_frames import is_library
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.bottleneck import Bottleneck, shares, waiting_share
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
 from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural
 
@@ -20,6 +21,11 @@ _NAME_CELLS = 60
 _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
+_MIXED = (
+    "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves whose is "
+    "whose.",
+    f"Not known: what any rank does. {ADVICE}",
+)
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -54,7 +60,9 @@ class Verdict:
 
 
 def judge(findings: Findings) -> Verdict:
-    """The verdict on the window of a report."""
+    """The verdict on the window of a report; none where the input does not allow one."""
+    if mixed_share(findings):
+        return Verdict("unknown", 0.0, _MIXED, [])
     bottleneck, share = next(iter(shares(findings).items()))
     ranked = _ranked(findings, bottleneck)
     gains = ranked[:_MOST_GAINS]

@@ -64,7 +64,9 @@ def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
         length += f", median {format_ns(summary.median_ns)}, {spread}"
     if findings.details.ranks > 1:
         length += ", each on the rank that ends it last"
-    nearest = f"nearest to the median of {summary.types[0].type}" if summary.types else "nearest to the median"
+    nearest = (
+        f"nearest to the median of {summary.types[0].type}" if summary.types else "nearest to the median"
+    )
     typical = f"step {summary.typical}, {nearest}: {format_ns(lengths[summary.typical])}"
     yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
     if summary.types:
@@ -132,7 +134,9 @@ def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
     left = len(summary.outliers) - len(shown)
     more = f" and {left} more" if left else ""
     of_type = " of their type" if summary.types else ""
-    return Fact("outliers", f"{', '.join(shown)}{more}: more than 3 spreads from the median{of_type}", "warning")
+    return Fact(
+        "outliers", f"{', '.join(shown)}{more}: more than 3 spreads from the median{of_type}", "warning"
+    )
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:

@@ -106,7 +106,8 @@ def _share_covered(durations: Durations, table: LaneTable, lanes: set[int], by: 
     usable = durations.has_start & durations.has_dur & (durations.dur >= 0)
     mine, others = (np.flatnonzero(table.rows_on(chosen) & usable) for chosen in (lanes, by))
     spans, work = (
-        ungrouped(durations.start[rows], durations.start[rows] + durations.dur[rows]) for rows in (mine, others)
+        ungrouped(durations.start[rows], durations.start[rows] + durations.dur[rows])
+        for rows in (mine, others)
     )
     length = int((spans.end - spans.start).sum())
     return float(covered(spans, work).sum()) / length if length else 0.0
@@ -139,7 +140,9 @@ def _of_task(durations: Durations, pattern: re.Pattern[str]) -> Flags:
     """Rows whose name or type of task is of a kind."""
     tasks = durations.texts["task_type"]
     named, typed = (
-        column.matching(np.array([bool(text and pattern.fullmatch(text)) for text in column.values], dtype=bool))
+        column.matching(
+            np.array([bool(text and pattern.fullmatch(text)) for text in column.values], dtype=bool)
+        )
         for column in (durations.name, tasks)
     )
     rows: Flags = named | typed
@@ -206,7 +209,9 @@ def _state(
     unread: Flags,
     integrity: Integrity,
 ) -> None:
-    processes = dict.fromkeys(table.lanes[k].process or table.lanes[k].label or table.lanes[k].pid for k in streams)
+    processes = dict.fromkeys(
+        table.lanes[k].process or table.lanes[k].label or table.lanes[k].pid for k in streams
+    )
     shown = ", ".join(f"{name:.40}" for name in list(processes)[:4])
     what = f"events stand on {len(streams)} lanes of devices ({shown}): they are read as their work"
     integrity.add_places("device_rows_read", "info", what, durations.position[work])

@@ -143,7 +143,9 @@ def _decode_quoted_times(text: RawEntry) -> Event | None:
     """The event of an entry in which only the times are texts, each a number; None for any other."""
     try:
         event = _decode_quoted(text)
-        event.ts, event.dur = (float(time) if isinstance(time, str) else time for time in (event.ts, event.dur))
+        event.ts, event.dur = (
+            float(time) if isinstance(time, str) else time for time in (event.ts, event.dur)
+        )
     except _FAILURES:
         return None
     return event

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType
 
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
