@@ -67,7 +67,7 @@ def convert_trace(
 
 
 def _find_way(origin: TraceFormat, source: Path, target: Path, *, same: bool = False) -> tuple[Split, Write]:
-    """How a file of one format is taken apart, and how the target is put together; `same`: it may be that format."""
+    """How a file is taken apart, and how the target is put together; `same`: in one format, too."""
     if origin.split is None:
         raise InputError(f"{source} is {origin.name}, which cannot be converted", "report on it as it is")
     others = [form for form in FORMATS if same or form is not origin]

@@ -1,8 +1,8 @@
 """What the names of a server's annotations say of its iterations: prefill, decode or both, and how much.
 
 Known are the names of SGLang (`step[EXTEND bs=4 toks=4096]`), vLLM (`execute_context_1(512)_generation_8(8)`,
-`execute_new_1_cached_8`), TensorRT-LLM (`_forward_step 7: 1 ctx reqs, 512 ctx tkns, 8 gen reqs`) and others that
-say what they do and how many requests or tokens they do it for (`decode[bs=64]`, `prefill batch_size=2`).
+`execute_new_1_cached_8`), TensorRT-LLM (`_forward_step 7: 1 ctx reqs, 512 ctx tkns, 8 gen reqs`) and others
+that say what they do, and for how many requests or tokens (`decode[bs=64]`, `prefill batch_size=2`).
 """
 
 import re
@@ -26,7 +26,8 @@ _TRT = re.compile(
 _STEP = re.compile(r"(?:step|iter|iteration|forward|batch)\[(\w+)\b.*\]", re.IGNORECASE)
 _PART = re.compile(r"[A-Za-z]+", re.ASCII)
 _BATCH = re.compile(
-    r"(?<![A-Za-z])(?:bs|batch(?:[_ ]?size)?|(?:num[_ ])?(?:reqs?|requests|seqs|sequences))\s*[=:]\s*(\d{1,9})",
+    r"(?<![A-Za-z])(?:bs|batch(?:[_ ]?size)?|(?:num[_ ])?(?:reqs?|requests|seqs|sequences))"
+    r"\s*[=:]\s*(\d{1,9})",
     re.ASCII | re.IGNORECASE,
 )
 _TOKENS = re.compile(
@@ -37,7 +38,7 @@ _LEADING = re.compile(r"\s*(?:sq\s*=?\s*)?(\d{1,12})", re.ASCII)
 
 @dataclass(frozen=True)
 class Iteration:
-    """`type`: prefill, decode, mixed or idle. `batch`: requests, `tokens`: new tokens; None where not stated."""
+    """`type`: prefill, decode, mixed or idle. `batch`: requests, `tokens`: new ones; None for unknown."""
 
     type: str
     batch: int | None

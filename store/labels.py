@@ -50,7 +50,8 @@ RUN = NodeLabel(
         ),
         text(
             "step_marker",
-            "glob of the annotations that mark its steps, null where the profiler or the names of a server's iterations do",
+            "glob of the annotations that mark its steps, null where the profiler does, or the names of a "
+            "server's iterations",
         ),
         text("tool_version", "version of tracegraph that wrote the run"),
         number("schema_version", "version of this schema"),
@@ -124,7 +125,8 @@ STEP = NodeLabel(
         text("name", "name of the annotation"),
         text(
             "marker",
-            f"what all steps of the run are counted under: `ProfilerStep#`, the `--step-marker`, or `{ITERATION}`",
+            "what all steps of the run are counted under: `ProfilerStep#`, the `--step-marker`, or "
+            f"`{ITERATION}`",
         ),
         text(
             "type",

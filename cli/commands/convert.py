@@ -25,8 +25,8 @@ Without --process nothing is lost: the order of events and keys, unknown keys an
     "processes",
     metavar="PID",
     multiple=True,
-    help="Write only what has this pid, as it is written in the file; once for each, `*` and `?` are wildcards. So a "
-    "file into which ranks were merged is split, one rank at a time: '[TP00] *'.",
+    help="Write only what has this pid, as it is written in the file; once for each, `*` and `?` are "
+    "wildcards. So a file into which ranks were merged is split, one rank at a time: '[TP00] *'.",
 )
 @click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 @limit_option

@@ -1,4 +1,4 @@
-"""Which call launched GPU work that has no correlation id, by the `External id` of the operator around both."""
+"""Which call launched GPU work without a correlation id, by the `External id` of the operator around both."""
 
 import re
 
@@ -65,7 +65,7 @@ def _is_launching(name: TextColumn) -> Flags:
 
 
 def _ordered(events: pa.Table, ids: Ints, rows: Ints, place: str) -> pd.DataFrame:
-    """The rows by id and start: how many share the id, the place among them, and in how many lanes they are."""
+    """The rows by id and start: how many share the id, the place among them, in how many lanes they are."""
     lane = read_texts(events[place]).codes[rows].astype(np.int64)
     if place == "tid":
         lane = lane << 32 | read_texts(events["pid"]).codes[rows]

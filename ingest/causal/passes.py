@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.events import NONE, Events, is_passive
 
 _MOST_CALLERS = 16
-"""A number that operators of more threads carry tells nothing of who called: pairs of all would be unbounded."""
+"""A number that operators of more threads carry does not tell who called: pairs of all have no bound."""
 
 
 @dataclass(frozen=True)

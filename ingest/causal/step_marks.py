@@ -58,7 +58,7 @@ def serving_steps(name: TextColumn, annotation: Flags, lane: Ints, times: tuple[
 
 
 def _in_turn(found: Ints, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
-    """Those of the thread on which they last longest, in the order of time, without any inside another one."""
+    """Those of the thread on which they last longest, in order of time, without any inside another one."""
     if not len(found):
         return found
     start, end = times

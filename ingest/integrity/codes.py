@@ -75,10 +75,10 @@ CODES = {
     ),
     "ranks_merged": Code(
         "error",
-        "Several processes launched GPU work, as in a file into which a tool merged ranks, and nothing proves "
-        "whose work is whose: no verdict is given.",
-        "Report on the files of the ranks, or split the file: `tracegraph convert FILE rank0.json --process PID`, "
-        "once for each rank, with a `--process` for each of its processes.",
+        "Several processes launched GPU work, as in a file into which a tool merged ranks, and nothing "
+        "proves whose work is whose: no verdict is given.",
+        "Report on the files of the ranks, or split the file: `tracegraph convert FILE rank0.json --process "
+        "PID`, once for each rank, with a `--process` for each of its processes.",
     ),
     "device_shared": Code(
         "error",
@@ -234,8 +234,8 @@ CODES = {
     ),
     "device_rows_read": Code(
         "info",
-        "Events without a category of GPU work stand on lanes of devices, as their names or the flows that end "
-        "there say (NPUs, XPUs, exports of `torch.autograd.profiler`, JAX): they are read as work of the device.",
+        "Events without a category of GPU work stand on lanes of devices, as their names or the flows that "
+        "end there say (NPUs, XPUs, exports of `torch.autograd.profiler`, JAX): they are read as its work.",
         _KNOW,
     ),
     "device_rows_unread": Code(
@@ -246,14 +246,14 @@ CODES = {
     ),
     "thread_in_layers": Code(
         "info",
-        "Threads have rows in several processes, one for each layer of software (Python, CANN): they are read "
-        "as one thread.",
+        "Threads have rows in several processes, one for each layer of software (Python, CANN): they are "
+        "read as one thread.",
         _KNOW,
     ),
     "joined_by_external_id": Code(
         "info",
-        "GPU work has no correlation id: it is joined with its call, or where no call is in the file with its "
-        "operator, by `External id`, where only one can be meant.",
+        "GPU work has no correlation id: it is joined with its call, or where no call is in the file with "
+        "its operator, by `External id`, where only one can be meant.",
         _KNOW,
     ),
     "category_unknown": Code(

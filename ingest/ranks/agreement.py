@@ -36,7 +36,7 @@ def agree(parts: Sequence[Part]) -> list[Part]:
         if other is not part:
             raise InputError(
                 f"{part.file.path} and {other.file.path} are both rank {part.rank}",
-                "give the files of one job, each rank once, or say which rank a file is with --rank-of FILE=N",
+                "give the files of one job, each rank once, or say which a file is with --rank-of FILE=N",
             )
     return [known[rank] for rank in sorted(known)]
 

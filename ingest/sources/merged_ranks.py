@@ -1,7 +1,7 @@
 """Ranks that a tool merged into one file: whose rows are whose, where that can be proved.
 
-A rank is a process that launches GPU work of its own, with that work. Tools tell ranks apart by a tag before each
-pid (`[TP00] 100`), by pids and ids that they made unique, or write one file after the other.
+A rank is a process that launches GPU work of its own, with that work. Tools tell ranks apart by a tag before
+each pid (`[TP00] 100`), by pids and ids that they made unique, or write one file after the other.
 """
 
 import re
@@ -31,7 +31,7 @@ _NONE = -1
 
 @dataclass(frozen=True)
 class Merged:
-    """The ranks of one file. `of_row`: which rank each row is of, -1 for none; None where it cannot be proved.
+    """The ranks of one file. `of_row`: which rank each row is of, -1 for none; None where nothing proves it.
 
     `numbers`: of each rank, and `names`, what the file calls it. `how`: what tells them apart.
     """

@@ -1,4 +1,4 @@
-"""Which ranks the names of files tell: `rank3.json.gz`, `1785-TP-1.trace.json`, `profile_0.json` beside others.
+"""Which ranks the names of files tell: `rank3.json.gz`, `1785-TP-1.trace.json`, `profile_0.json` of several.
 
 A number is believed where it can mean nothing but the rank of the job. Where names hold places in groups of
 ranks (TP, DP, PP, EP) that may be put together in several ways, they tell nothing.
@@ -54,8 +54,8 @@ def _places(names: Sequence[str]) -> list[dict[str, int]]:
 def _by_place(places: Sequence[dict[str, int]]) -> list[int] | None:
     """Ranks from places in groups: neighbours within TP are neighbours in the job, in all frameworks.
 
-    So the number in TP is the rank where all other places are 0, or the same number (EP within TP); where there
-    is one kind of place, it is the rank.
+    So the number in TP is the rank where all other places are 0, or the same number (EP within TP); where
+    there is one kind of place, it is the rank.
     """
     kinds = set(places[0])
     if not kinds or any(set(one) != kinds for one in places):
@@ -74,7 +74,7 @@ def _by_place(places: Sequence[dict[str, int]]) -> list[int] | None:
 
 
 def _by_count(names: Sequence[str]) -> list[int] | None:
-    """Ranks where names differ in one number that counts the files from 0, and no word makes it another one's."""
+    """Ranks where names differ in a number that counts the files from 0, unless a word makes it another."""
     if len(names) < 2:
         return None
     texts = [f"{path.parent.name}/{path.name}" for path in map(PurePath, names)]

@@ -49,11 +49,11 @@ def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> Non
         ["tracegraph", "convert", PurePath(trace.path).name, "rank0.json", "--process", merged.names[0]]
     )
     message = (
-        f"processes launched GPU work ({', '.join(merged.names[:4])}), and nothing proves whose is whose: to split "
-        f"the file, name the processes of each rank, as {command} --process DEVICE"
+        f"processes launched GPU work ({', '.join(merged.names[:4])}), and nothing proves whose is whose: to "
+        f"split the file, name the processes of each rank, as {command} --process DEVICE"
         if len(merged.names) > 1
-        else f"process ({merged.names[0]}) uses its ids again and again at the same times: files of several processes "
-        "with one number were joined, which nothing tells apart; report on the file of each"
+        else f"process ({merged.names[0]}) uses its ids again and again at the same times: files of several "
+        "processes with one number were joined, which nothing tells apart; report on the file of each"
     )
     integrity.add("ranks_merged", "error", len(merged.names), message)
 

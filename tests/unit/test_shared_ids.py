@@ -27,20 +27,24 @@ def _alone(row: Row) -> Row:
 
 
 def correlations() -> Made:
-    rows = [[call("l", 10 * i, 10 * i + 4, 1), kernel("k", 10 * i + 7, 10 * i + 9, 1)] for i in range(COUNT)]
-    return sum(rows, []), []
+    rows = [(call("l", 10 * i, 10 * i + 4, 1), kernel("k", 10 * i + 7, 10 * i + 9, 1)) for i in range(COUNT)]
+    return [row for pair in rows for row in pair], []
 
 
 def flows(kind: str = "ac2g") -> Made:
     rows = [[_alone(row) for row in _own_ids(i)] for i in range(COUNT)]
-    return sum(rows, []), [end for launch, work in rows for end in flow(kind, launch, work)]
+    return [row for pair in rows for row in pair], [
+        end for launch, work in rows for end in flow(kind, launch, work)
+    ]
 
 
 def backward_flows() -> Made:
     rows = [
         [event("f", 10 * i, 10 * i + 4), event("b", 10 * i + 5, 10 * i + 9, thread=2)] for i in range(COUNT)
     ]
-    return sum(rows, []), [end for forward, backward in rows for end in flow("fwdbwd", forward, backward)]
+    return [row for pair in rows for row in pair], [
+        end for forward, backward in rows for end in flow("fwdbwd", forward, backward)
+    ]
 
 
 def event_records() -> Made:

@@ -11,7 +11,7 @@ _LEAST_STEPS = 2
 
 @dataclass(frozen=True)
 class TypeSummary:
-    """Steps of one type, as of `StepSummary`; `batch`, `tokens`: the least and the most, None where none says it."""
+    """Steps of one type, as of `StepSummary`; `batch`, `tokens`: the least and the most, None for unknown."""
 
     type: str
     count: int
@@ -31,8 +31,8 @@ class StepSummary:
     """Lengths of the steps in ns; `spread_ns` is 1.4826 * MAD, the standard deviation if they were normal.
 
     `typical`: number of the step whose length is nearest to the median. `outliers`: numbers of those more
-    than three spreads from it. Iterations of a server are compared within their type: `types`, the one with the
-    most time first, whose typical step is that of all.
+    than three spreads from it. Iterations of a server are compared within their type: `types`, the one with
+    the most time first, whose typical step is that of all.
     """
 
     count: int

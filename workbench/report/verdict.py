@@ -22,8 +22,8 @@ _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
 _UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
 _DAY_H = 24
 _MIXED = (
-    "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves whose is "
-    "whose.",
+    "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves "
+    "whose is whose.",
     f"Not known: what any rank does. {ADVICE}",
 )
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {

@@ -2,7 +2,8 @@
 
 What such a lane is, its name says (`Ascend Hardware`, `CUDA functions`, `/device:GPU:0`, a label such as
 `NPU`, a thread `Stream 2` of a process that runs no operator), or flows that launch work and end on it. Its
-rows become GPU work, so that every rule sees them. Rows that sum up others, or wait in a stream, are not read.
+rows become GPU work, so that every rule sees them. Rows that sum up others, or wait in a stream, are not
+read.
 """
 
 import re
@@ -19,12 +20,13 @@ from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.lane_facts import LaneFacts, LaneTable, describe, last_number
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
-from tracegraph.ingest.text_columns import TextColumn, text_column
+from tracegraph.ingest.text_columns import Codes, TextColumn, text_column
 from tracegraph.store.categories import SPAN, Role, has_role, names_of
 
 _KINDS = r"cuda|hip|rocm|gpu|xpu|npu|hpu|tpu|mtia|musa|mlu|gcu|dcu|privateuse(?:one|1)?"
 _DEVICE = re.compile(
-    rf"(?:.*\b)?ascend hardware|.*/device:(?!cpu|host)[\w ]+:?\d*(?: .*)?|(?:{_KINDS})(?: functions|[ :_-]*\d+)?",
+    r"(?:.*\b)?ascend hardware|.*/device:(?!cpu|host)[\w ]+:?\d*(?: .*)?"
+    rf"|(?:{_KINDS})(?: functions|[ :_-]*\d+)?",
     re.IGNORECASE,
 )
 _STREAM = re.compile(r"(?:hip|cuda)? ?stream[ #:]*\d+(?:\(.*\))? *", re.IGNORECASE)
@@ -65,7 +67,7 @@ def read_device_lanes(
 
 
 def _device_processes(lanes: Sequence[LaneFacts]) -> set[str]:
-    """Processes that are devices: by a name or label, by launches that end there, or since they hold GPU work."""
+    """Processes that are devices: by a name or label, by launches that end there, or by GPU work in them."""
     host = {lane.pid for lane in lanes if lane.host}
     return {
         lane.pid
@@ -171,7 +173,7 @@ def _as_work(
 
 
 def _annotates(durations: Durations, table: LaneTable, rows: Flags) -> Flags:
-    """Rows of kinds that nest (those of an MTIA's or HPU's own layers) and hold others: they stay as they are."""
+    """Rows of kinds that nest (the own layers of an MTIA or HPU) and hold others: they stay as they are."""
     nesting = rows & durations.category.matching(
         np.array([has_role(text, Role.DEVICE_ROW) for text in durations.category.values], dtype=bool)
     )
@@ -194,7 +196,7 @@ def _set(column: tuple[Ints, Flags], rows: Flags, values: Ints) -> tuple[Ints, F
     return np.where(rows, values, column[0]), column[1] | rows
 
 
-def _with(column: TextColumn, rows: Flags, texts: Sequence[str], codes: Ints | None = None) -> TextColumn:
+def _with(column: TextColumn, rows: Flags, texts: Sequence[str], codes: Codes | None = None) -> TextColumn:
     """The column with other texts in some rows: the only one of `texts`, or those at `codes`."""
     known = column.values.tolist()
     place = 0 if codes is None else codes

@@ -30,7 +30,7 @@ class Event(Struct, gc=False):
 
 
 class _QuotedTimes(Event, gc=False):
-    """An entry whose times are texts, as Ascend's profiler writes them: exact, since texts have all digits."""
+    """An entry whose times are texts, as Ascend's profiler writes them: texts have all digits."""
 
     ts: int | float | str | None = None  # type: ignore[assignment]
     dur: int | float | str | None = None  # type: ignore[assignment]

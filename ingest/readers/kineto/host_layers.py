@@ -1,6 +1,6 @@
-"""One thread whose rows stand in several processes, one for each layer of software, as Ascend's profiler writes.
+"""One thread whose rows stand in several processes, one for each layer of software, as in Ascend's files.
 
-The calls of CANN run on the threads of the Python process, under the same thread ids: they are put back there.
+The calls of CANN run on the threads of the Python process, under the same ids: they are put back there.
 """
 
 import re
@@ -14,7 +14,7 @@ from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.lane_facts import LaneTable, describe
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
-from tracegraph.ingest.text_columns import read_texts, text_column
+from tracegraph.ingest.text_columns import Codes, read_texts, text_column
 
 _LAYER = re.compile(r"CANN|AscendCL|ACL|.*\bruntime(?: api)?", re.IGNORECASE)
 _CALL = "cann_runtime"
@@ -27,8 +27,8 @@ def read_layers(
 ) -> tuple[Durations, pa.Table]:
     """The rows and flows with those of a runtime's layer on the threads that they ran on, as calls.
 
-    A layer is a process with a runtime's name and rows without a category. Its thread is one of another process
-    where that has the same id, and the rows of both are nested.
+    A layer is a process with a runtime's name and rows without a category. Its thread is one of another
+    process where that has the same id, and the rows of both are nested.
     """
     table = describe(durations, flows, names)
     layers = [
@@ -47,18 +47,18 @@ def read_layers(
     calls = rows & linked & ~known
     numbers = durations.numbers | {"correlation": (np.where(calls, link, correlation), known | calls)}
     pids = durations.pid.values.tolist()
-    to = np.arange(len(table.lanes))
+    place = np.arange(len(table.lanes))
     for k, other in moved.items():
-        to[k] = other
+        place[k] = other
     codes = _first_codes(durations.pid.codes, table.of_row, len(table.lanes))
-    pid = text_column(codes[to][table.of_row], pids)
+    pid = text_column(codes[place][table.of_row], pids)
     message = "threads have rows in several processes, one for each layer of software: they are read as one"
     integrity.add("thread_in_layers", "info", len(moved), message)
     renamed = {(table.lanes[k].pid, table.lanes[k].tid): table.lanes[other].pid for k, other in moved.items()}
     return replace(durations, category=category, pid=pid, numbers=numbers), _moved(flows, renamed)
 
 
-def _first_codes(codes: Ints, of_row: Ints, count: int) -> Ints:
+def _first_codes(codes: Codes, of_row: Ints, count: int) -> Ints:
     """The code of the process of each lane."""
     found = np.zeros(count, dtype=np.int64)
     found[of_row] = codes
