@@ -195,7 +195,8 @@ def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.Da
     A step whose window no work ends has a length but no shares.
     """
     said = ["type", "batch", "tokens"]
-    rows = listed.assign(end_ns=listed["window_end_ns"])[["rank", "number", "start_ns", "end_ns", *said]]
+    rows = listed.assign(end_ns=listed["window_end_ns"])
+    rows = rows.reindex(columns=["rank", "number", "start_ns", "end_ns", *said])
     rows["length_ns"] = rows["end_ns"] - rows["start_ns"]
     gap = hotspots["category"].eq(GAP)
     parts = {

@@ -9,6 +9,7 @@ from report_data import make_findings
 from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.workbench.report.bottleneck import OF_GAP, shares
 from tracegraph.workbench.report.findings import Findings, Job
+from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.verdict import judge, worth
 
 Row = tuple[int, int | None, str, str, int, int, str, str, str]
@@ -152,3 +153,24 @@ def test_doubt_is_said() -> None:
         "Not known: 80.0 % of that gain hangs on inferred dependencies; "
         "what 1 finding about the input may hide."
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "share", "is_mixed"),
+    [
+        ("ranks_merged", None, True),
+        ("stream_shared", None, True),
+        ("device_shared", 0.4, True),
+        ("device_shared", 0.02, False),
+        ("launches_unjoined", 1.0, False),
+    ],
+)
+def test_where_ranks_are_mixed_no_number_leads(code: str, share: float | None, is_mixed: bool) -> None:
+    findings = found(rows((2, "k", "kernel", 90), (0, "f", "cpu_op", 10)), gain("k", "kernel", 50))
+    odd = {"code": code, "level": "error", "count": 2, "message": "m", "share": share}
+    findings = replace(findings, details=replace(findings.details, integrity=[odd]))
+    verdict = judge(findings)
+    assert (verdict.sentences[0].startswith("No verdict") and not verdict.gains) == is_mixed
+    assert ("tracegraph convert FILE" in verdict.sentences[-1]) == is_mixed
+    codes = [one.code for one in recommend(findings)]
+    assert (codes == ["mixed-ranks"]) if is_mixed else ("mixed-ranks" not in codes)

@@ -55,12 +55,18 @@ class LaneTable:
         return rows
 
 
+def foreign_rows(durations: Durations) -> Flags:
+    """Which rows have no category that says whether they are a thread's or a device's."""
+    texts = durations.category.values
+    foreign = [text is None or not is_known(text) or has_role(text, Role.DEVICE_ROW) for text in texts]
+    return durations.category.matching(np.array(foreign, dtype=bool))
+
+
 def describe(durations: Durations, flows: pa.Table, names: NameCollector) -> LaneTable:
     """Count the rows of each lane by what their categories say."""
     texts = durations.category.values
-    foreign = [text is None or not is_known(text) or has_role(text, Role.DEVICE_ROW) for text in texts]
     work = [has_role(text, *GPU_WORK, Role.GPU_ANNOTATION, Role.SYNC) for text in texts]
-    is_foreign = durations.category.matching(np.array(foreign, dtype=bool))
+    is_foreign = foreign_rows(durations)
     is_work = durations.category.matching(np.array(work, dtype=bool))
     pairs, of_row = distinct_pairs(durations.pid.codes, durations.tid.codes)
     counts = [

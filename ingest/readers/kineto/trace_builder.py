@@ -19,6 +19,7 @@ from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
 from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
 from tracegraph.ingest.readers.kineto.host_layers import read_layers
+from tracegraph.ingest.readers.kineto.lane_facts import foreign_rows
 from tracegraph.ingest.readers.kineto.memory_rows import MemoryCollector, is_memory_row
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -84,8 +85,10 @@ def build_trace(
     facts = document.facts()
     collector.state_repairs(integrity)
     flows = collector.flows.finish(integrity)
-    durations, flows = read_layers(collector.durations.finish(), flows, collector.names, integrity)
-    durations = read_device_lanes(durations, flows, collector.names, integrity)
+    durations = collector.durations.finish()
+    if foreign_rows(durations).any():
+        durations, flows = read_layers(durations, flows, collector.names, integrity)
+        durations = read_device_lanes(durations, flows, collector.names, integrity)
     events = build_events(durations, integrity, limits)
     middle_ns = int(np.median(events["start_ns"])) if len(events) else 0
     return TraceFile(
