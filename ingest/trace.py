@@ -55,7 +55,10 @@ FLOW_SCHEMA = pa.schema(
 )
 """Flow events, used where a rule says so; they are no nodes."""
 
-LAUNCH_FLOWS = re.compile(r"ac2g|async|async_cpu_to_gpu|async_npu|HostToDevice|cpu_to_\w+", re.ASCII)
+LAUNCH_FLOWS = re.compile(
+    r"ac2g|async|async_cpu_to_gpu|async_[a-z]pu|host_?to_?device|cpu_to_\w+|\w*kernel_?launch\w*",
+    re.ASCII | re.IGNORECASE,
+)
 """Kinds of flows that end at the work which they launch: those of Kineto, of Ascend's profiler, and
 of exports of `torch.autograd.profiler` (cpu_to_cuda)."""
 

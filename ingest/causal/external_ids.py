@@ -25,7 +25,7 @@ def joined_by_external_id(events: pa.Table) -> Flags:
 
 
 def follow_external_ids(events: pa.Table, wanted: Flags) -> Ints:
-    """For each `wanted` GPU activity the call, or where the file has none the operator, with its id; else -1.
+    """For each `wanted` GPU activity the call, or where no call has ids the operator, with its id; else -1.
 
     An id says which operator a row belongs to, and an operator may launch more than once. So it tells a call
     only where it has one call that can launch, or as many as activities, all of one stream: then in their
@@ -36,10 +36,11 @@ def follow_external_ids(events: pa.Table, wanted: Flags) -> Ints:
     if not len(work):
         return found
     category, name = read_texts(events["category"]), read_texts(events["name"])
-    causes = with_role(category, Role.CALL) & _is_launching(name)
-    causes = causes if causes.any() else with_role(category, Role.OPERATOR)
     ids = events["external_id"].fill_null(0).to_numpy()
-    calls = np.flatnonzero(causes & np.isin(ids, ids[work]))
+    meant = np.isin(ids, ids[work])
+    calls = np.flatnonzero(meant & with_role(category, Role.CALL) & _is_launching(name))
+    if not len(calls):
+        calls = np.flatnonzero(meant & with_role(category, Role.OPERATOR))
     by_id = _ordered(events, ids, calls, "pid")
     by_id = by_id[by_id["places"] == 1]
     works = _ordered(events, ids, work, "tid")

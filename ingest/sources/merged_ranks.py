@@ -21,7 +21,7 @@ from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
 
 _BRACKETS = re.compile(r"\s*\[([^\[\]]*\d[^\[\]]*)\]")
 _RANK = re.compile(r"(?<![A-Za-z])rank[ _:#-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)
-_NUMBERED = re.compile(r"(\d{1,6})[_:/|]-?\d+", re.ASCII)
+_NUMBERED = re.compile(r"r?(\d{1,6})[_:/|-]-?\d+", re.ASCII | re.IGNORECASE)
 _PART = 0.01
 """A process with a smaller part of the CPU events is a by-product."""
 _JOINED, _LEAST = 0.99, 2

@@ -14,7 +14,8 @@ _PLACE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+", re.ASCII)
-_WORD = re.compile(r"([A-Za-z]*)[\W_]*$", re.ASCII)
+_WORD = re.compile(r"([A-Za-z]*)[^A-Za-z0-9/]*$", re.ASCII)
+_OF_FOLDER = re.compile(r"(?:step|iter|iteration|epoch)s?/", re.ASCII | re.IGNORECASE)
 _NO_RANKS = re.compile(
     r".*(?:step|iter|iteration|epoch|batch|run|trial|attempt|try|part|chunk|cycle|pid|window|repeat|version|call|"
     r"node|host|machine|sample|v|t|time|layer|stage|phase)s?",
@@ -93,4 +94,5 @@ def _by_count(names: Sequence[str]) -> list[int] | None:
 def _word_before(text: str, place: int) -> str:
     start = [found.start() for found in _NUMBER.finditer(text)][place]
     found = _WORD.search(text[:start])
-    return found[1] if found else ""
+    word = found[1] if found else ""
+    return word or text[:start].rstrip("/") * bool(_OF_FOLDER.fullmatch(text[:start]))

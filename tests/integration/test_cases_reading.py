@@ -1,4 +1,4 @@
-"""Files of other tools, engines and layouts, as public reports have them: how each is read, and what is said."""
+"""Files of other tools, engines and layouts, as public reports have them: how each is read."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,9 @@ def report(workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[s
     """The summary of a report on a case, whose folder may hold several ranks."""
 
     def run(case: str) -> dict[str, Any]:
-        code = main(["--workspace", str(workspace.root), "report", str(CASES / case), "-o", str(tmp_path / "page")])
+        code = main(
+            ["--workspace", str(workspace.root), "report", str(CASES / case), "-o", str(tmp_path / "page")]
+        )
         assert code == 0, capsys.readouterr().err
         summary: dict[str, Any] = json.loads((tmp_path / "page" / "summary.json").read_text())
         return summary

@@ -63,7 +63,9 @@ ASCEND = [
 
 
 @pytest.mark.parametrize("kind", ["HostToDevice", "async_npu"])
-def test_an_npu_is_a_device_and_the_calls_of_cann_run_on_pythons_thread(read_document: Read, kind: str) -> None:
+def test_an_npu_is_a_device_and_the_calls_of_cann_run_on_pythons_thread(
+    read_document: Read, kind: str
+) -> None:
     outer, call = op("aten::mm", 10, 40), row("AscendCL@launch", 20, 10, 2, 77)
     work = row("MatMulV2", 60, 100, 3, 5, args={"Task Type": "AI_CORE"})
     trace, findings = read_document(json.dumps([*ASCEND, outer, call, work, *flow(kind, 1, call, work)]))
@@ -80,6 +82,16 @@ def test_calls_that_cross_pythons_rows_are_of_another_thread(read_document: Read
     trace, findings = read_document(json.dumps([*ASCEND, *rows]))
     assert "thread_in_layers" not in findings
     assert int(model(trace).lanes.is_thread.sum()) == 2
+
+
+def test_the_queues_thread_of_python_makes_cann_calls_too(read_document: Read) -> None:
+    """Rows of the thread that empties the task queue have categories of their own."""
+    queue = row("Dequeue@aclnnMatmul", 10, 40, 1, 78, cat="dequeue")
+    call, work = row("AscendCL@launch", 20, 10, 2, 78), row("MatMulV2", 60, 100, 3, 5)
+    document = [*ASCEND, op("aten::mm", 0, 5), queue, call, work, *flow("HostToDevice", 1, call, work)]
+    trace, findings = read_document(json.dumps(document))
+    assert findings["thread_in_layers"].count == 1
+    assert launched_by(trace)["MatMulV2"] == "AscendCL@launch"
 
 
 def test_a_connection_id_joins_a_call_with_its_work(read_document: Read) -> None:
@@ -128,7 +140,11 @@ def test_exports_of_the_old_profiler_have_a_device_a_thread(read_document: Read,
     work = [row(f"k{k}", 20.5 + k, 9, f"{device} functions", k) for k in range(2)]
     flows = [end for k in range(2) for end in flow(f"cpu_to_{device.lower()}", k, cpu[k], work[k])]
     trace, findings = read_document(json.dumps([*cpu, *work, *flows]))
-    assert places(trace) | {"aten::mm": (None, None)} == {"aten::mm": (None, None), "k0": (0, 0), "k1": (1, 0)}
+    assert places(trace) | {"aten::mm": (None, None)} == {
+        "aten::mm": (None, None),
+        "k0": (0, 0),
+        "k1": (1, 0),
+    }
     assert launched_by(trace) == {"aten::mm": None, "k0": "aten::mm", "k1": "aten::mm"}
     assert not {"several_processes", "process_stray"} & set(findings)
 

@@ -55,7 +55,11 @@ def test_one_call_may_have_launched_a_graph() -> None:
 
 
 def test_without_calls_the_operator_launched_it() -> None:
-    assert launches(of(1, event("aten::mm", 0, 5)), of(2, event("aten::add", 6, 9)), work(2, 10)) == [-1, -1, 1]
+    assert launches(of(1, event("aten::mm", 0, 5)), of(2, event("aten::add", 6, 9)), work(2, 10)) == [
+        -1,
+        -1,
+        1,
+    ]
 
 
 def test_a_correlation_id_is_believed_first() -> None:

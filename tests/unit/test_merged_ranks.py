@@ -20,7 +20,9 @@ Change = Callable[[Entry, int], object]
 HOST, DEVICE = "1", "0"
 
 
-def merged(folder: Path, change: Change, *, in_time: bool = False, works: Sequence[float] = (100, 60)) -> Path:
+def merged(
+    folder: Path, change: Change, *, in_time: bool = False, works: Sequence[float] = (100, 60)
+) -> Path:
     """The files of ranks in one, each entry changed as a tool would."""
     entries: list[Entry] = []
     for rank, work in enumerate(works):
@@ -74,7 +76,10 @@ def ranks(path: Path) -> tuple[list[int], set[str], list[int]]:
 @pytest.mark.parametrize(
     ("change", "in_time"),
     [
-        *((tag(form), True) for form in ("[TP0{rank}] {pid}", "rank {rank}: {pid}", "{rank}_{pid}", "{pid} (Rank{rank})")),
+        *(
+            (tag(form), True)
+            for form in ("[TP0{rank}] {pid}", "rank {rank}: {pid}", "{rank}_{pid}", "{pid} (Rank{rank})")
+        ),
         (own_ids, True),
         (own_ids, False),
         (own_pids, False),
@@ -125,7 +130,9 @@ def test_tags_that_contradict_the_ids_prove_nothing(tmp_path: Path) -> None:
 def test_one_rank_beside_a_process_of_workers_is_one_rank(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "one.json", rows_of_rank(100), None)
     document = json.loads(path.read_text())
-    worker = [{**entry, "pid": 9, "args": {}} for entry in document["traceEvents"] if entry["cat"] == "cpu_op"]
+    worker = [
+        {**entry, "pid": 9, "args": {}} for entry in document["traceEvents"] if entry["cat"] == "cpu_op"
+    ]
     path.write_text(json.dumps({"traceEvents": document["traceEvents"] + worker}))
     found, codes, _ = ranks(path)
     assert found == [0]
@@ -143,7 +150,10 @@ def test_convert_writes_the_processes_of_one_rank(tmp_path: Path) -> None:
     path = merged(tmp_path, tag("[TP0{rank}] {pid}"), in_time=True)
     target = tmp_path / "rank1_alone.json"
     assert convert_trace(path, target, processes=["[TP01] *"]).events == 12
-    assert {entry["pid"] for entry in json.loads(target.read_text())["traceEvents"]} == {"[TP01] 0", "[TP01] 1"}
+    assert {entry["pid"] for entry in json.loads(target.read_text())["traceEvents"]} == {
+        "[TP01] 0",
+        "[TP01] 1",
+    }
     with pytest.raises(InputError, match="no entry of a process 7"):
         convert_trace(path, tmp_path / "none.json", processes=["7"])
     assert not (tmp_path / "none.json").exists()

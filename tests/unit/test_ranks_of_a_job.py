@@ -199,6 +199,8 @@ def test_the_rank_in_a_name(path: str, rank: int | None) -> None:
         (("node0.json", "node1.json"), None),
         (("a0b0.json", "a1b1.json"), None),
         (("a.json", "b.json"), None),
+        (("steps/0.json", "steps/1.json"), None),
+        (("run/0.json", "run/1.json"), (0, 1)),
         (("profile_0.json",), None),
     ],
 )

@@ -26,7 +26,7 @@ from tracegraph.store.categories import SPAN, Role, has_role, names_of
 _KINDS = r"cuda|hip|rocm|gpu|xpu|npu|hpu|tpu|mtia|musa|mlu|gcu|dcu|privateuse(?:one|1)?"
 _DEVICE = re.compile(
     r"(?:.*\b)?ascend hardware|.*/device:(?!cpu|host)[\w ]+:?\d*(?: .*)?"
-    rf"|(?:{_KINDS})(?: functions|[ :_-]*\d+)?",
+    rf"|(?:{_KINDS})(?: functions| hardware| device| kernels| streams?)?[ :_-]*\d*",
     re.IGNORECASE,
 )
 _STREAM = re.compile(r"(?:hip|cuda)? ?stream[ #:]*\d+(?:\(.*\))? *", re.IGNORECASE)

@@ -68,7 +68,8 @@ def _first_codes(codes: Codes, of_row: Ints, count: int) -> Ints:
 def _thread_of(durations: Durations, table: LaneTable, layer: int) -> int | None:
     """The lane of another process that is the same thread, None where none or several may be."""
     tid = table.lanes[layer].tid
-    same = [k for k, lane in enumerate(table.lanes) if lane.tid == tid and lane.host]
+    hosts = {lane.pid for lane in table.lanes if lane.host}
+    same = [k for k, lane in enumerate(table.lanes) if lane.tid == tid and lane.pid in hosts]
     fitting = [k for k in same if _nested(durations, (table.of_row == k) | (table.of_row == layer))]
     return fitting[0] if len(fitting) == 1 else None
 
