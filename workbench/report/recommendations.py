@@ -40,7 +40,6 @@ class Recommendation:
 _KINDS = ("change", "symptom", "trust")
 _MIXED_RANKS = Rule("mixed-ranks", "Ranks are mixed in one file", 0.1, metrics.mixed_ranks, ADVICE)
 RULES = (
-    _MIXED_RANKS,
     Rule(
         "named-work",
         "One part of the code holds much of the path",
@@ -237,6 +236,7 @@ RULES = (
         "(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
         kind="trust",
     ),
+    _MIXED_RANKS,
 )
 """Every rule with its threshold, in the order in which ties are listed."""
 
