@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.external_ids import joined_by_external_id
 from tracegraph.ingest.integrity.device_rows import of_devices
 from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
@@ -79,11 +80,7 @@ def _check_calls(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
-    rows = (
-        _of_role(events, *GPU_WORK)
-        & (events["external_id"].fill_null(0).to_numpy() > 0)
-        & (events["correlation"].fill_null(0).to_numpy() <= 0)
-    )
+    rows = joined_by_external_id(events)
     message = (
         "GPU activities have no correlation id: External id joins them with calls, where one can be meant"
     )

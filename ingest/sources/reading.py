@@ -9,9 +9,10 @@ from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_unchecked
 from tracegraph.ingest.sources.fetch import local_copy
-from tracegraph.ingest.sources.merged_ranks import Merged, find_merged, split
+from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
+from tracegraph.ingest.sources.split_trace import split
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
 
