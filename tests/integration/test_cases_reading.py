@@ -55,6 +55,7 @@ def test_an_npus_stream_works(report: Report) -> None:
 
 def test_a_servers_iterations_are_steps(report: Report) -> None:
     summary = report("c06_sglang_steps/1785501977.97-TP-0.trace.json")
+    assert codes(summary, "error", "warning") == set()
     steps = summary["steps"]
     assert [(one["type"], one["count"], one["batch"], one["tokens"]) for one in steps["types"]] == [
         ("prefill", 2, [4, 4], [4096, 4096]),

@@ -6,6 +6,7 @@ from tiny import Row, event
 
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.store.iterations import Iteration, iteration_in
 
@@ -74,6 +75,13 @@ def test_the_profilers_steps_come_first_and_one_iteration_is_none() -> None:
         [(3, "ProfilerStep#3")],
     )
     assert steps(mark(DECODE, 10, 20), event("a", 11, 19)) == ("ProfilerStep#", [])
+
+
+def test_what_a_server_does_before_an_iteration_is_no_step_that_was_cut() -> None:
+    rows = [event("get_next_batch", 0, 50), mark(DECODE, 60, 70), event("a", 61, 69), mark(DECODE, 80, 90)]
+    integrity = Integrity("t")
+    diagnose(build_model(*read_events(tiny.trace(*rows)), integrity), integrity)
+    assert "begins_mid_step" not in {finding.code for finding in integrity}
 
 
 def test_the_node_of_a_step_says_what_the_name_says() -> None:
