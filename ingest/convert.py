@@ -1,7 +1,7 @@
 """A trace in another format, without loss: order, keys, number literals and unknown fields stay."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import lossy
+from tracegraph.ingest.readers.process_filter import keep_processes
 from tracegraph.ingest.readers.registry import FORMATS, format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
@@ -28,35 +29,48 @@ class Converted:
 
 
 def convert_trace(
-    source: Path, target: Path, replace: bool = False, limits: Limits = DEFAULT_LIMITS
+    source: Path,
+    target: Path,
+    replace: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    processes: Sequence[str] = (),
 ) -> Converted:
     """Write `source` in the format that the suffix of `target` names: a trace in JSON as Parquet, or back.
+
+    `processes`: write only what has one of these pids (`*` and `?` are wildcards), in the same format, too.
 
     The target appears whole or not at all. InputError when it exists and `replace` is false, when its name
     does not fit, or when the source is damaged, since then nothing could be kept without loss.
     """
     integrity = Integrity(str(source))
     opened = open_source(source, integrity, limits)
-    split, write = _find_way(format_of(opened), source, target)
+    split, write = _find_way(format_of(opened), source, target, same=bool(processes))
     _check_target(source, target, replace)
     for finding in integrity:
         if finding.level == "error":
             raise lossy(source, finding.message)
     with _new_file(target) as temporary:
         document = split(opened, limits)
+        if processes:
+            document = keep_processes(document, processes)
         with (
             temporary.open("wb") as raw,
             pack_into(raw, _GZIP_LEVEL) if target.name.endswith(PACKED) else nullcontext(raw) as file,
         ):
             events = write(document, file)
+        if processes and not events:
+            shown = ", ".join(processes)
+            raise InputError(
+                f"{source} has no entry of a process {shown}", "give the pids as they are written"
+            )
     return Converted(target, events, target.stat().st_size)
 
 
-def _find_way(origin: TraceFormat, source: Path, target: Path) -> tuple[Split, Write]:
-    """How a file of one format is taken apart, and how the target is put together."""
+def _find_way(origin: TraceFormat, source: Path, target: Path, *, same: bool = False) -> tuple[Split, Write]:
+    """How a file is taken apart, and how the target is put together; `same`: in one format, too."""
     if origin.split is None:
         raise InputError(f"{source} is {origin.name}, which cannot be converted", "report on it as it is")
-    others = [form for form in FORMATS if form is not origin]
+    others = [form for form in FORMATS if same or form is not origin]
     writers = [(form.suffixes, form.write) for form in others if form.write is not None]
     for suffixes, write in writers:
         if target.name.endswith(suffixes):

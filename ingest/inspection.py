@@ -1,16 +1,17 @@
 """What a report on a trace could stand for, found out without storing anything."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.integrity.findings import Finding
+from tracegraph.ingest.integrity.findings import Finding, Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.ranks.agreement import agree, placed_rank
+from tracegraph.ingest.ranks.agreement import agree, placed_ranks
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.part import Part, understand
 from tracegraph.ingest.ranks.reading import try_parts
+from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 
@@ -28,6 +29,8 @@ class Inspection:
     memory_rows: int
     window_ns: int
     findings: tuple[Finding, ...]
+    ranks: tuple[int, ...] = ()
+    """All ranks of a file that holds several."""
 
     def as_row(self) -> dict[str, object]:
         """The attributes as JSON can hold them."""
@@ -54,18 +57,53 @@ def inspect_traces(
 
     Each trace is read, and its causal model built in memory and checked; nothing is stored.
     """
+    if len(sources) == 1:
+        return _inspect_alone(sources[0], limits)
     found = try_parts(sources, (EVIDENCE,), limits)
     parts = [one for one in found if isinstance(one, Part)]
-    one_by_one = [_inspect(one, alone=len(sources) == 1) if isinstance(one, Part) else one for one in found]
+    ranks = iter(placed_ranks(parts))
+    one_by_one = [_inspect(one, next(ranks) or 0) if isinstance(one, Part) else one for one in found]
     return one_by_one, _inspect_job(parts) if len(parts) > 1 else None
 
 
-def _inspect(part: Part, *, alone: bool) -> Inspection:
+def _inspect_alone(
+    source: Source, limits: Limits
+) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
+    """The same of one file, which may hold several ranks itself."""
+    try:
+        ranks = read_ranks(source, Integrity(source.name), limits)
+        parts = [understand(trace, integrity, (EVIDENCE,)) for trace, integrity in ranks]
+    except InputError as error:
+        return [error], None
+    inspections = [_inspect(part, part.rank) for part in parts]
+    return [_all_of(inspections)], _inspect_job(parts) if len(parts) > 1 else None
+
+
+def _all_of(ranks: Sequence[Inspection]) -> Inspection:
+    """What one file holds of all its ranks."""
+    if len(ranks) == 1:
+        return ranks[0]
+    sums = ("events", "threads", "streams", "steps", "memory_rows")
+    findings = [
+        replace(finding, message=f"rank {one.rank}: {finding.message}" if k else finding.message)
+        for k, one in enumerate(ranks)
+        for finding in one.findings
+    ]
+    return replace(
+        ranks[0],
+        **{name: sum(getattr(one, name) for one in ranks) for name in sums},
+        window_ns=max(one.window_ns for one in ranks),
+        findings=tuple(findings),
+        ranks=tuple(one.rank for one in ranks),
+    )
+
+
+def _inspect(part: Part, rank: int) -> Inspection:
     lanes = part.scene.lanes
     threads = int(lanes.is_thread.sum())
     return Inspection(
         sha256=part.file.sha256,
-        rank=part.rank if alone else placed_rank(part) or 0,
+        rank=rank,
         events=part.stated.num_rows,
         threads=threads,
         streams=len(lanes.frame) - threads,

@@ -29,10 +29,11 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.part import Part, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
-from tracegraph.ingest.sources.reading import read_source
+from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
@@ -187,7 +188,11 @@ class _Read:
 
 def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
     integrity = Integrity(source.name)
-    trace = stages.run(_READING, lambda: read_source(source, integrity, options.limits))
+    ranks = stages.run(_READING, lambda: read_ranks(source, integrity, options.limits))
+    if len(ranks) > 1:
+        policies, marker = _policies(options), options.step_marker
+        return _join([understand(trace, own, policies, marker) for trace, own in ranks], stages, options)
+    trace = ranks[0][0]
     model = stages.run(
         _BUILDING, lambda: build_checked(trace, integrity, options.policy, options.step_marker)
     )
@@ -198,13 +203,23 @@ def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
 
 
 def _read_several(sources: Sequence[Source], stages: _Stages, options: IngestOptions) -> _Read:
-    policies = (options.policy, *(policy for policy in POLICIES if policy != options.policy))
+    policies = _policies(options)
     read_all = read_here if options.scheduler is None else read_on(options.scheduler)
     marker = options.step_marker
     parts = stages.run(
         _READING,
         lambda: read_parts(sources, policies, options.limits, stages.progress, read_all, marker),
     )
+    return _join(parts, stages, options)
+
+
+def _policies(options: IngestOptions) -> tuple[str, ...]:
+    """The one chosen first."""
+    return (options.policy, *(policy for policy in POLICIES if policy != options.policy))
+
+
+def _join(parts: Sequence[Part], stages: _Stages, options: IngestOptions) -> _Read:
+    marker = options.step_marker
     ranks = agree(parts)
     refuse_unmarked([part.scene.events for part in ranks], marker)
     ranks = ranks if marker is None else number_alike(ranks)

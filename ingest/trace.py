@@ -1,5 +1,6 @@
 """A trace file in columns: what every reader returns and the causal model starts from."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ EVENT_SCHEMA = pa.schema(
         pa.field("start_ns", pa.int64(), nullable=False),
         pa.field("end_ns", pa.int64(), nullable=False),  # start + duration, >= start
         pa.field("correlation", pa.int64()),
+        pa.field("external_id", pa.int64()),  # of GPU work, calls and operators: the operator it belongs to
         pa.field("device", pa.int64()),
         pa.field("stream", pa.int64()),  # of GPU and cuda_sync rows; 4294967295 is read as -1 (all streams)
         pa.field("sequence_number", pa.int64()),
@@ -52,6 +54,13 @@ FLOW_SCHEMA = pa.schema(
     ]
 )
 """Flow events, used where a rule says so; they are no nodes."""
+
+LAUNCH_FLOWS = re.compile(
+    r"ac2g|async|async_cpu_to_gpu|async_[a-z]pu|host_?to_?device|cpu_to_\w+|\w*kernel_?launch\w*",
+    re.ASCII | re.IGNORECASE,
+)
+"""Kinds of flows that end at the work which they launch: those of Kineto, of Ascend's profiler, and
+of exports of `torch.autograd.profiler` (cpu_to_cuda)."""
 
 MEMORY_SCHEMA = pa.schema(
     [
@@ -100,6 +109,7 @@ class TraceFile:
     rank_stated: bool = True  # or 0 because the file does not say
     world_size: int | None = None  # of how many ranks its job is, where the file says so
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
+    part: str = ""  # of a file of several ranks: what it calls this one
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,8 @@ class FileFacts:
     `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
     rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
     where nothing tells. `world_size`: the number of ranks of its job, None where the file does not say it.
-    `device_memory`: bytes by index of the device, None where the file does not say it.
+    `device_memory`: bytes by index of the device, None where the file does not say it. `part`: of a file of
+    several ranks what it calls this one.
     """
 
     path: str
@@ -124,6 +135,7 @@ class FileFacts:
     rank_spread_ns: int | None = None
     world_size: int | None = None
     device_memory: list[int | None] = field(default_factory=list)
+    part: str = ""
 
     def as_source(self) -> dict[str, object]:
         """As manifests name it."""
@@ -142,6 +154,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
         clock_drift_ppb,
         world_size=trace.world_size,
         device_memory=trace.device_memory,
+        part=trace.part,
     )
 
 

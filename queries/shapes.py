@@ -63,12 +63,18 @@ STEP_COLUMNS = (
     Column("hotspot_share", "FLOAT", True, "its share of the path, 0..1"),
     Column("outlier", "BOOLEAN", False, "whether |length - median| > 3 * 1.4826 * MAD, with a MAD above 0"),
     Column(
-        "typical", "BOOLEAN", False, "whether its length is the nearest to the median of its rank's steps"
+        "typical",
+        "BOOLEAN",
+        False,
+        "whether its length is the nearest to the median of its rank's steps of its type",
     ),
     Column("untraced_cpu_share", "FLOAT", True, "share of the path with no event open on its thread, 0..1"),
     Column("unclear_share", "FLOAT", True, "share of the path that is unknown or untraced in any way, 0..1"),
+    Column("type", "STRING", True, "of an iteration of a server: prefill, decode, mixed or idle"),
+    Column("batch", "INTEGER", True, "requests of the iteration, where its name says it"),
+    Column("tokens", "INTEGER", True, "new tokens of the iteration, where its name says it"),
 )
-"""Columns of `step_paths`; median and MAD are those of the steps of one rank."""
+"""Columns of `step_paths`; median and MAD are those of the steps of one type on one rank."""
 RECURRING_COLUMNS = (
     Column("name", "STRING", False, "name of the events, or of the gap"),
     Column("category", "STRING", False, "Kineto category, or `gap`"),
@@ -188,7 +194,9 @@ def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.Da
 
     A step whose window no work ends has a length but no shares.
     """
-    rows = listed.assign(end_ns=listed["window_end_ns"])[["rank", "number", "start_ns", "end_ns"]]
+    said = ["type", "batch", "tokens"]
+    rows = listed.assign(end_ns=listed["window_end_ns"])
+    rows = rows.reindex(columns=["rank", "number", "start_ns", "end_ns", *said])
     rows["length_ns"] = rows["end_ns"] - rows["start_ns"]
     gap = hotspots["category"].eq(GAP)
     parts = {
@@ -211,7 +219,8 @@ def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.Da
     names = first["name"].reindex(found).astype(object)
     rows["hotspot"] = names.where(names.notna(), None).to_numpy()
     rows["hotspot_share"] = first["duration_ns"].reindex(found).to_numpy(dtype="float64") / length
-    return _compare(rows, by=rows["rank"])
+    rows = rows[[*rows.columns.drop(said), *said]]
+    return _compare(rows, by=_alike(rows))
 
 
 def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
@@ -220,7 +229,12 @@ def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     last = rows.sort_values(["end_ns", "rank"], ascending=[False, True]).drop_duplicates("number")
     last = last.sort_values(["start_ns", "number"], ignore_index=True)
-    return _compare(last, by=last["rank"] * 0)
+    return _compare(last, by=_alike(last.assign(rank=0)))
+
+
+def _alike(rows: pd.DataFrame) -> "pd.Series[int]":
+    """A number for each step, the same for those of one type on one rank: only these can be compared."""
+    return rows.groupby(["rank", "type"], dropna=False, sort=False).ngroup()
 
 
 def _compare(rows: pd.DataFrame, by: "pd.Series[int]") -> pd.DataFrame:

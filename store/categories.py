@@ -91,12 +91,12 @@ CATEGORIES = (
     Category("external_correlation", Role.OTHER, "link between ids"),
     Category("collective_comm", Role.OTHER, "collective of a library"),
     Category("xpu_sync", Role.OTHER, "synchronisation of an XPU, read as work of its thread"),
-    Category("hpu_op", Role.DEVICE_ROW, "operator of an HPU, read as work of its thread"),
+    Category("hpu_op", Role.DEVICE_ROW, "operator of an HPU, read as work of its lane"),
     Category(
-        "mtia_ccp_events", Role.DEVICE_ROW, "event of an MTIA control processor, read as work of its thread"
+        "mtia_ccp_events", Role.DEVICE_ROW, "event of an MTIA control processor, read as work of its lane"
     ),
-    Category("mtia_workloadd", Role.DEVICE_ROW, "event of MTIA's daemon, read as work of its thread"),
-    Category("mtia_insight", Role.DEVICE_ROW, "event of MTIA's insight, read as work of its thread"),
+    Category("mtia_workloadd", Role.DEVICE_ROW, "event of MTIA's daemon, read as work of its lane"),
+    Category("mtia_insight", Role.DEVICE_ROW, "event of MTIA's insight, read as work of its lane"),
     Category("mtia_counters", Role.DEVICE_ROW, "counters of an MTIA"),
     Category(SPAN, Role.SPAN, "span of the whole recording: not read"),
     Category(GAP, Role.GAP, "stands for no event: a named gap", colour="#b4bcc6"),

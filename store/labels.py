@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tracegraph.store.categories import GAP
 from tracegraph.store.evidence import EVIDENCE
+from tracegraph.store.iterations import DECODE, IDLE, ITERATION, MIXED, PREFILL
 from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES
 from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.properties import NodeLabel, Property, number, text, time
@@ -47,7 +48,11 @@ RUN = NodeLabel(
         text(
             "potential", "JSON list: the largest names and waits of the path, and what is gained without each"
         ),
-        text("step_marker", "glob of the annotations that mark its steps, null where the profiler does"),
+        text(
+            "step_marker",
+            "glob of the annotations that mark its steps, null where the profiler does, or the names of a "
+            "server's iterations",
+        ),
         text("tool_version", "version of tracegraph that wrote the run"),
         number("schema_version", "version of this schema"),
         number("events", "number of events"),
@@ -109,7 +114,7 @@ LANE_NODE = NodeLabel(
 )
 STEP = NodeLabel(
     "Step",
-    "A ProfilerStep, or an annotation that `--step-marker` makes a step.",
+    "A ProfilerStep, an annotation that `--step-marker` makes a step, or an iteration of a server.",
     (
         RUN_KEY,
         number("number", "the number in ProfilerStep#N; of marked steps that in the name, or their order"),
@@ -119,8 +124,16 @@ STEP = NodeLabel(
         time("window_end_ns", "later of the annotation's end and the end of the GPU work launched in it"),
         text("name", "name of the annotation"),
         text(
-            "marker", "what all steps of the run are counted under: `ProfilerStep#`, or the `--step-marker`"
+            "marker",
+            "what all steps of the run are counted under: `ProfilerStep#`, the `--step-marker`, or "
+            f"`{ITERATION}`",
         ),
+        text(
+            "type",
+            f"of an iteration of a server, by its name: {_one_of((PREFILL, DECODE, MIXED, IDLE))}; else null",
+        ),
+        number("batch", "requests of the iteration, where the name says it"),
+        number("tokens", "new tokens of the iteration, where the name says it"),
         _SOURCE_INDEX,
     ),
 )

@@ -2513,6 +2513,9 @@ class RunQueries(Asking):
             duration_ns (int64): length of the annotation, ns
             window_end_ns (int64): later of that end and the end of the GPU work launched in the step, ns
             name (str): name of the step's annotation
+            type (str, may be missing): of an iteration of a server: prefill, decode, mixed or idle
+            batch (int64, may be missing): requests of the iteration, where its name says it
+            tokens (int64, may be missing): new tokens of the iteration, where its name says it
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -2946,9 +2949,12 @@ class RunQueries(Asking):
             hotspot (str, may be missing): name of the event that takes most of the path, null without one
             hotspot_share (float64, may be missing): its share of the path, 0..1
             outlier (bool): whether |length - median| > 3 * 1.4826 * MAD, with a MAD above 0
-            typical (bool): whether its length is the nearest to the median of its rank's steps
+            typical (bool): whether its length is the nearest to the median of its rank's steps of its type
             untraced_cpu_share (float64, may be missing): share of the path with no event open on its thread, 0..1
             unclear_share (float64, may be missing): share of the path that is unknown or untraced in any way, 0..1
+            type (str, may be missing): of an iteration of a server: prefill, decode, mixed or idle
+            batch (int64, may be missing): requests of the iteration, where its name says it
+            tokens (int64, may be missing): new tokens of the iteration, where its name says it
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -3010,6 +3016,9 @@ class RunQueries(Asking):
             window_end_ns (int64): later of that end and the end of the GPU work launched in the step, ns
             name (str): name of the step's annotation
             marker (str): what all steps of the run are counted under, such as `ProfilerStep#`
+            type (str, may be missing): of an iteration of a server: prefill, decode, mixed or idle
+            batch (int64, may be missing): requests of the iteration, where its name says it
+            tokens (int64, may be missing): new tokens of the iteration, where its name says it
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

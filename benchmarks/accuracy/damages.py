@@ -1,4 +1,4 @@
-"""Damages of recordings beside those of the oracle's vary.py: durations that overflow, lost rows, unnamed waits.
+"""Damages of recordings beside those of the oracle's vary.py: wrong durations, lost rows, unnamed waits.
 
 Positions in the file stay, and so does the truth: a lost row becomes an instant in its place.
 """

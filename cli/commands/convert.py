@@ -13,16 +13,24 @@ from tracegraph.workbench.text import format_bytes
 _WRITTEN = "; ".join(f"{form.name} {', '.join(form.endings)}" for form in FORMATS if form.write is not None)
 _HELP = f"""Write the trace SOURCE in the format that the name of TARGET says: {_WRITTEN}.
 
-Nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
+Without --process nothing is lost: the order of events and keys, unknown keys and the digits of numbers stay.
 """
 
 
 @click.command(help=_HELP)
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
+@click.option(
+    "--process",
+    "processes",
+    metavar="PID",
+    multiple=True,
+    help="Write only what has this pid, as it is written in the file; once for each, `*` and `?` are "
+    "wildcards. So a file into which ranks were merged is split, one rank at a time: '[TP00] *'.",
+)
 @click.option("--force", is_flag=True, help="Replace TARGET if it exists.")
 @limit_option
-def convert(source: Path, target: Path, force: bool, limits: Limits) -> None:
+def convert(source: Path, target: Path, processes: tuple[str, ...], force: bool, limits: Limits) -> None:
     """Write a trace in another format and say what was written."""
-    done = convert_trace(source, target, replace=force, limits=limits)
+    done = convert_trace(source, target, replace=force, limits=limits, processes=processes)
     click.echo(f"{done.path}: {done.events:,} entries, {format_bytes(done.bytes)}")

@@ -86,8 +86,9 @@ def _shares(findings: Sequence[Finding]) -> Table:
 
 def _holds(found: Inspection) -> str:
     memory = f", {plural(found.memory_rows, 'memory row')}" if found.memory_rows else ""
+    ranks = f"ranks {', '.join(map(str, found.ranks))}" if found.ranks else f"rank {found.rank}"
     return (
-        f"It holds rank {found.rank}, {plural(found.events, 'event')}, {plural(found.threads, 'thread')}, "
+        f"It holds {ranks}, {plural(found.events, 'event')}, {plural(found.threads, 'thread')}, "
         f"{plural(found.streams, 'stream')}, {plural(found.steps, 'step')}{memory}; "
         f"window {format_ns(found.window_ns)}."
     )

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE, Events
+from tracegraph.ingest.causal.external_ids import follow_external_ids
 from tracegraph.ingest.causal.flows import follow_backward, follow_launches
 from tracegraph.ingest.causal.lanes import Lanes, describe_lanes, number_lanes
-from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps
+from tracegraph.ingest.causal.step_marks import marked_steps, profiler_steps, serving_steps
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
@@ -31,6 +32,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
     correlation, sequence_number = _numbers(table, "correlation"), _numbers(table, "sequence_number")
     partners = correlation[on_thread & (correlation > 0)]
     unmatched = is_gpu & ~np.isin(correlation, partners)
+    launchers = with_role(category, Role.CALL), on_thread & ~with_role(category, Role.CALL)
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     name, start, end = read_texts(table["name"]), _numbers(table, "start_ns"), _numbers(table, "end_ns")
     annotation = on_thread & with_role(category, Role.ANNOTATION)
@@ -52,16 +54,32 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
         elements=_elements(table, category),
-        launch_flow=follow_launches(table, trace.flows, with_role(category, Role.CALL), unmatched),
+        launch_flow=_followed(trace, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
-        step_number=profiler_steps(name, on_thread)
-        if step_marker is None
-        else marked_steps(name, annotation, lane, (start, end), step_marker),
+        step_number=_step_numbers(name, (on_thread, annotation), lane, (start, end), step_marker),
         is_gpu=is_gpu,
         on_thread=on_thread,
         clipped=np.broadcast_to(np.int64(0), len(lane)),
     )
     return events, describe_lanes(trace, events, keys)
+
+
+def _step_numbers(
+    name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
+) -> Ints:
+    """The number of each event that marks a step: by the user's marker, the profiler's, else as a server's
+    iteration; `on_thread`: which events are on a thread, and which are annotations there."""
+    if marker is not None:
+        return marked_steps(name, on_thread[1], lane, times, marker)
+    numbers = profiler_steps(name, on_thread[0])
+    return numbers if (numbers != NONE).any() else serving_steps(name, on_thread[1], lane, times)
+
+
+def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:
+    """The launching call of GPU work that no correlation joins with one: by flows, else by `External id`."""
+    by_flow = follow_launches(trace.events, trace.flows, launchers, unmatched)
+    by_id = follow_external_ids(trace.events, unmatched & (by_flow < 0))
+    return np.where(by_flow >= 0, by_flow, by_id)
 
 
 def _numbers(table: pa.Table, column: str) -> Ints:

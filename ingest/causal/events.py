@@ -35,7 +35,7 @@ class Events:
     wait_on_record: Ints
     elements: Ints
     launch_flow: Ints
-    """Index of the call that a flow joins with GPU work whose correlation finds none; -1 for none."""
+    """Index of the call that flow or id joins with GPU work whose correlation finds none; else -1."""
     forward_flow: Ints
     """Index of the forward operator that a flow joins with an operator, where no operator has a number."""
     step_number: Ints

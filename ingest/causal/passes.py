@@ -9,6 +9,9 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.events import NONE, Events, is_passive
 
+_MOST_CALLERS = 16
+"""A number that operators of more threads carry does not tell who called: pairs of all have no bound."""
+
 
 @dataclass(frozen=True)
 class Passes:
@@ -44,6 +47,7 @@ def backward_links(events: Events, process: Ints) -> pd.DataFrame:
     )
     is_backward = events.forward_thread[numbered] > 0
     forward = frame[~is_backward].drop_duplicates(["number", "lane"])
+    forward = forward[forward.groupby(["number", "process"])["lane"].transform("size") <= _MOST_CALLERS]
     pairs = frame[is_backward].merge(forward, on=["number", "process"], suffixes=("_b", "_f"))
     pairs = pairs[(pairs["lane_b"] != pairs["lane_f"]) & (pairs["start_f"] <= pairs["start_b"])]
     return pd.DataFrame(

@@ -11,9 +11,10 @@ from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import InputError
+from tracegraph.store.iterations import iteration_in
 from tracegraph.store.step_names import marked_by, step_number
 
-_FEWEST, _COVERED = 3, 0.5
+_FEWEST, _COVERED, _FEWEST_ITERATIONS = 3, 0.5, 2
 """Annotations are like steps where there are so many, and so much of the time of their thread is in them."""
 _LISTED, _LONGEST = 8, 80
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
@@ -36,18 +37,37 @@ def marked_steps(
     """
     pattern = marked_by(marker)
     meant = np.array([pattern.fullmatch(str(text)) is not None for text in name.values], dtype=bool)
-    found = np.flatnonzero(name.matching(meant) & annotation)
+    found = _in_turn(np.flatnonzero(name.matching(meant) & annotation), lane, times)
     numbers = np.full(len(lane), NONE, dtype=np.int64)
+    if len(found):
+        numbers[found] = number_steps([[str(text) for text in name[found]]])[0]
+    return numbers
+
+
+def serving_steps(name: TextColumn, annotation: Flags, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
+    """The place, from 0, of each event whose name says that it is an iteration of a server, else `NONE`.
+
+    Those of the thread as in `marked_steps`; where there are fewer than two, none is one.
+    """
+    meant = np.array([iteration_in(str(text)) is not None for text in name.values], dtype=bool)
+    found = _in_turn(np.flatnonzero(name.matching(meant) & annotation), lane, times)
+    numbers = np.full(len(lane), NONE, dtype=np.int64)
+    if len(found) >= _FEWEST_ITERATIONS:
+        numbers[found] = np.arange(len(found))
+    return numbers
+
+
+def _in_turn(found: Ints, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
+    """Those of the thread on which they last longest, in order of time, without any inside another one."""
     if not len(found):
-        return numbers
+        return found
     start, end = times
     spent = np.bincount(lane[found], (end - start)[found].astype(np.float64))
     found = found[lane[found] == np.argmax(spent)]
     found = found[np.lexsort((-end[found], start[found]))]
     until = np.maximum.accumulate(np.append(NONE, end[found]))[:-1]
-    found = found[start[found] >= until]
-    numbers[found] = number_steps([[str(text) for text in name[found]]])[0]
-    return numbers
+    outermost: Ints = found[start[found] >= until]
+    return outermost
 
 
 def number_steps(ranks: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -8,7 +8,8 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.launches import Launches
-from tracegraph.store.step_names import STEP_PREFIX
+from tracegraph.store.iterations import ITERATION
+from tracegraph.store.step_names import STEP_PREFIX, step_number
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
         on_gpu = inside & events.is_gpu
         np.maximum.at(window_end, first + step[on_gpu], events.end[on_gpu])
     return Steps(
-        marker=STEP_PREFIX if marker is None else marker,
+        marker=_marker(events, found) if marker is None else marker,
         rank=events.rank[found],
         number=numbers[found],
         event=found,
@@ -79,6 +80,12 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
         window_end=window_end,
         of_event=of_event,
     )
+
+
+def _marker(events: Events, found: Ints) -> str:
+    """What steps that no user marked are counted under."""
+    served = len(found) > 0 and step_number(str(events.name[found[0]])) is None
+    return ITERATION if served else STEP_PREFIX
 
 
 def step_at(steps: Steps, rank: int, times: Ints) -> Ints:

@@ -79,7 +79,7 @@ CODES = {
         "error",
         "Events stand on a lane that is named like a device's, but their category is none of "
         f"{_WORK}. They are taken for work of a CPU thread, so that a path through the device is wrong.",
-        "Such traces (of JAX, TensorFlow, some accelerators) are not supported beyond their CPU side.",
+        "Name the process by its device, such as `GPU 0`, or use the file that the profiler wrote.",
     ),
     "gpu_work_missing": Code(
         "error",
@@ -106,6 +106,13 @@ CODES = {
         "for one "
         "stream's.",
         "Report on each process's own file.",
+    ),
+    "ranks_merged": Code(
+        "error",
+        "Several processes launched GPU work, as in a file into which a tool merged ranks, and nothing "
+        "proves whose work is whose: no verdict is given.",
+        "Report on the files of the ranks, or split the file: `tracegraph convert FILE rank0.json --process "
+        "PID`, once for each rank, with a `--process` for each of its processes.",
     ),
     "device_shared": Code(
         "error",
@@ -266,6 +273,35 @@ CODES = {
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
+    "ranks_split": Code(
+        "info",
+        "A tool merged several ranks into the file: they are told apart and read as the ranks of a job.",
+        _KNOW,
+    ),
+    "device_rows_read": Code(
+        "info",
+        "Events without a category of GPU work stand on lanes of devices, as their names or the flows that "
+        "end there say (NPUs, XPUs, exports of `torch.autograd.profiler`, JAX): they are read as its work.",
+        _KNOW,
+    ),
+    "device_rows_unread": Code(
+        "info",
+        "Events of devices that sum up other events (`Overlap Analysis`), or that wait for an event in their "
+        "stream, are no work and not read.",
+        _KNOW,
+    ),
+    "thread_in_layers": Code(
+        "info",
+        "Threads have rows in several processes, one for each layer of software (Python, CANN): they are "
+        "read as one thread.",
+        _KNOW,
+    ),
+    "joined_by_external_id": Code(
+        "info",
+        "GPU work has no correlation id: it is joined with its call, or where no call is in the file with "
+        "its operator, by `External id`, where only one can be meant.",
+        _KNOW,
+    ),
     "category_unknown": Code(
         "info", "Events of categories without rules; they count as work of their thread.", _KNOW
     ),

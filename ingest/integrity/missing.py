@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.unheld import unheld_waits
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded import lost_share
 from tracegraph.store.categories import Role
+from tracegraph.store.iterations import ITERATION
 
 _MID_STEP_SHARE = 0.1
 
@@ -113,8 +114,8 @@ def _before_recording(model: RankModel, orphan: Flags) -> Flags:
 def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
     """A recording that begins in mid-step: operators before the first step, or events that are cut."""
     events, steps, begin = model.events, model.steps, model.window.start
-    if not len(steps.number):
-        return
+    if not len(steps.number) or steps.marker == ITERATION:
+        return  # between its iterations a server does other work, before the first as well
     lead = float(steps.start[0] - begin)
     on_lane = events.on_thread & np.isin(events.lane, steps.lane)
     early = np.flatnonzero(on_lane & (events.start < steps.start[0]) & (events.start >= begin))

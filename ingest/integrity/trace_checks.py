@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.external_ids import joined_by_external_id
 from tracegraph.ingest.integrity.device_rows import of_devices
 from tracegraph.ingest.integrity.entry_checks import check_entries
 from tracegraph.ingest.integrity.findings import Integrity, percent
@@ -27,6 +28,7 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
     _check_rank(trace, on_gpu, integrity)
     _check_processes(trace.events, on_gpu | of_devices(trace), integrity)
     _check_calls(trace.events, integrity)
+    _check_external_ids(trace.events, integrity)
     _check_resolution(trace.events, integrity)
     _check_flows(trace.flows, integrity)
     check_memory(trace.memory, integrity)
@@ -35,7 +37,7 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
 
 def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
     matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
-    message = "distributedInfo names no rank: 0 is taken"
+    message = f"distributedInfo names no rank: {trace.rank} is taken"
     integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
     others = (trace.world_size or 1) - 1
     message = (
@@ -75,6 +77,14 @@ def _check_calls(events: pa.Table, integrity: Integrity) -> None:
     if len(repeated):
         message = f"correlation ids are used by several calls, such as {repeated[0]}"
         integrity.add("correlation_repeated", "info", len(repeated), message)
+
+
+def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
+    rows = joined_by_external_id(events)
+    message = (
+        "GPU activities have no correlation id: External id joins them with calls, where one can be meant"
+    )
+    integrity.add("joined_by_external_id", "info", int(rows.sum()), message)
 
 
 def _check_resolution(events: pa.Table, integrity: Integrity) -> None:

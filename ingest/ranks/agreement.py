@@ -1,42 +1,42 @@
 """Whether several files are the ranks of one job, and which rank each is."""
 
-import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import PurePath
 
 import numpy as np
 
 from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.store.errors import InputError
 
-_IN_NAME = re.compile(r"rank[ _.-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)
 _MOST_RANKS = 1_000_000
 """A stated number beyond this is no job's."""
 
 
 def agree(parts: Sequence[Part]) -> list[Part]:
-    """The parts with their ranks, by rank: as the file says, else as its name or its folder's does.
+    """The parts with their ranks, by rank: as the file says, else as the names of files or folders do.
 
     Raises:
         InputError: a rank is not known, there twice, two files hold the same, or they are of jobs of other
             sizes.
     """
     _refuse_other_jobs(parts)
-    placed = [part if part.rank_stated else _as_named(part) for part in parts]
+    placed = [_of_rank(part, rank) for part, rank in zip(parts, placed_ranks(parts), strict=True)]
     known: dict[int, Part] = {}
-    contents: dict[str, Part] = {}
+    contents: dict[tuple[str, str], Part] = {}
     for part in placed:
-        same = contents.setdefault(part.file.sha256, part)
+        same = contents.setdefault((part.file.sha256, part.file.part), part)
         if same is not part:
             raise InputError(f"{part.file.path} and {same.file.path} hold the same", "give each rank once")
         other = known.setdefault(part.rank, part)
         if other is not part:
             raise InputError(
                 f"{part.file.path} and {other.file.path} are both rank {part.rank}",
-                "give the files of one job, each rank once",
+                "give the files of one job, each rank once, or say which a file is with --rank-of FILE=N",
             )
     return [known[rank] for rank in sorted(known)]
 
@@ -79,24 +79,22 @@ def strangers(parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> list[in
     ]
 
 
-def rank_in_name(path: Path) -> int | None:
-    """The rank that a file's name tells, else its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
-    found = _IN_NAME.findall(path.name) or _IN_NAME.findall(path.parent.name)
-    return int(found[-1]) if found else None
+def placed_ranks(parts: Sequence[Part]) -> list[int | None]:
+    """Which rank each part is in a job: as its file says, else as the names do; None where neither does."""
+    unstated = [part for part in parts if not part.rank_stated]
+    named = iter(ranks_in_names([part.file.path for part in unstated]))
+    return [part.rank if part.rank_stated else next(named) for part in parts]
 
 
-def placed_rank(part: Part) -> int | None:
-    """Which rank a part is in a job: as its file says, else as a name does; None where neither does."""
-    return part.rank if part.rank_stated else rank_in_name(Path(part.file.path))
-
-
-def _as_named(part: Part) -> Part:
-    rank = placed_rank(part)
+def _of_rank(part: Part, rank: int | None) -> Part:
     if rank is None:
+        name = shlex.quote(PurePath(part.file.path).name)
         raise InputError(
-            f"{part.file.path} does not say which rank it is",
-            "put it into its name, such as rank3.json.gz",
+            f"{part.file.path} does not say which rank it is, and the names of the files do not tell it",
+            f"say it for each file, as --rank-of {name}=0, or put it into the names, such as rank3.json.gz",
         )
+    if rank == part.rank:
+        return part
     lanes = part.scene.lanes
     events = replace(part.scene.events, rank=np.broadcast_to(np.int64(rank), len(part.scene.events)))
     steps = replace(part.scene.steps, rank=np.full_like(part.scene.steps.rank, rank))

@@ -20,7 +20,7 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, as_source
-from tracegraph.ingest.trace import FileFacts, file_facts
+from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 
 _STATED = (
     *("name", "category", "shapes", "bytes", "bandwidth", "collective", "group", "elements", "dtype"),
@@ -66,7 +66,13 @@ def read_part(
     """
     source = as_source(trace_file)
     integrity = Integrity(source.name)
-    trace = read_source(source, integrity, limits)
+    return understand(read_source(source, integrity, limits), integrity, policies, step_marker)
+
+
+def understand(
+    trace: TraceFile, integrity: Integrity, policies: tuple[str, ...], step_marker: str | None = None
+) -> Part:
+    """As `read_part`, of a trace that is read."""
     model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
     check_model(model)
     diagnose(model, integrity)

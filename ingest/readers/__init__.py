@@ -1,5 +1,6 @@
 """Trace formats: each reader returns the same `TraceFile`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -19,10 +20,23 @@ def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
     What is odd, dropped, repaired or missing goes to `integrity`. Raises InputError for a file that is no
     trace, of which no event can be used, or that is beyond `limits`.
     """
+    trace = read_unchecked(path, integrity, limits)
+    check_trace(trace, integrity)
+    return trace
+
+
+def read_unchecked(
+    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, named_rank: int | None = None
+) -> TraceFile:
+    """As `read_trace`, before its columns are looked at as a whole.
+
+    `named_rank`: the rank of a file that states none itself.
+    """
     source = open_source(path, integrity, limits)
     trace = format_of(source).read(source, integrity, limits)
+    if named_rank is not None and not trace.rank_stated:
+        trace = replace(trace, rank=named_rank)
     _refuse_unusable(trace, integrity, limits)
-    check_trace(trace, integrity)
     return trace
 
 

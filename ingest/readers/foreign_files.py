@@ -1,14 +1,30 @@
 """Files that are known to be no trace: each is refused by its name, with what to do instead."""
 
+import re
 from pathlib import Path
 
+from tracegraph.ingest.readers.foreign_text import FLIGHT_RECORDER
+from tracegraph.ingest.readers.foreign_text import RECORD as _RECORD
 from tracegraph.store.errors import InputError
 
-_RECORD = "record one with torch.profiler and export_chrome_trace"
 _UNPACK = "unpack it first and pass the trace in it"
 _PICKLE = "a Python pickle (memory snapshot?), not a trace"
 _UTF16 = "text in UTF-16, not in UTF-8"
 _PAGE = "a web page, not a trace"
+_PICKLED = re.compile(rb"\x80[\x02-\x05]")
+_DUMPED = re.compile(rb"pg_config|pg_status|nccl_version|comm_lib_version|collective_seq_id")
+_XPLANE = (
+    "an XPlane protobuf of the TensorFlow or JAX profiler, which is not read",
+    "pass the *.trace.json.gz that the profiler wrote beside it, or record with "
+    "jax.profiler.trace(..., create_perfetto_trace=True)",
+)
+_PERFETTO = (
+    "a Perfetto trace as protobuf (.pftrace), which is not read",
+    f"{_RECORD}; Perfetto's `traceconv json` writes what it holds of Chrome's events as JSON",
+)
+_PLANES = re.compile(rb"/host:|/device:|#Chrome|Task Environment|derived_from_trace")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_RECORDS, _MORE, _ID, _NAME = b"\n", 0x80, b"\x08", b"\x12"
 _TAR, _TAR_AT = b"ustar", 257
 
 _FOREIGN = (
@@ -36,8 +52,27 @@ _FOREIGN = (
 """How the content begins, what it is, and what to do."""
 
 
+def refuse_protobuf(path: Path, head: bytes) -> None:
+    """InputError where the content is a protobuf of Perfetto, or of XPlane: a list of records of one kind.
+
+    Its first byte is a line break, so that it may look like JSON; no text has the control characters in it.
+    """
+    if not head.startswith(_RECORDS) or not _NO_TEXT.search(head):
+        return
+    at = 1
+    while at < len(head) and head[at] & _MORE:
+        at += 1
+    inner = head[at + 1 : at + 2]
+    if not inner or inner[0] & 0x07 not in (0, 1, 2, 5) or inner[0] & ~0x07 == 0:
+        return
+    what, hint = _XPLANE if inner in (_ID, _NAME) and _PLANES.search(head) else _PERFETTO
+    raise InputError(f"{path} is {what}", hint)
+
+
 def refuse_foreign(path: Path, head: bytes) -> None:
     """InputError when a file whose content begins with `head` is known to be no trace."""
+    if _PICKLED.match(head) and _DUMPED.search(head):
+        raise InputError(f"{path} is {FLIGHT_RECORDER[0]}", FLIGHT_RECORDER[1])
     for mark, what, hint in _FOREIGN:
         if head.startswith(mark):
             raise InputError(f"{path} is {what}", hint)

@@ -1,6 +1,7 @@
 """Every format that can be read: a new one is a module with a `TraceFormat`, and its name here."""
 
-from tracegraph.ingest.readers.foreign_files import refuse_foreign
+from tracegraph.ingest.readers.foreign_files import refuse_foreign, refuse_protobuf
+from tracegraph.ingest.readers.foreign_text import refuse_foreign_head
 from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
 from tracegraph.ingest.readers.kineto.parquet_file import KINETO_PARQUET
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -13,8 +14,11 @@ FORMATS: tuple[TraceFormat, ...] = (KINETO_PARQUET, KINETO_JSON)
 
 def format_of(source: SourceFile) -> TraceFormat:
     """The format of a file, by its content; InputError for content that is known to be no trace."""
+    refuse_protobuf(source.path, source.head)
     for form in FORMATS:
         if form.sniff(source.head):
+            if form is KINETO_JSON:
+                refuse_foreign_head(source.path, source.head)
             return form
     refuse_foreign(source.path, source.head)
     return FORMATS[-1]

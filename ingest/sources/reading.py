@@ -1,24 +1,83 @@
 """The trace of a source, wherever it lies."""
 
+import shlex
 from dataclasses import replace
+from pathlib import PurePath
 
 from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.readers import read_unchecked
 from tracegraph.ingest.sources.fetch import local_copy
+from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
+from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
+from tracegraph.ingest.sources.split_trace import split
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.errors import InputError
+
+
+def read_ranks(
+    source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
+) -> list[tuple[TraceFile, Integrity]]:
+    """As `read_source`; a file into which a tool merged several ranks as one trace for each, by rank.
+
+    What is found out about the file as a whole stands with the first of them.
+    """
+    trace = _read(source, integrity, limits)
+    merged = find_merged(trace) if source.rank is None else None
+    if merged is None or merged.of_row is None:
+        if merged is not None:
+            _state_merged(trace, merged, integrity)
+        check_trace(trace, integrity)
+        return [(trace, integrity)]
+    ranks = sorted(split(trace, merged), key=lambda part: part.rank)
+    found = [(part, integrity if k == 0 else Integrity(integrity.file)) for k, part in enumerate(ranks)]
+    left = int((merged.of_row < 0).sum())
+    beside = f"; {left} events of other processes are left out" if left else ""
+    message = (
+        f"ranks were merged into the file ({', '.join(merged.names[:8])}), told apart by {merged.how}{beside}"
+    )
+    integrity.add("ranks_split", "info", len(ranks), message)
+    for part, own in found:
+        check_trace(part, own)
+    return found
+
+
+def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> None:
+    """Say that ranks cannot be told apart, and how a user who knows can."""
+    command = shlex.join(
+        ["tracegraph", "convert", PurePath(trace.path).name, "rank0.json", "--process", merged.names[0]]
+    )
+    message = (
+        f"processes launched GPU work ({', '.join(merged.names[:4])}), and nothing proves whose is whose: to "
+        f"split the file, name the processes of each rank, as {command} --process DEVICE"
+        if len(merged.names) > 1
+        else f"process ({merged.names[0]}) uses its ids again and again at the same times: files of several "
+        "processes with one number were joined, which nothing tells apart; report on the file of each"
+    )
+    integrity.add("ranks_merged", "error", len(merged.names), message)
 
 
 def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
     """As `read_trace`, of a file or a URL; the trace and all errors name it as it was given.
 
-    The rank that the source is said to be counts before what the file says.
+    The rank that the source is said to be counts before what the file says, that before its name. InputError
+    for a file of several ranks.
     """
+    ranks = read_ranks(source, integrity, limits)
+    if len(ranks) > 1:
+        raise InputError(
+            f"{source.shown} holds {len(ranks)} ranks itself, which a tool merged",
+            "report on it alone, or give the file of each rank",
+        )
+    return ranks[0][0]
+
+
+def _read(source: Source, integrity: Integrity, limits: Limits) -> TraceFile:
     with local_copy(source, limits) as path:
         try:
-            trace = read_trace(path, integrity, limits)
+            trace = read_unchecked(path, integrity, limits, named_rank=ranks_in_names([source.shown])[0])
         except InputError as error:
             raise InputError(error.message.replace(str(path), source.shown), error.hint) from None
     trace = replace(trace, path=source.shown)

@@ -22,12 +22,14 @@ from tracegraph.ingest.tables.columns import (
     text_column,
 )
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
+from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.store import labels
 from tracegraph.store.categories import GAP, find_category
 from tracegraph.store.device_types import device_type
 from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.iterations import iteration_in
 from tracegraph.store.phases import PHASE_NAMES
 
 
@@ -64,6 +66,7 @@ def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
 def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     """One row a step, in time order."""
     steps = model.steps
+    names = model.events.name.take(steps.event)
     columns = {
         **common,
         "rank": steps.rank,
@@ -73,11 +76,23 @@ def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
         "start_ns": steps.start,
         "end_ns": steps.end,
         "window_end_ns": steps.window_end,
-        "name": model.events.name.take(steps.event).arrow(),
+        "name": names.arrow(),
         "marker": [steps.marker] * len(ids),
+        **_iterations(names),
         "source_index": model.events.source_index[steps.event],
     }
     return make_table(columns, labels.STEP.properties, len(ids))
+
+
+def _iterations(names: TextColumn) -> Columns:
+    """What the names of steps say where they are iterations of a server."""
+    said = [iteration_in(str(name)) for name in names.values]
+    found = [said[code] for code in names.codes.tolist()]
+    return {
+        "type": pa.array([None if one is None else one.type for one in found], pa.string()),
+        "batch": pa.array([None if one is None else one.batch for one in found], pa.int64()),
+        "tokens": pa.array([None if one is None else one.tokens for one in found], pa.int64()),
+    }
 
 
 def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:

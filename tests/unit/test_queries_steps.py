@@ -5,6 +5,7 @@ import pytest
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.shapes import with_steps_merged
+from tracegraph.workbench.report.step_summary import summarise_steps
 
 NOTHING = pd.DataFrame(
     columns=["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]
@@ -37,6 +38,23 @@ def test_outliers_and_the_typical_step(lengths: list[int], outliers: list[int], 
     rows = STEPS.shaped({}, [steps_of(*lengths), NOTHING])
     assert rows.loc[rows["outlier"], "number"].tolist() == outliers
     assert rows.loc[rows["typical"], "number"].tolist() == [typical]
+
+
+def test_iterations_are_compared_within_their_type() -> None:
+    """Decodes of 10 among prefills of 100: one decode of 20 is the outlier."""
+    types = ["prefill", "prefill", "prefill", *["decode"] * 5]
+    lengths = [100, 101, 99, 10, 11, 10, 9, 20]
+    listed = steps_of(*lengths).assign(type=types, batch=4, tokens=None)
+    rows = STEPS.shaped({}, [listed, NOTHING])
+    assert rows.loc[rows["outlier"], "number"].tolist() == [7]
+    assert rows.loc[rows["typical"], "number"].tolist() == [0, 3]
+    summary = summarise_steps(rows)
+    assert summary is not None
+    assert [(one.type, one.count, one.outliers, one.batch) for one in summary.types] == [
+        ("prefill", 3, (), (4, 4)),
+        ("decode", 5, (7,), (4, 4)),
+    ]
+    assert summary.typical == 0
 
 
 def test_no_steps() -> None:

@@ -14,13 +14,15 @@ from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.path_rows import path_rows
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.integrity.findings import Finding
-from tracegraph.ingest.ranks.agreement import agree, rank_in_name
+from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import Job, build_job
 from tracegraph.ingest.ranks.kinds import find_kind, stated_kind
 from tracegraph.ingest.ranks.members import read_ranks
 from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.sources.rank_names import rank_in_name, ranks_in_names
+from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.mechanisms import CODE, COLLECTIVE
 
@@ -169,7 +171,51 @@ def test_a_rank_that_a_file_does_not_state_is_in_its_name(tmp_path: Path) -> Non
     ],
 )
 def test_the_rank_in_a_name(path: str, rank: int | None) -> None:
-    assert rank_in_name(Path(path)) == rank
+    assert rank_in_name(path) == rank
+
+
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (("profile_0.json", "profile_1.json"), (0, 1)),
+        (("logs/worker1.91.json", "logs/worker0.82.json"), (1, 0)),
+        (("gpu-2/trace.json", "gpu-0/trace.json", "gpu-1/trace.json"), (2, 0, 1)),
+        (("1785-TP-0-DP-0.trace.json", "1785-TP-1-DP-0.trace.json"), (0, 1)),
+        (("17.97-TP-0.trace.json.gz", "17.97-TP-3.trace.json.gz"), (0, 3)),
+        (("a-TP-0-EP-0.json", "a-TP-1-EP-1.json"), (0, 1)),
+        (("dp0_pp0_tp0_rank0.1.json", "dp0_pp0_tp1_rank1.2.json"), (0, 1)),
+        (("a-DP-0.json", "a-DP-1.json"), (0, 1)),
+        (("a-TP-5.json",), (5,)),
+        # places that may be put together in several ways
+        (("a-TP-0-DP-0.json", "a-TP-0-DP-1.json"), None),
+        (("a-TP-0-DP-0.json", "a-TP-1-DP-1.json"), None),
+        (("a-TP-0-PP-1.json", "a-TP-1-PP-1.json"), None),
+        (("a-PP-0-DP-0.json", "a-PP-1-DP-0.json"), None),
+        (("a-TP-0.json", "a-DP-1.json"), None),
+        # numbers of something else
+        (("profile_1.json", "profile_2.json"), None),
+        (("step_0.json", "step_1.json"), None),
+        (("host_11.170.pt.trace.json", "host_12.171.pt.trace.json"), None),
+        (("node0.json", "node1.json"), None),
+        (("a0b0.json", "a1b1.json"), None),
+        (("a.json", "b.json"), None),
+        (("steps/0.json", "steps/1.json"), None),
+        (("run/0.json", "run/1.json"), (0, 1)),
+        (("profile_0.json",), None),
+    ],
+)
+def test_the_ranks_in_the_names_of_a_job(names: tuple[str, ...], ranks: tuple[int, ...] | None) -> None:
+    assert ranks_in_names(names) == list(ranks or [None] * len(names))
+
+
+def test_names_that_do_not_tell_ranks_are_refused_with_what_to_say(tmp_path: Path) -> None:
+    files = [write_trace(tmp_path / f"a-TP-0-DP-{k}.json", rows_of_rank(60 + k), None) for k in range(2)]
+    with pytest.raises(InputError) as refused:
+        agree([read_part(file) for file in files])
+    assert "--rank-of a-TP-0-DP-0.json=0" in str(refused.value.hint)
+    assert [
+        part.rank for part in agree([read_part(Source(str(file), k)) for k, file in enumerate(files)])
+    ] == [0, 1]
 
 
 def test_a_clock_that_drifts_is_followed_and_noise_is_no_offset() -> None:

@@ -42,16 +42,12 @@ def _device(process: str, category: str | None, thread: str = "7") -> list[dict[
 @pytest.mark.parametrize(
     ("process", "category", "thread"),
     [
-        *(("MTIA 0", category, "7") for category in ("mtia_ccp_events", "mtia_workloadd", "mtia_insight")),
-        ("HPU 0", "hpu_op", "7"),
         ("rocprof GPU 1", None, "7"),
-        ("GPU0", None, "7"),
         ("GPU Barriers0", None, "7"),
         ("COPY", "COPY", "7"),
         ("HIPBLITKERNELS", "HIPBLITKERNELS", "7"),
         ("Node: host", None, "COPY to AGENT [1] THREAD [0] (CPU)"),
         ("Node: host", None, "COMPUTE AGENT [1] QUEUE [0] (GPU)"),
-        ("Node: host", None, "HipStream 1"),
         ("Node: host", None, "Dev 0 Queue 1"),
     ],
 )
@@ -61,6 +57,24 @@ def test_rows_of_a_device_are_no_process(
     _, findings = read_document(json.dumps({"traceEvents": _device(process, category, thread)}))
     assert not {"several_processes", "process_stray"} & set(findings)
     assert (findings["gpu_category_unknown"].count, findings["gpu_category_unknown"].share) == (1, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("process", "category", "thread"),
+    [
+        *(("MTIA 0", category, "7") for category in ("mtia_ccp_events", "mtia_workloadd", "mtia_insight")),
+        ("HPU 0", "hpu_op", "7"),
+        ("GPU0", None, "7"),
+        ("Node: host", None, "HipStream 1"),
+    ],
+)
+def test_a_lane_that_is_surely_a_devices_holds_its_work(
+    read_document: Read, process: str, category: str | None, thread: str
+) -> None:
+    trace, findings = read_document(json.dumps({"traceEvents": _device(process, category, thread)}))
+    assert not {"several_processes", "process_stray", "gpu_category_unknown"} & set(findings)
+    assert trace.events["category"].to_pylist() == ["cpu_op", "kernel"]
+    assert findings["device_rows_read"].count == 1
 
 
 def test_a_category_of_a_device_is_no_process(read_document: Read) -> None:
@@ -84,8 +98,8 @@ def test_what_is_not_named_like_a_device_is_none(read_document: Read, process: s
 @pytest.mark.parametrize(
     ("events", "code", "count", "share"),
     [
-        (JAX, "gpu_category_unknown", 1, 0.75),
-        (JAX, "category_missing", 2, None),
+        (JAX, "device_rows_read", 1, None),
+        (JAX, "category_missing", 1, None),
         ([CPU, _named("thread_name", "stream 7", 1, 1)], None, 0, None),
         ([_named("thread_name", "Stream #7", 1, 2), CPU, _event("k", 1.5, cat="npu", tid=2)],
          "gpu_category_unknown", 1, 0.25),

@@ -1,7 +1,9 @@
 """Input that is no trace ends in one line that names the file, what is wrong and what to do."""
 
 import gzip
+import json
 import os
+import pickle
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,6 +62,75 @@ def test_content_that_is_no_trace(tmp_path: Path, content: bytes, message: str, 
         assert message in caught.value.message
         assert hint in caught.value.hint
         assert "\n" not in str(caught.value)
+
+
+def _record(*fields: bytes) -> bytes:
+    """One entry of a protobuf's list, under 128 bytes."""
+    content = b"".join(fields)
+    return b"\n" + bytes([len(content)]) + content
+
+
+SUMS = {"name": "aten::mm", "cpu_time_total": 12.5, "count": 3}
+DUMP = {"version": "2.5", "nccl_version": "2.21", "entries": [{"collective_seq_id": 1, "state": "started"}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        (
+            _record(b"\x08\x01", b"\x12\x09/host:CPU") + _record(b"\x12\x0d/device:GPU:0"),
+            "XPlane",
+            "trace.json.gz",
+        ),
+        (_record(b"\x12\x0d/device:TPU:0"), "XPlane", "create_perfetto_trace"),
+        (_record(b"\x50\x01", b"\x32\x04\x0a\x02\x08\x06") + _record(b"\x40\x05"), "Perfetto", "traceconv"),
+        (_record(b"\x18\x01", b"{" * 100, b"\x00"), "Perfetto", "export_chrome_trace"),
+        (
+            json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}),
+            "speedscope",
+            "export",
+        ),
+        (json.dumps({"profiles": [], "x": 1, "shared": {"frames": []}}), "speedscope", "export"),
+        (json.dumps({"rocprofiler-sdk-tool": [{"metadata": {}}]}), "rocprofv3", "export_chrome_trace"),
+        (json.dumps({"x": 1, "rocprofiler-sdk-json-tool": []}), "rocprofv3", "export_chrome_trace"),
+        (json.dumps(DUMP), "flight recorder", "torchfrtrace"),
+        (pickle.dumps(DUMP), "flight recorder", "torchfrtrace"),
+        (pickle.dumps({"segments": [], "device_traces": []}), "memory snapshot", "export_chrome_trace"),
+        (json.dumps([SUMS, SUMS]), "key_averages", "export_chrome_trace"),
+        (
+            json.dumps({"rows": [{"Name": "aten::mm", "Self CPU %": "3 %"}]}),
+            "key_averages",
+            "export_chrome_trace",
+        ),
+        (json.dumps({"nodes": [], "samples": [], "timeDeltas": []}), "V8", "export_chrome_trace"),
+    ],
+)
+def test_what_another_tool_wrote_is_named(
+    tmp_path: Path, content: str | bytes, message: str, hint: str
+) -> None:
+    path = tmp_path / "input"
+    data = content.encode() if isinstance(content, str) else content
+    for written in (data, gzip.compress(data)):
+        path.write_bytes(written)
+        with pytest.raises(InputError) as caught:
+            read_trace(path, Integrity("input"))
+        assert message in caught.value.message
+        assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '{"distributedInfo": {"pg_config": [], "nccl_version": "2.21"}, "entries": [], "traceEvents": [%s]}',
+        "\n[%s]",
+        '\n{"$schema": "x", "profiles": [], "shared": {}, "traceEvents": [%s]}',
+        '[{"name": "cpu_time_total", "ph": "C", "args": {"cpu_time_total": 3}}, %s]',
+    ],
+)
+def test_a_trace_that_has_words_of_other_tools_is_read(tmp_path: Path, around: str) -> None:
+    path = tmp_path / "input"
+    path.write_text(around % '{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}')
+    assert read_trace(path, Integrity("input")).events.num_rows == 1
 
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:

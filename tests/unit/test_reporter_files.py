@@ -163,6 +163,7 @@ def test_steps_are_summarised_and_listed(tmp_path: Path) -> None:
         "longest_ns": 1800,
         "typical": 4,
         "outliers": (5,),
+        "types": (),
     }
     write_folder(findings, tmp_path, silent)
     with (tmp_path / "steps.csv").open(newline="") as stream:

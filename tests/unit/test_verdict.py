@@ -310,3 +310,24 @@ def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
     assert "what ran in 20.0 % of the path" in verdict.sentences[-1]
     little = judge(found(rows((2, "unrecorded graph work", "gap", 4), (2, "gemm", "kernel", 96))))
     assert little.sentences[-1] == "No part of the path is unexplained."
+
+
+@pytest.mark.parametrize(
+    ("code", "share", "is_mixed"),
+    [
+        ("ranks_merged", None, True),
+        ("stream_shared", None, True),
+        ("device_shared", 0.4, True),
+        ("device_shared", 0.02, False),
+        ("launches_unjoined", 1.0, False),
+    ],
+)
+def test_where_ranks_are_mixed_no_number_leads(code: str, share: float | None, is_mixed: bool) -> None:
+    findings = found(rows((2, "k", "kernel", 90), (0, "f", "cpu_op", 10)), gain("k", "kernel", 50))
+    odd = {"code": code, "level": "error", "count": 2, "message": "m", "share": share}
+    findings = replace(findings, details=replace(findings.details, integrity=[odd]))
+    verdict = judge(findings)
+    assert (verdict.sentences[0].startswith("No verdict") and not verdict.gains) == is_mixed
+    assert ("tracegraph convert FILE" in verdict.sentences[-1]) == is_mixed
+    codes = [one.code for one in recommend(findings)]
+    assert (codes == ["mixed-ranks"]) if is_mixed else ("mixed-ranks" not in codes)

@@ -9,6 +9,7 @@ import pandas as pd
 from tracegraph.queries.runs import Ask, RunWindow, find_window
 from tracegraph.queries.shapes import job_steps
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.report.step_summary import summarise_steps
 from tracegraph.workbench.text import plural
 
 _LEVELS = ("error", "warning")
@@ -152,7 +153,8 @@ def _typical(ask: Ask, side: Side) -> int:
     """The step nearest to the median: of a rank, or of the job, each on the rank that ends it last."""
     rows = ask("step_paths", {"run": side.run})
     rows = job_steps(rows) if side.rank is None else rows[rows["rank"] == side.rank]
-    return int(rows.loc[rows["typical"], "number"].iloc[0])
+    summary = summarise_steps(rows)
+    return int(rows["number"].iloc[0]) if summary is None else summary.typical
 
 
 def _of_hardware(files: Sequence[pd.DataFrame], a: Side, b: Side) -> Sequence[str]:

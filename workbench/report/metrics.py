@@ -24,6 +24,7 @@ from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.contradictions import contradiction
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.gpu_use import IDLE, WAITING, gpu_shares, gpu_use
+from tracegraph.workbench.report.mixed_ranks import mixed_share
 from tracegraph.workbench.report.stragglers import compare_ranks
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
 from tracegraph.workbench.report.verdict import parts_of_job
@@ -46,6 +47,13 @@ class Measured:
     share: float
     number: str
     triggers: bool = False
+
+
+def mixed_ranks(findings: Findings) -> Measured | None:
+    """Share of the GPU's work that may be of another rank than it seems."""
+    share = mixed_share(findings)
+    message = "work of several processes is mixed, and nothing proves whose is whose"
+    return Measured(share, message) if share else None
 
 
 def named_work(findings: Findings) -> Measured | None:

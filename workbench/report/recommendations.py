@@ -7,6 +7,7 @@ from typing import Literal
 from tracegraph.workbench.report import metrics, untraced
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.metrics import Measured
+from tracegraph.workbench.report.mixed_ranks import ADVICE, mixed_share
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Recommendation:
 
 
 _KINDS = ("change", "symptom", "trust")
+_MIXED_RANKS = Rule("mixed-ranks", "Ranks are mixed in one file", 0.1, metrics.mixed_ranks, ADVICE)
 RULES = (
     Rule(
         "named-work",
@@ -255,14 +257,18 @@ RULES = (
         "(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)) states those with the GPU.",
         kind="trust",
     ),
+    _MIXED_RANKS,
 )
 """Every rule with its threshold, in the order in which ties are listed."""
 
 
 def recommend(findings: Findings) -> list[Recommendation]:
-    """Return what the rules found: what to change by share, then what is about trust; empty for nothing."""
+    """Return what the rules found: what to change by share, then what is about trust; empty for nothing.
+
+    Where ranks are mixed up, that alone: every other number would be about a mixture.
+    """
     found, kinds = [], {rule.code: _KINDS.index(rule.kind) for rule in RULES}
-    for rule in RULES:
+    for rule in RULES if not mixed_share(findings) else (_MIXED_RANKS,):
         threshold = findings.thresholds.get(rule.code, rule.threshold)
         measured = rule.measure(findings)
         if measured is not None and (measured.triggers or measured.share >= threshold):

@@ -11,6 +11,7 @@ from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.bottleneck import Bottleneck, shares, waiting_share
 from tracegraph.workbench.report.contradictions import Contradiction, contradiction
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.report.outliers import outlier
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS, is_about
 from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural
@@ -25,6 +26,11 @@ _DAY_H = 24
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
 """Findings that say what is said of the path itself."""
+_MIXED = (
+    "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves "
+    "whose is whose.",
+    f"Not known: what any rank does. {ADVICE}",
+)
 _BOUND: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -59,7 +65,9 @@ class Verdict:
 
 
 def judge(findings: Findings) -> Verdict:
-    """The verdict on the window of a report."""
+    """The verdict on the window of a report; none where the input does not allow one."""
+    if mixed_share(findings):
+        return Verdict("unknown", 0.0, _MIXED, [])
     bottleneck, share = next(iter(shares(findings).items()))
     untold = contradiction(findings) if bottleneck == "cpu" else None
     if untold:

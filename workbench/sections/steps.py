@@ -22,6 +22,24 @@ _RECURRING = (
     Column("mean_share", "share", "share"),
     Column("_of_steps", "steps", "number"),
 )
+_TYPES = (
+    Column("type", "type"),
+    Column("count", "steps", "count"),
+    Column("_batch", "batch"),
+    Column("_tokens", "tokens"),
+    Column("total_ns", "in all", "duration"),
+    Column("median_ns", "median", "duration"),
+    Column("spread_ns", "spread", "duration", roomy=True),
+    Column("shortest_ns", "shortest", "duration", roomy=True),
+    Column("longest_ns", "longest", "duration", roomy=True),
+    Column("typical", "typical", "number"),
+    Column("_outliers", "outliers"),
+)
+_SAID = (
+    Column("type", "type"),
+    Column("batch", "batch", "count"),
+    Column("tokens", "tokens", "count"),
+)
 _TOLD = (
     Column("gpu_share", "GPU", "share"),
     Column("cpu_share", "CPU", "share"),
@@ -40,14 +58,19 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
     lengths = findings.job_steps.set_index("number")["length_ns"]
-    length = (
-        f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}, "
-        f"median {format_ns(summary.median_ns)}, spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
-    )
+    length = f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}"
+    if not summary.types:
+        spread = f"spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
+        length += f", median {format_ns(summary.median_ns)}, {spread}"
     if findings.details.ranks > 1:
         length += ", each on the rank that ends it last"
-    typical = f"step {summary.typical}, nearest to the median: {format_ns(lengths[summary.typical])}"
+    nearest = (
+        f"nearest to the median of {summary.types[0].type}" if summary.types else "nearest to the median"
+    )
+    typical = f"step {summary.typical}, {nearest}: {format_ns(lengths[summary.typical])}"
     yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
+    if summary.types:
+        yield _types(summary)
     yield _plot(findings.job_steps, summary)
     rows = findings.recurring
     counts = [f"{steps:,} of {len(findings.step_paths):,}" for steps in rows["steps"]]
@@ -66,18 +89,54 @@ def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
         Column("length_ns", "length", "duration"),
         colour="_kind",
         colours={"step": "", "typical step": "good", "outlier": "warning"},
-        marks={f"median, {format_ns(summary.median_ns)}": summary.median_ns},
-        told=_TOLD,
+        marks={} if summary.types else {f"median, {format_ns(summary.median_ns)}": summary.median_ns},
+        told=_TOLD if not summary.types else (*_SAID, *_TOLD),
     )
+
+
+def _types(summary: StepSummary) -> Table:
+    """Iterations of a server by type: what a prefill takes says nothing of a decode."""
+    rows = pd.DataFrame(
+        {
+            "type": one.type,
+            "count": one.count,
+            "total_ns": one.total_ns,
+            "median_ns": one.median_ns,
+            "spread_ns": one.spread_ns,
+            "shortest_ns": one.shortest_ns,
+            "longest_ns": one.longest_ns,
+            "typical": one.typical,
+            "_batch": _range_text(one.batch),
+            "_tokens": _range_text(one.tokens),
+            "_outliers": _shown(one.outliers),
+        }
+        for one in summary.types
+    )
+    return Table(rows, _TYPES, "Iterations by what they do, compared within their type:")
+
+
+def _range_text(found: tuple[int, int] | None) -> str:
+    if found is None:
+        return "not stated"
+    return f"{found[0]:,}" if found[0] == found[1] else f"{found[0]:,} to {found[1]:,}"
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - _MOST_OUTLIERS} more" if len(numbers) > _MOST_OUTLIERS else ""
+    return ", ".join(map(str, numbers[:_MOST_OUTLIERS])) + more if numbers else "none"
 
 
 def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
     if not summary.outliers:
-        return Fact("outliers", "none: no step is more than 3 spreads from the median")
+        of = "of its type" if summary.types else ""
+        return Fact("outliers", f"none: no step is more than 3 spreads from the median {of}".strip())
     shown = [f"step {number} ({format_ns(lengths[number])})" for number in summary.outliers[:_MOST_OUTLIERS]]
     left = len(summary.outliers) - len(shown)
     more = f" and {left} more" if left else ""
-    return Fact("outliers", f"{', '.join(shown)}{more}: more than 3 spreads from the median", "warning")
+    of_type = " of their type" if summary.types else ""
+    return Fact(
+        "outliers", f"{', '.join(shown)}{more}: more than 3 spreads from the median{of_type}", "warning"
+    )
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:

@@ -59,7 +59,6 @@ class TopLevel(Versions, gc=False):
     """Keys of the document; any value is taken as it is, so that an odd one costs only itself."""
 
     traceEvents: list[Raw] | UnsetType = UNSET
-    nodes: Raw | UnsetType = UNSET  # of an execution trace
     distributedInfo: Raw | UnsetType = UNSET
     deviceProperties: Raw | UnsetType = UNSET
 

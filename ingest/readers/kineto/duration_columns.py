@@ -24,18 +24,23 @@ from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")
-_TEXTS = ("collective", "group", "group_ranks", "dtype")
+_TEXTS = ("collective", "group", "group_ranks", "dtype", "task_type")
 _OF_COLLECTIVES = ("elements", "group_size", "group_sequence", "receiver", "sender")
 _OF_WAITS, _OF_COPIES = ("wait_on_stream", "wait_on_record"), ("bytes", "bandwidth")
 _FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
     (
         (*GPU_WORK, Role.SYNC),
-        ("correlation", "device", "stream", *_OF_WAITS, *_OF_COPIES, *_OF_COLLECTIVES),
+        ("correlation", "external_id", "device", "stream", *_OF_WAITS, *_OF_COPIES, *_OF_COLLECTIVES),
         True,
     ),
-    ((Role.CALL,), ("correlation",), False),
-    ((Role.OPERATOR, Role.ANNOTATION), ("sequence_number", "forward_thread", *_OF_COLLECTIVES), True),
+    ((Role.CALL,), ("correlation", "external_id"), False),
+    (
+        (Role.OPERATOR, Role.ANNOTATION),
+        ("sequence_number", "forward_thread", "external_id", *_OF_COLLECTIVES),
+        True,
+    ),
+    ((Role.OTHER, Role.DEVICE_ROW), ("device", "stream", "stream_id", "link"), True),
 )
 """Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
 

@@ -29,12 +29,24 @@ class Event(Struct, gc=False):
     args: Raw = NULL
 
 
+class _QuotedTimes(Event, gc=False):
+    """An entry whose times are texts, as Ascend's profiler writes them: texts have all digits."""
+
+    ts: int | float | str | None = None  # type: ignore[assignment]
+    dur: int | float | str | None = None  # type: ignore[assignment]
+
+
 class Arguments(Struct, gc=False, frozen=True):
     """Arguments that analyses use, of every category; other types than these are read as none."""
 
     correlation: Id = None
+    external_id: Id = field(default=None, name="External id")
     device: Id = None
     stream: Id = None
+    stream_id: Id = field(default=None, name="Stream Id")
+    connection: Id = field(default=None, name="connection_id")
+    correlation_id: Id = None
+    task_type: Id = field(default=None, name="Task Type")
     sequence_number: Id = field(default=None, name="Sequence number")
     forward_thread: Id = field(default=None, name="Fwd thread id")
     wait_on_stream: Id = None
@@ -55,6 +67,12 @@ class Arguments(Struct, gc=False, frozen=True):
     group_sequence: Id = field(default=None, name="Seq")
     receiver: Id = field(default=None, name="Dst Rank")
     sender: Id = field(default=None, name="Src Rank")
+
+    @property
+    def link(self) -> Id:
+        """What joins a call with device work in files of other profilers than Kineto."""
+        named = (one for one in (self.correlation, self.connection, self.correlation_id) if one is not None)
+        return next(named, None)
 
     @property
     def bandwidth(self) -> int | None:
@@ -85,10 +103,12 @@ class MemoryArguments(Struct, gc=False, frozen=True):
 
 class _Label(Struct, gc=False):
     name: Id = None
+    labels: Id = None
 
 
 _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 _decode_event = msgspec.json.Decoder(Event).decode
+_decode_quoted = msgspec.json.Decoder(_QuotedTimes).decode
 _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
 _decode_links = msgspec.json.Decoder(FrameLinks | None).decode
 _decode_memory = msgspec.json.Decoder(MemoryArguments | None).decode
@@ -112,9 +132,23 @@ def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], li
         try:
             events.append(_decode_event(text))
         except _FAILURES:
-            events.append(_decode_leniently(text))
-            repaired.append(k)
+            quoted = _decode_quoted_times(text)
+            events.append(_decode_leniently(text) if quoted is None else quoted)
+            if quoted is None:
+                repaired.append(k)
     return events, repaired
+
+
+def _decode_quoted_times(text: RawEntry) -> Event | None:
+    """The event of an entry in which only the times are texts, each a number; None for any other."""
+    try:
+        event = _decode_quoted(text)
+        event.ts, event.dur = (
+            float(time) if isinstance(time, str) else time for time in (event.ts, event.dur)
+        )
+    except _FAILURES:
+        return None
+    return event
 
 
 def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
@@ -160,12 +194,13 @@ def decode_counters(text: Raw) -> dict[str, float]:
 
 
 def decode_label(text: Raw) -> str | None:
-    """The argument `name` of a metadata event."""
+    """The argument `name` of a metadata event, or its `labels`."""
     try:
         label = _decode_label(text)
     except _FAILURES:
         return None
-    return None if label is None or label.name is None else str(label.name)
+    said = None if label is None else label.labels if label.name is None else label.name
+    return None if said is None else str(said)
 
 
 def _decode_leniently(text: RawEntry) -> Event | None:

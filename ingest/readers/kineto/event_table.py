@@ -13,7 +13,7 @@ from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.open_frames import close_frames
 from tracegraph.ingest.trace import EVENT_SCHEMA, table_in
-from tracegraph.store.categories import GPU_WORK, ON_DEVICE, TODAYS_SPELLING, spellings_of
+from tracegraph.store.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
@@ -21,6 +21,7 @@ ALL_STREAMS = 2**32 - 1
 
 _NUMBERS = (
     "correlation",
+    "external_id",
     "sequence_number",
     "forward_thread",
     "wait_on_stream",
@@ -42,7 +43,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
-    keep = _drop_unusable(durations, keep, stream[1], integrity)
+    keep = _drop_unusable(durations, keep & ~durations.category.among(SPAN), stream[1], integrity)
     rows = np.flatnonzero(keep)
     _note_absent(durations, rows, integrity)
     _note_frames(durations, rows, integrity)

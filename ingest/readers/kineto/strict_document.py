@@ -6,18 +6,18 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw, Struct, UnsetType
 
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
+from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.ingest.readers.kineto.entry_pieces import cut_pieces, may_exceed
 from tracegraph.store.errors import InputError
 
 _LIST_FIRST = re.compile(rb"\s*\[")
 _LIST_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_RECORD = "record one with torch.profiler and export_chrome_trace"
 
 
 class _ListOnly(Struct, gc=False):
@@ -87,12 +87,8 @@ def _parse_whole(path: Path, data: Content, limits: Limits) -> StrictDocument:
         raise msgspec.DecodeError("its entries cannot be told apart piece by piece")
     top = _decode(path, data)
     if isinstance(top.traceEvents, UnsetType):
-        what = (
-            "an execution trace (it has `nodes`), not a profiler trace"
-            if top.nodes is not UNSET
-            else "no trace"
-        )
-        raise InputError(f"{path} is {what}: the key traceEvents is missing", _RECORD)
+        refuse_foreign_object(path, msgspec.json.decode(data, type=dict[str, Raw]))
+        raise InputError(f"{path} is no trace: the key traceEvents is missing", RECORD)
     events = top.traceEvents
     return StrictDocument(read_facts(top), events, _span(events, data))
 
@@ -103,7 +99,7 @@ def _decode(path: Path, data: Content) -> TopLevel:
     try:
         return msgspec.json.decode(data, type=TopLevel)
     except msgspec.ValidationError as error:
-        raise InputError(f"{path} is no trace: {error}", _RECORD) from None
+        raise InputError(f"{path} is no trace: {error}", RECORD) from None
 
 
 def _is_list(data: Content) -> bool:

@@ -9,10 +9,12 @@ class NameCollector:
     def __init__(self) -> None:
         self.threads: dict[tuple[str, str], str] = {}
         self.processes: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        """What `process_labels` say of processes, such as CPU or GPU 0."""
 
     def add(self, event: Event) -> None:
         """Take the name in a metadata event, if it holds one."""
-        if event.name not in ("thread_name", "process_name"):
+        if event.name not in ("thread_name", "process_name", "process_labels"):
             return
         label = decode_label(event.args)
         if label is None:
@@ -20,5 +22,7 @@ class NameCollector:
         pid, tid = ("" if value is None else str(value) for value in (event.pid, event.tid))
         if event.name == "thread_name":
             self.threads[pid, tid] = label
+        elif event.name == "process_labels":
+            self.labels[pid] = label
         else:
             self.processes[pid] = label

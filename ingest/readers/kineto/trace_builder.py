@@ -12,11 +12,14 @@ from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.kineto.counters import CounterCollector
+from tracegraph.ingest.readers.kineto.device_lanes import read_device_lanes
 from tracegraph.ingest.readers.kineto.document import Document, check_entries
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
 from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
+from tracegraph.ingest.readers.kineto.host_layers import read_layers
+from tracegraph.ingest.readers.kineto.lane_facts import foreign_rows
 from tracegraph.ingest.readers.kineto.memory_rows import MemoryCollector, is_memory_row
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -81,14 +84,19 @@ def build_trace(
     collector = _collect(source.path, document, integrity, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
-    events = build_events(collector.durations.finish(), integrity, limits)
+    flows = collector.flows.finish(integrity)
+    durations = collector.durations.finish()
+    if foreign_rows(durations).any():
+        durations, flows = read_layers(durations, flows, collector.names, integrity)
+        durations = read_device_lanes(durations, flows, collector.names, integrity)
+    events = build_events(durations, integrity, limits)
     middle_ns = int(np.median(events["start_ns"])) if len(events) else 0
     return TraceFile(
         path=str(source.path),
         sha256=source.sha256,
         rank=facts.rank or 0,
         events=events,
-        flows=collector.flows.finish(integrity),
+        flows=flows,
         memory=collector.memory.finish(middle_ns, integrity),
         thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
         process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},

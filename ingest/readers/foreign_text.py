@@ -1,0 +1,63 @@
+"""JSON of other tools, known by its keys: each is refused by its name, with what to do instead."""
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from tracegraph.store.errors import InputError
+
+RECORD = "record one with torch.profiler and export_chrome_trace"
+_EVENTS = re.compile(rb'"(?:traceEvents|ph)"\s*:')
+_SUMS = re.compile(
+    rb'"(?:self_)?(?:cpu|cuda|device|xpu|npu|privateuse1)_time(?:_total|_avg)?(?:_us)?"\s*:'
+    rb'|"Self (?:CPU|CUDA|Device|XPU|NPU)\b[^"]*"\s*:',
+    re.IGNORECASE,
+)
+_DUMP = {"pg_config", "pg_status", "nccl_version", "comm_lib_version"}
+SPEEDSCOPE = ("a speedscope profile (sampled stacks), not a trace", RECORD)
+FLIGHT_RECORDER = (
+    "a dump of the flight recorder (which collectives ran, without the work around them), not a trace",
+    f"read it with `torchfrtrace`; for a report {RECORD}",
+)
+_ROCPROF = (
+    "the JSON of rocprofv3, which is not read",
+    f"{RECORD}: it records ROCm's kernels and calls, and the operators around them",
+)
+_KEY_AVERAGES = (
+    "a table of sums (key_averages), not a trace: it holds no single event",
+    "write the trace itself with export_chrome_trace, of the same profile",
+)
+_EXECUTION_TRACE = ("an execution trace (it has `nodes`), not a profiler trace", RECORD)
+_CPU_PROFILE = ("a CPU profile of V8 (sampled stacks), not a trace", RECORD)
+_FIREFOX = ("a profile of the Firefox Profiler (sampled stacks), not a trace", RECORD)
+
+_OF_HEAD = (
+    (re.compile(rb'"https?://(?:www\.)?speedscope\.app'), SPEEDSCOPE),
+    (re.compile(rb'\s*\{\s*"rocprofiler-sdk'), _ROCPROF),
+    (_SUMS, _KEY_AVERAGES),
+)
+
+
+def refuse_foreign_head(path: Path, head: bytes) -> None:
+    """InputError where JSON that begins with `head` is known to be no trace, before it is read as a whole."""
+    if _EVENTS.search(head):
+        return
+    for mark, (what, hint) in _OF_HEAD:
+        if mark.search(head):
+            raise InputError(f"{path} is {what}", hint)
+
+
+def refuse_foreign_object(path: Path, keys: Collection[str]) -> None:
+    """InputError where a document with these keys, and without `traceEvents`, is known to be no trace."""
+    found = set(keys)
+    kinds = (
+        ({"profiles", "shared"} <= found, SPEEDSCOPE),
+        (any(key.startswith("rocprofiler-sdk") for key in found), _ROCPROF),
+        ("entries" in found and bool(_DUMP & found), FLIGHT_RECORDER),
+        ({"nodes", "samples", "timeDeltas"} <= found, _CPU_PROFILE),
+        ({"meta", "threads", "libs"} <= found, _FIREFOX),
+        ("nodes" in found, _EXECUTION_TRACE),
+    )
+    for is_one, (what, hint) in kinds:
+        if is_one:
+            raise InputError(f"{path} is {what}: the key traceEvents is missing", hint)
