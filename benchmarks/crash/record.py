@@ -1,0 +1,79 @@
+"""What was tried so far: a file of JSON objects, a line each, of which a kill can only cut the last."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from crash_steps import Step, Trial
+from crash_trial import NOT_REACHED
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A kill that was tried: of which way, at which commit, for how long, and why it did harm, if it did."""
+
+    way: str
+    trial: Trial
+    commit: str
+    seconds: float
+    failure: str
+
+    @property
+    def did_harm(self) -> bool:
+        """Whether something was not as it must be; the step may just not have come."""
+        return self.failure not in ("", NOT_REACHED)
+
+
+class Record:
+    """The steps of each way and the kills tried, read from a file and added to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.tried: list[Tried] = []
+        self._steps: dict[tuple[str, str], list[Step]] = {}
+        for entry in _entries(path):
+            if "steps" in entry:
+                steps = [Step(**step) for step in entry["steps"]]
+                self._steps[entry["way"], entry["commit"]] = steps
+            else:
+                self.tried.append(_tried(entry))
+
+    def steps(self, way: str, commit: str) -> list[Step] | None:
+        """The steps of a way at a commit, if they were listed."""
+        return self._steps.get((way, commit))
+
+    def latest_steps(self, way: str) -> list[Step]:
+        """The steps of a way as they were listed last; none if never."""
+        found = [steps for (name, _), steps in self._steps.items() if name == way]
+        return found[-1] if found else []
+
+    def add_steps(self, way: str, commit: str, steps: Sequence[Step]) -> None:
+        """Write down the steps of a way."""
+        self._steps.pop((way, commit), None)
+        self._steps[way, commit] = list(steps)
+        self._add({"way": way, "commit": commit, "steps": [asdict(step) for step in steps]})
+
+    def add(self, tried: Tried) -> None:
+        """Write down a kill."""
+        self.tried.append(tried)
+        self._add(asdict(tried))
+
+    def _add(self, entry: dict[str, object]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def _entries(path: Path) -> Iterator[dict]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:  # a kill cut the line off
+            continue
+
+
+def _tried(entry: dict) -> Tried:
+    trial = entry.pop("trial")
+    return Tried(trial=Trial(Step(**trial["step"]), trial["victim"]), **entry)
