@@ -47,7 +47,7 @@ def open_at_once(
             yield database
         return
     with _use_of_server(workspace, progress) as managed, connect(managed) as database:
-        leftovers.clear_half_loaded(workspace, database, progress)
+        leftovers.clear_half_stored(workspace, database, progress)
         yield database
 
 

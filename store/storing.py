@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.doubt import changing, settle
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import (
     as_loading,
@@ -63,7 +64,9 @@ def store_and_open(
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
-                _append(workspace, database, tables, manifest, progress)
+                _refuse_other_content(tables.run, contents(database, tables.run), manifest)
+                load_hidden(database, tables, progress)
+                _keep(workspace, database, tables, manifest)
             elif _is_imported(workspace, tables, load) and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
@@ -75,9 +78,10 @@ def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Dat
     """Delete a run from the database and its kept tables; the caller has the `turn_to_write`."""
     with ExitStack() as noted:
         if settings.uri is None:
+            noted.enter_context(changing(workspace, name))
             noted.enter_context(generation.own_writes(workspace.neo4j_home, database))
         delete_run(database, name)
-    workspace.delete_run(name)
+        workspace.delete_run(name)
 
 
 @contextmanager
@@ -116,7 +120,8 @@ def _open_import(
 ) -> Iterator[Database]:
     """Open an imported database with the run visible, and wait for its indexes at the end."""
     with open_at_once(workspace, _MANAGED, progress) as database:
-        with generation.own_writes(workspace.neo4j_home, database):
+        settle(workspace, database)
+        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, tables.run):
             begin_schema(database, progress)
             _keep(workspace, database, tables, manifest)
         yield database
@@ -132,10 +137,12 @@ def _add(
     wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
+        settle(workspace, database)
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
             with generation.own_writes(workspace.neo4j_home, database):
                 load_first(database, tables, progress)
-                _keep(workspace, database, tables, manifest)
+                with changing(workspace, tables.run):
+                    _keep(workspace, database, tables, manifest)
             yield database
             finish_schema(database, progress)
             return
@@ -146,21 +153,17 @@ def _add(
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
             name = rebuild.import_all(workspace, database, [as_loading(tables)], plan.others, progress)
             stack.close()  # the old server may end now
-            rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
+            with changing(workspace, tables.run):
+                rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))
         else:
             with generation.own_writes(workspace.neo4j_home, database):
                 delete_half_loaded(database, progress)
-                _append(workspace, database, tables, manifest, progress)
+                _refuse_other_content(tables.run, contents(database, tables.run), manifest)
+                with changing(workspace, tables.run):
+                    load_hidden(database, tables, progress)
+                    _keep(workspace, database, tables, manifest)
         yield database
-
-
-def _append(
-    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
-) -> None:
-    _refuse_other_content(tables.run, contents(database, tables.run), manifest)
-    load_hidden(database, tables, progress)
-    _keep(workspace, database, tables, manifest)
 
 
 def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:

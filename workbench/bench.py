@@ -25,6 +25,7 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.kernel_types import read_spellings
 from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.leftovers import settle_all
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
@@ -139,6 +140,9 @@ class Workbench(BenchQueries):
         Raises:
             InputError: there is no such run here.
         """
+        if self.connection.uri is None and self.workspace.doubted() is not None:
+            with self.answers():  # which settles what a killed command left half stored or half deleted
+                pass
         manifests = self.workspace.manifests()
         if not manifests:
             raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
@@ -182,7 +186,7 @@ class Workbench(BenchQueries):
         Raises:
             InputError: there is no such run.
         """
-        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+        with self._writing() as answers:
             kept = any(manifest.get("run") == name for manifest in self.workspace.manifests())
             if answers.of("run_details", {"run": name}).empty and not kept:
                 raise unknown_run(answers.of, name)
@@ -208,7 +212,7 @@ class Workbench(BenchQueries):
     ) -> tuple[pd.DataFrame, dict[str, int]]:
         """As `cypher` with a query that may write, and how much it changed, such as `nodes_created`."""
         # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
-        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+        with self._writing() as answers:
             return answers.database.change(query, with_run(answers.of, query, run, parameters))
 
     def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
@@ -282,6 +286,14 @@ class Workbench(BenchQueries):
             )
             stack.enter_context(self._holding(run.database))
             yield run
+
+    @contextmanager
+    def _writing(self) -> Iterator[Answers]:
+        """As `answers`, while nobody else writes."""
+        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+            if self.connection.uri is None:
+                settle_all(self.workspace, answers.database)
+            yield answers
 
     def close(self) -> None:
         """Give the server up; it stops where nobody else wants it. Happens at exit, too."""
