@@ -44,6 +44,7 @@ _PATH = click.Path(path_type=Path)
     "--ways", "pattern", default="*", show_default=True, help="Only ways like this, such as 'del*'."
 )
 @click.option("--site", help="Only kills at a step whose name holds this, such as 'workspace.save_run'.")
+@click.option("--relist", is_flag=True, help="List the steps of the ways anew, as after a change of them.")
 @click.option(
     "--document", type=_PATH, help="Document whose block `crash` gets the table, else it is printed."
 )
@@ -55,6 +56,7 @@ def main(
     kills: int | None,
     pattern: str,
     site: str | None,
+    relist: bool,
     document: Path | None,
 ) -> None:
     """Kill the client, Java or both just before each step of each way to store or remove a run.
@@ -68,7 +70,9 @@ def main(
     kept, harm = Record(state), 0
     ways = [way for way in WAYS if fnmatch.fnmatchcase(way, pattern)]
     if hours:
-        for number, tried in enumerate(_try(kept, folder.resolve(), ways, hours * 3600, site), 1):
+        for number, tried in enumerate(
+            _try(kept, folder.resolve(), ways, hours * 3600, site, relist=relist), 1
+        ):
             harm += tried.did_harm
             click.echo(
                 f"{number}: {tried.way}: {tried.trial}: {tried.failure or 'ok'} ({tried.seconds:.0f} s)"
@@ -82,19 +86,17 @@ def main(
 
 
 def _try(
-    kept: Record, folder: Path, ways: Sequence[str], limit_s: float, site: str | None
+    kept: Record, folder: Path, ways: Sequence[str], limit_s: float, site: str | None, *, relist: bool
 ) -> Iterator[Tried]:
     """Kills that were not tried yet, until the time is over."""
     end, commit = time.monotonic() + limit_s, _commit()
     prepared, root = Prepared(folder / "prepared"), folder / "workspace"
     truth = Truth(prepared, folder / "truth")
-    listed = {}
     for name in ways:
-        steps = kept.steps(name, commit)
-        if steps is None:
-            steps = record(WAYS[name], prepared.copy(WAYS[name].before, root))
-            kept.add_steps(name, commit, steps)
-        listed[name] = steps
+        if relist or not kept.steps(name):
+            kept.add_steps(name, commit, record(WAYS[name], prepared.copy(WAYS[name].before, root)))
+            click.echo(f"{name}: {len(kept.steps(name))} steps")
+    listed = {name: kept.steps(name) for name in ways}
     for name, trial in still_to_try(listed, kept.tried, commit):
         if site is not None and site not in str(trial):
             continue

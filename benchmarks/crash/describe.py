@@ -33,7 +33,7 @@ def describe(record: Record, ways: Sequence[str], machine: str) -> str:
 
 
 def _line(way: str, record: Record, tried: Sequence[Tried]) -> list[str | int]:
-    all_trials = trials_of(record.latest_steps(way))
+    all_trials = trials_of(record.steps(way))
     sites = {site_of(way, trial) for trial in all_trials}
     seen = {site_of(way, t.trial) for t in tried} & sites
     return [way, len(sites), len(seen), len(all_trials), len(tried), sum(t.did_harm for t in tried)]

@@ -31,27 +31,20 @@ class Record:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.tried: list[Tried] = []
-        self._steps: dict[tuple[str, str], list[Step]] = {}
+        self._steps: dict[str, list[Step]] = {}
         for entry in _entries(path):
             if "steps" in entry:
-                steps = [Step(**step) for step in entry["steps"]]
-                self._steps[entry["way"], entry["commit"]] = steps
+                self._steps[entry["way"]] = [Step(**step) for step in entry["steps"]]
             else:
                 self.tried.append(_tried(entry))
 
-    def steps(self, way: str, commit: str) -> list[Step] | None:
-        """The steps of a way at a commit, if they were listed."""
-        return self._steps.get((way, commit))
-
-    def latest_steps(self, way: str) -> list[Step]:
+    def steps(self, way: str) -> list[Step]:
         """The steps of a way as they were listed last; none if never."""
-        found = [steps for (name, _), steps in self._steps.items() if name == way]
-        return found[-1] if found else []
+        return self._steps.get(way, [])
 
     def add_steps(self, way: str, commit: str, steps: Sequence[Step]) -> None:
         """Write down the steps of a way."""
-        self._steps.pop((way, commit), None)
-        self._steps[way, commit] = list(steps)
+        self._steps[way] = list(steps)
         self._add({"way": way, "commit": commit, "steps": [asdict(step) for step in steps]})
 
     def add(self, tried: Tried) -> None:
