@@ -1,7 +1,7 @@
 """Storing and removing a run: in the database and among the kept tables, whole or not at all."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.doubt import changing, settle
@@ -14,10 +14,12 @@ from tracegraph.store.load import (
     delete_half_loaded,
     delete_run,
     finish_schema,
+    has_indexes,
     has_runs,
     load_first,
     load_hidden,
     make_ready,
+    plan_anew,
 )
 from tracegraph.store.locks import lock, try_lock, waiting_lock
 from tracegraph.store.managed import generation, rebuild, server
@@ -28,6 +30,8 @@ from tracegraph.store.memory import give_back_memory
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
+from tracegraph.store.taking import is_newest, is_stored
+from tracegraph.store.turns import reading_runs, unread_runs
 from tracegraph.store.workspace import Workspace
 
 _MANAGED = ConnectionSettings()
@@ -48,6 +52,9 @@ def store_and_open(
     Order: the database with the run hidden, the kept tables, then the run turns visible. A kill at any point
     leaves at worst a hidden run or a database that nobody serves, which the next call removes. `load` forces
     the way into the managed database; None takes the one estimated to be faster.
+
+    A run that is stored already and the same is taken as it is, unless `load` says how to store it; one that
+    differs is replaced when nobody reads runs any more.
 
     The indexes of a new database are still being built when it opens: `await_indexes` before anything is
     asked that needs them. The end waits for them.
@@ -71,6 +78,8 @@ def store_and_open(
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
+            if settings.uri is None:  # before the next command's turn, which may replace the run
+                stack.enter_context(reading_runs(workspace))
         yield database
 
 
@@ -138,9 +147,14 @@ def _add(
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
         settle(workspace, database)
+        if load is None and _take(workspace, database, tables, manifest):
+            yield database
+            return
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
             with generation.own_writes(workspace.neo4j_home, database):
+                is_new = not has_indexes(database)
                 load_first(database, tables, progress)
+                plan_anew(database, tables.count_nodes(), sampled=is_new)
                 with changing(workspace, tables.run):
                     _keep(workspace, database, tables, manifest)
             yield database
@@ -159,11 +173,30 @@ def _add(
         else:
             with generation.own_writes(workspace.neo4j_home, database):
                 delete_half_loaded(database, progress)
-                _refuse_other_content(tables.run, contents(database, tables.run), manifest)
-                with changing(workspace, tables.run):
+                stored = contents(database, tables.run)
+                _refuse_other_content(tables.run, stored, manifest)
+                unread = unread_runs(workspace, progress) if stored else nullcontext()
+                with unread, changing(workspace, tables.run):
                     load_hidden(database, tables, progress)
+                    plan_anew(database, tables.count_nodes())
                     _keep(workspace, database, tables, manifest)
         yield database
+
+
+def _take(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> bool:
+    """Make the run that is stored already the newest, where it is the same; whoever reads it does not notice.
+
+    False where there is no such run.
+    """
+    if workspace.manifest(tables.run) is None:
+        return False
+    whole = tables.completed()
+    if not is_stored(workspace, database, whole):
+        return False
+    if not is_newest(database, whole.run):
+        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, whole.run):
+            _keep(workspace, database, whole, manifest)
+    return True
 
 
 def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:

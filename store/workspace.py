@@ -36,10 +36,10 @@ class Workspace:
         self.use_lock = root / "use.lock"  # shared: a command uses the server
         self.warm_lock = root / "warm.lock"  # shared: the server stays between uses, for a notebook
         self.server_lock = root / "server.lock"  # exclusive: the server is being started, stopped or replaced
+        self.read_lock = root / "read.lock"  # shared: a command reads runs; exclusive: one is replaced
+        self.readings = 0  # of this process
         self.ingest_lock = root / "ingest.lock"  # exclusive: a run is being stored or deleted
-        self.doubt_file = (
-            self.runs_dir / ".doubt"
-        )  # names the run that is being changed
+        self.doubt_file = self.runs_dir / ".doubt"  # names the run that is being changed
         self.old_folder = self.runs_dir / _OLD  # the kept tables that are being replaced
 
     def has_database(self) -> bool:

@@ -31,6 +31,7 @@ from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.tables import GraphTables
+from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.drawn import Picture
@@ -261,6 +262,7 @@ class Workbench(BenchQueries):
             with (
                 self._showing(),
                 open_database(self.workspace, self.connection, self.progress) as database,
+                reading_runs(self.workspace),
                 self._holding(database) as answers,
             ):
                 yield answers

@@ -22,7 +22,7 @@ from tracegraph.workbench.bench import Workbench
 
 _MANAGED = ConnectionSettings()
 _OWN = {"neo4j", "runs", "password", "server.json", "workspace.json"}
-_OWN |= {f"{name}.lock" for name in ("use", "warm", "server", "ingest")}
+_OWN |= {f"{name}.lock" for name in ("use", "warm", "server", "ingest", "read")}
 _HALF = ("import", "discarded")
 _NOBODYS = "MATCH (n) WHERE NOT coalesce(n.run, n.name) IN $runs RETURN count(n) AS nodes"
 
