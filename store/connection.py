@@ -45,6 +45,8 @@ class Database:
         self.given_up = False
         self.has_ended: Callable[[], bool] = lambda: False
         """Whether the server's process is gone for certain: then nothing that failed is tried again."""
+        self.limit_s: float | None = None
+        """Seconds after which the server ends a query that `read` asks; None: it takes what it takes."""
 
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
@@ -154,7 +156,8 @@ class Database:
 
     def _run(self, query: str, parameters: Parameters, access: str) -> pd.DataFrame:
         with translated(self._uri), self.session(access) as session:
-            result = session.run(query, dict(parameters or {}))
+            limit_s = self.limit_s if access == neo4j.READ_ACCESS else None
+            result = session.run(neo4j.Query(query, timeout=limit_s), dict(parameters or {}))
             return _frame(list(result.keys()), result.values())
 
 

@@ -26,6 +26,7 @@ from tracegraph.store.kernel_types import read_spellings
 from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
 from tracegraph.store.managed.leftovers import settle_all
+from tracegraph.store.own_reading import check_reads
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
@@ -62,6 +63,8 @@ class Workbench(BenchQueries):
         self._held: Answers | None = None
         self._shown: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(self.progress)
         self._closed = False
+        self.limit_s: float | None = None
+        """Seconds after which the server ends a question; None: it takes what it takes."""
 
     @classmethod
     def open(
@@ -199,14 +202,17 @@ class Workbench(BenchQueries):
     def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
         """Rows of a Cypher query of your own, which may not write.
 
-        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run.
+        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run. It
+        may not end what others do either, nor ask for the server's settings: see `store.own_reading`.
 
         Raises:
-            InputError: the query is wrong or writes, there is no such run, or the query uses none.
+            InputError: the query is wrong or does more than read, there is no such run, or it uses none.
             StoreError: the server failed.
         """
         with self.answers() as answers:
-            return answers.database.read(query, with_run(answers.of, query, run, parameters))
+            values = with_run(answers.of, query, run, parameters)
+            check_reads(answers.database, query, values)
+            return answers.database.read(query, values)
 
     def change(
         self, query: str, run: str | None = None, /, **parameters: object
@@ -257,6 +263,7 @@ class Workbench(BenchQueries):
         elif self._external is not None:
             if self._external.given_up:  # an interrupted question cuts its connections
                 self._external = self._opened.enter_context(connect(self.connection))
+            self._external.limit_s = self.limit_s
             yield self._answering(self._external)
         else:
             with (
@@ -327,6 +334,7 @@ class Workbench(BenchQueries):
 
     @contextmanager
     def _holding(self, database: Database) -> Iterator[Answers]:
+        database.limit_s = self.limit_s
         before, self._held = self._held, self._answering(database)
         try:
             yield self._held
