@@ -55,7 +55,12 @@ class Record:
     def _add(self, entry: dict[str, object]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+            file.write("\n" + json.dumps(entry) if self._is_cut() else json.dumps(entry))
+            file.write("\n")
+
+    def _is_cut(self) -> bool:
+        """Whether the last line does not end."""
+        return self._path.exists() and self._path.read_bytes()[-1:] not in (b"", b"\n")
 
 
 def _entries(path: Path) -> Iterator[dict]:
