@@ -1,5 +1,6 @@
 """In which order kills are tried: each site of each way once, then the other victims and occurrences."""
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
@@ -32,7 +33,8 @@ def still_to_try(
 ) -> list[tuple[str, Trial]]:
     """The kills that were not tried yet, and those that did harm at another commit than this.
 
-    First one at each site where none was, the ways in turn and the victims in turn; then all others.
+    First one at each site where none was, in a mixed order, the ways in turn and the victims in turn; then all
+    others.
     """
     done = {key_of(t.way, t.trial) for t in tried if not t.did_harm or t.commit == commit}
     seen = {site_of(t.way, t.trial) for t in tried if key_of(t.way, t.trial) in done}
@@ -51,6 +53,8 @@ def _one_of_each_site(way: str, trials: Sequence[Trial], seen: set[Site]) -> lis
     for trial in trials:
         sites.setdefault(site_of(way, trial), []).append(trial)
     new = [found for site, found in sites.items() if site not in seen]
+    # The same order each time, but not that of the command: its beginning alone would take an hour.
+    random.Random(way).shuffle(new)
     return [found[number % len(found)] for number, found in enumerate(new)]
 
 

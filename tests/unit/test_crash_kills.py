@@ -7,9 +7,9 @@ from crash_steps import Step, Trial
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from benchmarks.crash.describe import describe  # noqa: E402
-from benchmarks.crash.order import site_of, still_to_try  # noqa: E402
-from benchmarks.crash.record import Record, Tried  # noqa: E402
+from benchmarks.crash.describe import describe
+from benchmarks.crash.order import site_of, still_to_try
+from benchmarks.crash.record import Record, Tried
 
 STEPS = {
     "stored": [Step("load.save", "open", number, java_runs=True) for number in (1, 2, 3, 4)]
