@@ -33,8 +33,7 @@ def still_to_try(
 ) -> list[tuple[str, Trial]]:
     """The kills that were not tried yet, and those that did harm at another commit than this.
 
-    First one at each site where none was, in a mixed order, the ways in turn and the victims in turn; then all
-    others.
+    First one at each site where none was, in a mixed order, ways and victims in turn; then the others.
     """
     done = {key_of(t.way, t.trial) for t in tried if not t.did_harm or t.commit == commit}
     seen = {site_of(t.way, t.trial) for t in tried if key_of(t.way, t.trial) in done}

@@ -1,8 +1,8 @@
 """Damaged traces on the whole way from file to graph: `python tests/fuzz/fuzz_reader.py 10 TRACE...`.
 
 Runs for the given minutes over the examples and the traces named, each also as Parquet. Only InputError may
-come out, and within 20 s. Each other case is written to the folder `fuzz_cases` below the current one, once for
-each place in the source that fails; exit code 1 when there are any. Another `--seed` gives others.
+come out, and within 20 s. Each other case is written to the folder `fuzz_cases` below the current one, once
+for each place in the source that fails; exit code 1 when there are any. Another `--seed` gives others.
 """
 
 import argparse
