@@ -41,6 +41,24 @@ def result_options(command: _Command) -> _Command:
     )(command)
 
 
+def timeout_option(default_s: float | None) -> Callable[[_Command], _Command]:
+    """Return what adds --timeout: argument `limit_s`, seconds, None where there is no limit."""
+
+    def seconds(ctx: click.Context, option: click.Parameter, given: float | None) -> float | None:
+        return given or None
+
+    return click.option(
+        "--timeout",
+        "limit_s",
+        type=click.FloatRange(0, 10_000_000),
+        default=default_s,
+        show_default=True,
+        metavar="SECONDS",
+        callback=seconds,
+        help="How long the server may work on a question before it gives up; 0: as long as it takes.",
+    )
+
+
 def name_option(meaning: str) -> Callable[[_Command], _Command]:
     """Return what adds --run to a command: argument `name`, refused where it is blank."""
     return click.option("--run", "name", help=meaning, callback=named, shell_complete=stored_runs)

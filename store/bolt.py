@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import zip_longest
 
-import neo4j
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,8 +13,6 @@ from tracegraph.store import schema
 from tracegraph.store.batches import Batch, batches, same
 from tracegraph.store.categories import LABELS
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import StoreError
-from tracegraph.store.failures import translated
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 from tracegraph.store.tables import GraphTables
@@ -101,7 +98,7 @@ def _node_batches(table: pa.Table) -> Iterator[Batch]:
 
 
 def _create_nodes(database: Database, batch: Batch) -> tuple[Ids, Ids]:
-    rows = _write(database, node_query(batch.kind, batch.expressions()), batch.parameters())
+    rows = database.write_again(node_query(batch.kind, batch.expressions()), batch.parameters())
     created = np.array(rows[0][0], dtype=np.int64)
     return batch.keys["id"].to_numpy()[created[:, 0]], created[:, 1]
 
@@ -132,16 +129,6 @@ def _batches(relationships: _Relationships) -> Iterator[Batch]:
 
 def _create_relationships(database: Database, ids: Ids, batch: Batch) -> int:
     ends = {name: ids[batch.keys[name].to_numpy()].tolist() for name in ("start", "end")}
-    _write(database, relationship_query(batch.kind, batch.expressions()), {**batch.parameters(), **ends})
+    query = relationship_query(batch.kind, batch.expressions())
+    database.write_again(query, {**batch.parameters(), **ends})
     return int(batch.keys.num_rows)
-
-
-def _write(database: Database, query: str, parameters: dict[str, object]) -> list[list[object]]:
-    def work(transaction: neo4j.ManagedTransaction) -> list[list[object]]:
-        # The driver repeats what failed because the connection was cut, over a new one.
-        if database.given_up:
-            raise StoreError("the load was interrupted", "run the command again")
-        return transaction.run(query, parameters).values()
-
-    with translated(str(database.settings.uri)), database.session() as session:
-        return session.execute_write(work)

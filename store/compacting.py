@@ -55,6 +55,7 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
 
 def _make_anew(workspace: Workspace, progress: Progress) -> None:
     with open_database(workspace, ConnectionSettings(), progress) as database:
+        leftovers.settle_all(workspace, database, progress)
         runs = rebuild.visible_runs(database)
         rebuild.check_nothing_lost(workspace, database, runs, _HINT)
         name = rebuild.import_all(workspace, database, [], runs, progress, _HINT) if runs else None

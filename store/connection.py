@@ -1,6 +1,7 @@
 """A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -15,6 +16,7 @@ from tracegraph.store.failures import translated
 _FETCH_ROWS = 20_000
 _OLDEST_MAJOR = 5
 _CONNECT_LIMIT_S = 15.0
+_AGAIN_S = 0.2
 _COUNTERS = (
     *("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted"),
     *("properties_set", "labels_added", "labels_removed", "indexes_added", "indexes_removed"),
@@ -41,6 +43,10 @@ class Database:
         self.driver = driver
         self.settings = settings
         self.given_up = False
+        self.has_ended: Callable[[], bool] = lambda: False
+        """Whether the server's process is gone for certain: then nothing that failed is tried again."""
+        self.limit_s: float | None = None
+        """Seconds after which the server ends a query that `read` asks; None: it takes what it takes."""
 
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
@@ -101,6 +107,32 @@ class Database:
             session.run("RETURN 1").consume()
             return " ".join(sorted(session.last_bookmarks().raw_values))
 
+    def write_again(self, query: str, parameters: Parameters = None) -> list[list[object]]:
+        """Rows of a query that writes, tried again for some seconds where the connection is cut meanwhile.
+
+        What is repeated was rolled back. A server that has ended is not waited for.
+
+        Raises:
+            StoreError: the server cannot be reached or failed, or `give_up` was called.
+        """
+        limit = time.monotonic() + _CONNECT_LIMIT_S
+        with translated(self._uri):
+            while True:
+                if self.given_up:
+                    raise StoreError("the load was interrupted", "run the command again")
+                try:
+                    return self._write_once(query, parameters)
+                except (exceptions.DriverError, exceptions.Neo4jError) as error:
+                    if not error.is_retryable() or time.monotonic() > limit or self.has_ended():
+                        raise
+                time.sleep(_AGAIN_S)
+
+    def _write_once(self, query: str, parameters: Parameters) -> list[list[object]]:
+        with self.session() as session, session.begin_transaction() as transaction:
+            rows = transaction.run(query, dict(parameters or {})).values()
+            transaction.commit()
+            return rows
+
     def give_up(self) -> None:
         """Cut all connections, whatever runs over them: the server undoes it, and nobody waits for that."""
         self.given_up = True
@@ -124,7 +156,8 @@ class Database:
 
     def _run(self, query: str, parameters: Parameters, access: str) -> pd.DataFrame:
         with translated(self._uri), self.session(access) as session:
-            result = session.run(query, dict(parameters or {}))
+            limit_s = self.limit_s if access == neo4j.READ_ACCESS else None
+            result = session.run(neo4j.Query(query, timeout=limit_s), dict(parameters or {}))
             return _frame(list(result.keys()), result.values())
 
 

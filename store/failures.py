@@ -10,7 +10,11 @@ from tracegraph.store.errors import InputError, StoreError
 _WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
 _USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")
 _CUT = (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError)
-_NO_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
+_NO_MEMORY = (
+    "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+    "Neo.TransientError.General.TransactionOutOfMemoryError",
+)
+_TOO_LONG = "Neo.ClientError.Transaction.TransactionTimedOut"
 _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 
 
@@ -63,12 +67,20 @@ def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreE
             f"the server at {uri} has no such database: {_line(message)}",
             "check NEO4J_DATABASE or --database",
         )
-    if code == _NO_MEMORY:
+    return _of_the_server(code, _line(message), uri)
+
+
+def _of_the_server(code: str, message: str, uri: str) -> StoreError:
+    if code in _NO_MEMORY:
         return StoreError(
-            f"the server at {uri} has too little memory for the query: {_line(message)}",
+            f"the server at {uri} has too little memory for the query: {message}",
             "ask about one step, a smaller window or fewer rows",
         )
-    return StoreError(f"the server at {uri} failed: {_line(message)} ({code})", "run the command again")
+    if code.startswith(_TOO_LONG):
+        return StoreError(
+            "the query took longer than it may, and was ended", "ask about less, or give a longer --timeout"
+        )
+    return StoreError(f"the server at {uri} failed: {message} ({code})", "run the command again")
 
 
 def _line(error: object) -> str:

@@ -14,6 +14,7 @@ from tracegraph.store.tables import GraphTables
 
 _POLL_S = 0.1
 _DELETE_ROWS = 10_000
+_SAMPLING_S = 60
 _INDEXES = (
     "SHOW INDEXES YIELD name, state, populationPercent, owningConstraint "
     "RETURN name, state, populationPercent AS percent, "
@@ -54,6 +55,23 @@ def _load(database: Database, tables: GraphTables, progress: Progress) -> None:
 def has_runs(database: Database) -> bool:
     """Whether the database holds a run, visible or not: its Run node comes first and goes last."""
     return not database.read("MATCH (r:Run) RETURN r.name AS name LIMIT 1").empty
+
+
+def has_indexes(database: Database) -> bool:
+    """Whether the database has the schema's indexes, also such as are still being built."""
+    return ddl.names() <= set(_indexes(database)["name"])
+
+
+def plan_anew(database: Database, loaded: int, *, sampled: bool = False) -> None:
+    """Have queries planned anew where the `loaded` nodes are most of what is stored.
+
+    A plan outlives the small database for which it was made, and would scan an index for each row of a large
+    one. `sampled`: the indexes were built after the nodes and know them.
+    """
+    if sampled:
+        database.write("CALL db.clearQueryCaches() YIELD value RETURN value")
+    elif 2 * loaded >= int(database.read("RETURN COUNT { () } AS nodes")["nodes"][0]):
+        database.write(f"CALL db.prepareForReplanning({_SAMPLING_S})")
 
 
 def make_ready(database: Database, tables: GraphTables) -> None:

@@ -1,6 +1,6 @@
 """Opening the database for one command: an external server, or the workspace's own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from tracegraph.store.connection import ConnectionSettings, Database, connect
@@ -47,8 +47,20 @@ def open_at_once(
             yield database
         return
     with _use_of_server(workspace, progress) as managed, connect(managed) as database:
-        leftovers.clear_half_loaded(workspace, database, progress)
+        database.has_ended = _watched(workspace)
+        leftovers.clear_half_stored(workspace, database, progress)
         yield database
+
+
+def _watched(workspace: Workspace) -> Callable[[], bool]:
+    """What tells whether the server that runs now has ended."""
+    served = server.running(workspace)
+
+    def has_ended() -> bool:
+        now = server.running(workspace)
+        return now is None or served is None or now.pid != served.pid
+
+    return has_ended
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """Storing and removing a run: in the database and among the kept tables, whole or not at all."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.doubt import changing, settle
 from tracegraph.store.errors import InputError
 from tracegraph.store.load import (
     as_loading,
@@ -13,10 +14,12 @@ from tracegraph.store.load import (
     delete_half_loaded,
     delete_run,
     finish_schema,
+    has_indexes,
     has_runs,
     load_first,
     load_hidden,
     make_ready,
+    plan_anew,
 )
 from tracegraph.store.locks import lock, try_lock, waiting_lock
 from tracegraph.store.managed import generation, rebuild, server
@@ -27,6 +30,8 @@ from tracegraph.store.memory import give_back_memory
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
+from tracegraph.store.taking import is_newest, is_stored
+from tracegraph.store.turns import reading_runs, unread_runs
 from tracegraph.store.workspace import Workspace
 
 _MANAGED = ConnectionSettings()
@@ -48,6 +53,9 @@ def store_and_open(
     leaves at worst a hidden run or a database that nobody serves, which the next call removes. `load` forces
     the way into the managed database; None takes the one estimated to be faster.
 
+    A run that is stored already and the same is taken as it is, unless `load` says how to store it; one that
+    differs is replaced when nobody reads runs any more.
+
     The indexes of a new database are still being built when it opens: `await_indexes` before anything is
     asked that needs them. The end waits for them.
 
@@ -63,11 +71,15 @@ def store_and_open(
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
-                _append(workspace, database, tables, manifest, progress)
+                _refuse_other_content(tables.run, contents(database, tables.run), manifest)
+                load_hidden(database, tables, progress)
+                _keep(workspace, database, tables, manifest)
             elif _is_imported(workspace, tables, load) and _import_offline(workspace, tables, progress):
                 database = stack.enter_context(_open_import(workspace, tables, manifest, progress))
             else:
                 database = stack.enter_context(_add(workspace, tables, manifest, progress, load))
+            if settings.uri is None:  # before the next command's turn, which may replace the run
+                stack.enter_context(reading_runs(workspace))
         yield database
 
 
@@ -75,9 +87,10 @@ def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Dat
     """Delete a run from the database and its kept tables; the caller has the `turn_to_write`."""
     with ExitStack() as noted:
         if settings.uri is None:
+            noted.enter_context(changing(workspace, name))
             noted.enter_context(generation.own_writes(workspace.neo4j_home, database))
         delete_run(database, name)
-    workspace.delete_run(name)
+        workspace.delete_run(name)
 
 
 @contextmanager
@@ -116,7 +129,8 @@ def _open_import(
 ) -> Iterator[Database]:
     """Open an imported database with the run visible, and wait for its indexes at the end."""
     with open_at_once(workspace, _MANAGED, progress) as database:
-        with generation.own_writes(workspace.neo4j_home, database):
+        settle(workspace, database)
+        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, tables.run):
             begin_schema(database, progress)
             _keep(workspace, database, tables, manifest)
         yield database
@@ -132,10 +146,17 @@ def _add(
     wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
+        settle(workspace, database)
+        if load is None and _take(workspace, database, tables, manifest):
+            yield database
+            return
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
             with generation.own_writes(workspace.neo4j_home, database):
+                is_new = not has_indexes(database)
                 load_first(database, tables, progress)
-                _keep(workspace, database, tables, manifest)
+                plan_anew(database, tables.count_nodes(), sampled=is_new)
+                with changing(workspace, tables.run):
+                    _keep(workspace, database, tables, manifest)
             yield database
             finish_schema(database, progress)
             return
@@ -146,21 +167,36 @@ def _add(
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
             name = rebuild.import_all(workspace, database, [as_loading(tables)], plan.others, progress)
             stack.close()  # the old server may end now
-            rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
+            with changing(workspace, tables.run):
+                rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))
         else:
             with generation.own_writes(workspace.neo4j_home, database):
                 delete_half_loaded(database, progress)
-                _append(workspace, database, tables, manifest, progress)
+                stored = contents(database, tables.run)
+                _refuse_other_content(tables.run, stored, manifest)
+                unread = unread_runs(workspace, progress) if stored else nullcontext()
+                with unread, changing(workspace, tables.run):
+                    load_hidden(database, tables, progress)
+                    plan_anew(database, tables.count_nodes())
+                    _keep(workspace, database, tables, manifest)
         yield database
 
 
-def _append(
-    workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest, progress: Progress
-) -> None:
-    _refuse_other_content(tables.run, contents(database, tables.run), manifest)
-    load_hidden(database, tables, progress)
-    _keep(workspace, database, tables, manifest)
+def _take(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> bool:
+    """Make the run that is stored already the newest, where it is the same; whoever reads it does not notice.
+
+    False where there is no such run.
+    """
+    if workspace.manifest(tables.run) is None:
+        return False
+    whole = tables.completed()
+    if not is_stored(workspace, database, whole):
+        return False
+    if not is_newest(database, whole.run):
+        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, whole.run):
+            _keep(workspace, database, whole, manifest)
+    return True
 
 
 def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:

@@ -36,7 +36,11 @@ class Workspace:
         self.use_lock = root / "use.lock"  # shared: a command uses the server
         self.warm_lock = root / "warm.lock"  # shared: the server stays between uses, for a notebook
         self.server_lock = root / "server.lock"  # exclusive: the server is being started, stopped or replaced
+        self.read_lock = root / "read.lock"  # shared: a command reads runs; exclusive: one is replaced
+        self.readings = 0  # of this process
         self.ingest_lock = root / "ingest.lock"  # exclusive: a run is being stored or deleted
+        self.doubt_file = self.runs_dir / ".doubt"  # names the run that is being changed
+        self.old_folder = self.runs_dir / _OLD  # the kept tables that are being replaced
 
     def has_database(self) -> bool:
         """Whether a managed database exists, running or not."""
@@ -74,22 +78,59 @@ class Workspace:
     def clear_unfinished(self) -> None:
         """Remove what a killed command left of kept runs; the caller holds `ingest_lock`.
 
-        A run that was being replaced is put back where the new one did not get its name.
+        A run that was being replaced is put back where the new one did not get its name. Where it did, the
+        old tables stay as long as it is in doubt.
         """
-        old = self.runs_dir / _OLD
-        replaced = _read_manifest(old / _MANIFEST)
+        replaced = self.read_manifest(self.old_folder)
         if replaced is not None and not (folder := self.run_folder(str(replaced["run"]))).exists():
-            old.rename(folder)
-        for name in (_FRESH, _OLD, _DOOMED):
+            self.old_folder.rename(folder)
+        for name in (_FRESH, _DOOMED, *([] if self.doubted() else [_OLD])):
             shutil.rmtree(self.runs_dir / name, ignore_errors=True)
+        self._fresh_doubt.unlink(missing_ok=True)
+
+    def doubted(self) -> str | None:
+        """The run that a command stores or deletes just now, or was killed while it did; else None."""
+        try:
+            return str(json.loads(self.doubt_file.read_text())["run"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self.doubt_file} is damaged", "remove it") from error
+
+    def note_doubt(self, name: str) -> None:
+        """Put the run `name` in doubt until `clear_doubt`, also after a kill; the caller holds `ingest_lock`.
+
+        Raises:
+            StoreError: that cannot be written down.
+        """
+        try:
+            with self._fresh_doubt.open("w") as file:
+                json.dump({"run": name}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            self._fresh_doubt.replace(self.doubt_file)
+        except OSError as error:
+            raise _unwritable(self.doubt_file, error) from error
+
+    @property
+    def _fresh_doubt(self) -> Path:
+        return self.doubt_file.with_suffix(".new")
+
+    def clear_doubt(self) -> None:
+        """Nothing is in doubt any more: the kept tables are those of what is stored."""
+        self.doubt_file.unlink(missing_ok=True)
+        shutil.rmtree(self.old_folder, ignore_errors=True)
 
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
         """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
 
         The caller holds `ingest_lock`. The folder gets its name when all is on disk: no reader sees a part.
+        The replaced tables of a run in doubt stay in `old_folder`.
         """
-        folder = self.run_folder(tables.run)
-        fresh, old = self.runs_dir / _FRESH, self.runs_dir / _OLD
+        folder, doubted = self.run_folder(tables.run), self.doubted()
+        fresh, old = self.runs_dir / _FRESH, self.old_folder
+        if doubted not in (None, tables.run):
+            old = self.runs_dir / _DOOMED  # those of the other one may be needed
         try:
             self.clear_unfinished()
             fresh.mkdir(parents=True)
@@ -100,7 +141,8 @@ class Workspace:
                 folder.rename(old)
             fresh.rename(folder)
             sync_folder(self.runs_dir)
-            shutil.rmtree(old, ignore_errors=True)
+            if doubted != tables.run:
+                shutil.rmtree(old, ignore_errors=True)
         except OSError as error:
             raise _unwritable(folder, error) from error
         return folder
@@ -141,17 +183,29 @@ class Workspace:
         return self.load_run(name).rows.get(query)
 
     def manifest(self, name: str) -> dict[str, object] | None:
-        """Manifest of a kept run, or None."""
-        return _read_manifest(self.run_folder(name) / _MANIFEST)
+        """Manifest of a kept run that is not in doubt, or None."""
+        return None if name == self.doubted() else self.read_manifest(self.run_folder(name))
 
     def manifests(self) -> list[dict[str, object]]:
-        """Manifests of all kept runs, oldest first."""
-        found = (_read_manifest(path) for path in self.runs_dir.glob(f"[!.]*/{_MANIFEST}"))
+        """Manifests of all kept runs that are not in doubt, oldest first."""
+        doubted = self.doubted()
+        return [entry for entry in self.all_manifests() if doubted is None or entry.get("run") != doubted]
+
+    def all_manifests(self) -> list[dict[str, object]]:
+        """As `manifests`, and of the run in doubt."""
+        found = (self.read_manifest(path.parent) for path in self.runs_dir.glob(f"[!.]*/{_MANIFEST}"))
         return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
+
+    def read_manifest(self, folder: Path) -> dict[str, object] | None:
+        """The manifest in the folder of a kept run, or None."""
+        return _read_manifest(folder / _MANIFEST)
 
     def delete_run(self, name: str) -> None:
         """Remove the kept tables of a run, if any; the caller holds `ingest_lock`."""
-        folder = self.run_folder(name)
+        self.discard(self.run_folder(name))
+
+    def discard(self, folder: Path) -> None:
+        """Remove the folder of a kept run, if it is there, in one step for whoever comes after a kill."""
         if folder.is_dir():
             doomed = self.runs_dir / _DOOMED
             shutil.rmtree(doomed, ignore_errors=True)

@@ -25,11 +25,14 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.kernel_types import read_spellings
 from tracegraph.store.linger import linger_s
 from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.leftovers import settle_all
+from tracegraph.store.own_reading import check_reads
 from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
 from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.tables import GraphTables
+from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.drawn import Picture
@@ -60,6 +63,8 @@ class Workbench(BenchQueries):
         self._held: Answers | None = None
         self._shown: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(self.progress)
         self._closed = False
+        self.limit_s: float | None = None
+        """Seconds after which the server ends a question; None: it takes what it takes."""
 
     @classmethod
     def open(
@@ -139,6 +144,9 @@ class Workbench(BenchQueries):
         Raises:
             InputError: there is no such run here.
         """
+        if self.connection.uri is None and self.workspace.doubted() is not None:
+            with self.answers():  # which settles what a killed command left half stored or half deleted
+                pass
         manifests = self.workspace.manifests()
         if not manifests:
             raise InputError("no run is stored", "ingest a trace first: tracegraph ingest TRACE")
@@ -182,7 +190,7 @@ class Workbench(BenchQueries):
         Raises:
             InputError: there is no such run.
         """
-        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+        with self._writing() as answers:
             kept = any(manifest.get("run") == name for manifest in self.workspace.manifests())
             if answers.of("run_details", {"run": name}).empty and not kept:
                 raise unknown_run(answers.of, name)
@@ -194,21 +202,24 @@ class Workbench(BenchQueries):
     def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
         """Rows of a Cypher query of your own, which may not write.
 
-        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run.
+        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run. It
+        may not end what others do either, nor ask for the server's settings: see `store.own_reading`.
 
         Raises:
-            InputError: the query is wrong or writes, there is no such run, or the query uses none.
+            InputError: the query is wrong or does more than read, there is no such run, or it uses none.
             StoreError: the server failed.
         """
         with self.answers() as answers:
-            return answers.database.read(query, with_run(answers.of, query, run, parameters))
+            values = with_run(answers.of, query, run, parameters)
+            check_reads(answers.database, query, values)
+            return answers.database.read(query, values)
 
     def change(
         self, query: str, run: str | None = None, /, **parameters: object
     ) -> tuple[pd.DataFrame, dict[str, int]]:
         """As `cypher` with a query that may write, and how much it changed, such as `nodes_created`."""
         # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
-        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+        with self._writing() as answers:
             return answers.database.change(query, with_run(answers.of, query, run, parameters))
 
     def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
@@ -252,11 +263,13 @@ class Workbench(BenchQueries):
         elif self._external is not None:
             if self._external.given_up:  # an interrupted question cuts its connections
                 self._external = self._opened.enter_context(connect(self.connection))
+            self._external.limit_s = self.limit_s
             yield self._answering(self._external)
         else:
             with (
                 self._showing(),
                 open_database(self.workspace, self.connection, self.progress) as database,
+                reading_runs(self.workspace),
                 self._holding(database) as answers,
             ):
                 yield answers
@@ -282,6 +295,14 @@ class Workbench(BenchQueries):
             )
             stack.enter_context(self._holding(run.database))
             yield run
+
+    @contextmanager
+    def _writing(self) -> Iterator[Answers]:
+        """As `answers`, while nobody else writes."""
+        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
+            if self.connection.uri is None:
+                settle_all(self.workspace, answers.database)
+            yield answers
 
     def close(self) -> None:
         """Give the server up; it stops where nobody else wants it. Happens at exit, too."""
@@ -313,6 +334,7 @@ class Workbench(BenchQueries):
 
     @contextmanager
     def _holding(self, database: Database) -> Iterator[Answers]:
+        database.limit_s = self.limit_s
         before, self._held = self._held, self._answering(database)
         try:
             yield self._held

@@ -6,6 +6,7 @@ from typing import Any
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.errors import InputError
+from tracegraph.store.own_reading import check_reads
 from tracegraph.workbench.drawn import Picture
 from tracegraph.workbench.flame import Flame
 from tracegraph.workbench.names import match_names, near_names, readable
@@ -138,6 +139,7 @@ def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> P
 
 def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> Picture:
     """As `cypher`, with values of all parameters."""
+    check_reads(answers.database, query, values)
     return Picture(result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values)))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from benchmarks.accuracy.markdown import find_block
+from benchmarks.soak.beside import clients_beside
 from benchmarks.soak.curves import draw_curves
 from benchmarks.soak.cycles import Cycle, repeat_cycles
 from benchmarks.soak.describe import describe
@@ -36,7 +37,14 @@ _PATH = click.Path(path_type=Path)
     default=ROOT / "docs" / "reliability.md",
     help="The document whose block is replaced, with the picture beside it; default: docs/reliability.md.",
 )
-def main(*, count: int, warm_up: int, traces: Path, document: Path) -> None:
+@click.option(
+    "--clients",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With more than one the others store, report on and delete small runs of their own meanwhile.",
+)
+def main(*, count: int, warm_up: int, traces: Path, document: Path, clients: int) -> None:
     """Store and delete runs against one server; fails where disk, memory or time grow."""
     block, picture = find_block(document, "soak"), document.with_name("soak.svg")
     cycles: list[Cycle] = []
@@ -48,9 +56,12 @@ def main(*, count: int, warm_up: int, traces: Path, document: Path) -> None:
                 for name in _KEPT:
                     bench.ingest(traces / name)
                 cycled = [*_SMALL, *(traces / name for name in _MEDIUM)]
-                for number, cycle in enumerate(repeat_cycles(bench, cycled, warm_up + count), 1 - warm_up):
-                    click.echo(f"{number}: {_figures(cycle)}", err=True)
-                    cycles += [cycle] if number > 0 else []
+                with clients_beside(workspace.root, _SMALL, clients - 1):
+                    for number, cycle in enumerate(
+                        repeat_cycles(bench, cycled, warm_up + count), 1 - warm_up
+                    ):
+                        click.echo(f"{number}: {_figures(cycle)}", err=True)
+                        cycles += [cycle] if number > 0 else []
         finally:
             stop_server(workspace)
     block.write(describe(cycles, machine(), picture.name))

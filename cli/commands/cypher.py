@@ -12,8 +12,11 @@ from tracegraph.cli.options import (
     parameter_option,
     parse_values,
     result_options,
+    timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
+
+_LIMIT_S = 300.0
 
 
 @click.command()
@@ -21,6 +24,7 @@ from tracegraph.cli.reporters.frame import write_frame
 @click.option("--write", is_flag=True, help="Let the query change the database.")
 @name_option(RUN_OF_QUERY)
 @parameter_option
+@timeout_option(_LIMIT_S)
 @result_options
 @pass_context
 def cypher(
@@ -30,6 +34,7 @@ def cypher(
     write: bool,
     name: str | None,
     assignments: tuple[str, ...],
+    limit_s: float | None,
     output: Path | None,
     form: str,
 ) -> None:
@@ -38,13 +43,15 @@ def cypher(
     $run in it is the name of a run: that of --run or -p run=NAME, else the newest. A query whose patterns do
     not say {run: $run} is about all stored runs.
 
-    Without --write the database refuses whatever would change it; with it, stderr says what changed. A
+    Without --write whatever would change the database is refused, and what ends others' work or shows the
+    server's settings; with it, stderr says what changed, and --timeout does not count. A
     parameter's value is read as JSON where it is JSON (-p limit=5), else as text.
     """
     check_query(query)
     parameters = parse_values(assignments)
     changed: dict[str, int] = {}
     with context.bench() as bench:
+        bench.limit_s = limit_s
         if write:
             rows, changed = bench.change(query, name, **parameters)
         else:

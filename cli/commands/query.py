@@ -14,6 +14,7 @@ from tracegraph.cli.options import (
     parse_assignments,
     part_options,
     result_options,
+    timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import Query, find, queries
@@ -33,6 +34,7 @@ def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str
 @part_options("Window of this")
 @click.option("--rank", type=int, help="Rank; of a step or phase, by default the one that ends it last.")
 @parameter_option
+@timeout_option(None)
 @result_options
 @pass_context
 def query(
@@ -47,6 +49,7 @@ def query(
     occurrence: int | None,
     rank: int | None,
     assignments: tuple[str, ...],
+    limit_s: float | None,
     output: Path | None,
     form: str,
 ) -> None:
@@ -68,7 +71,7 @@ def query(
         return
     options = _assigned(run=name, step=step, phase=phase, occurrence=occurrence, rank=rank)
     texts = parse_assignments((*assignments, *options))
-    rows = _rows(context, chosen, texts)
+    rows = _rows(context, chosen, texts, limit_s)
     write_frame(rows, form, output, chosen.columns)
     if rows.empty and chosen.empty_when is not None:
         click.echo(f"no rows, as when {chosen.empty_when}", err=True)
@@ -85,10 +88,11 @@ def _fields(query: Query) -> pd.DataFrame:
     return pd.DataFrame(inputs + outputs, columns=["kind", "name", "type", "meaning"])
 
 
-def _rows(context: Context, query: Query, texts: Mapping[str, str]) -> pd.DataFrame:
+def _rows(context: Context, query: Query, texts: Mapping[str, str], limit_s: float | None) -> pd.DataFrame:
     values = parse(query, texts)
     with context.bench() as bench, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
+        bench.limit_s = limit_s
         rows = bench.ask(query.name, **values)
     for warning in told:
         click.echo(str(warning.message), err=True)

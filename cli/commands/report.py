@@ -133,7 +133,7 @@ def _run(
         with bench.storing(sources, name, options, load) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s
         return
-    if bench.connection.uri is None and not bench.workspace.manifests():
+    if bench.connection.uri is None and not bench.workspace.all_manifests():
         raise InputError("no run is stored", "give a trace: tracegraph report TRACE")
     with bench.answers():
         run = bench.run(name)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tracegraph.store.managed.java import page_cache_mib
+from tracegraph.store.managed.java import heap_mib, page_cache_mib
 
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
@@ -64,6 +64,8 @@ def configuration(ports: Ports, database: str) -> str:
         # A query is planned anew when what is stored has grown tenfold, not fourfold: for a report that takes
         # seconds, and its queries find the nodes of a run by indexes, whatever else is there.
         "dbms.cypher.statistics_divergence_threshold": "0.9",
+        # One query that collects the whole graph must not take the server from all others.
+        "db.memory.transaction.max": f"{heap_mib() // 2}m",
         "server.memory.pagecache.size": f"{page_cache_mib()}m",
         # Else a stop waits up to 10 s for idle Bolt threads; committed data are safe without.
         "internal.server.bolt.thread_pool_shutdown_wait_time": "0s",

@@ -32,6 +32,11 @@ def page_cache_mib() -> int:
     return _within(memory_mib() // 8, 128, 2048)
 
 
+def heap_mib() -> int:
+    """Most of the server's heap in MiB: a quarter of the memory, 512 MiB to 4 GiB."""
+    return _within(memory_mib() // 4, 512, 4096)
+
+
 def import_flags(file_bytes: int) -> tuple[str, ...]:
     """Flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
     heap = f"-Xmx{_within(memory_mib() // 3, 512, 4096)}m"
@@ -43,7 +48,7 @@ def server_command(home: Path, *, brief: bool) -> list[str]:
 
     A `brief` one begins fast and never becomes as fast as the other.
     """
-    heap = _within(memory_mib() // 4, 512, 4096)
+    heap = heap_mib()
     # Most objects die at once: a small place for new ones is used again, a large one has to be got page by
     # page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one what a
     # transaction holds is copied again and again: loads over Bolt took a twentieth more CPU time.

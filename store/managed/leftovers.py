@@ -1,14 +1,14 @@
 """What killed commands left behind, removed by whoever finds that nobody owns it."""
 
 import shutil
-from contextlib import ExitStack
 
 from tracegraph.store.connection import Database
+from tracegraph.store.doubt import settle
 from tracegraph.store.load import delete_half_loaded
 from tracegraph.store.locks import try_lock
 from tracegraph.store.managed import generation, server
 from tracegraph.store.managed.import_files import FOLDER
-from tracegraph.store.progress import Progress
+from tracegraph.store.progress import Progress, silent
 from tracegraph.store.workspace import Workspace
 
 
@@ -42,15 +42,24 @@ def discard_home(workspace: Workspace) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
 
 
-def clear_half_loaded(workspace: Workspace, database: Database, progress: Progress) -> None:
-    """Delete from the managed database the runs that a killed command half loaded, where there may be some.
+def clear_half_stored(workspace: Workspace, database: Database, progress: Progress) -> None:
+    """As `settle_all`, where nobody stores a run just now."""
+    if _may_be_half_stored(workspace):
+        with try_lock(workspace.ingest_lock) as is_left:
+            if is_left:
+                settle_all(workspace, database, progress)
 
-    While somebody stores a run, its nodes are there.
+
+def settle_all(workspace: Workspace, database: Database, progress: Progress = silent) -> None:
+    """Delete what a killed command half stored, from the managed database and among the kept tables.
+
+    The caller holds `workspace.ingest_lock`.
     """
-    home = workspace.neo4j_home
-    if generation.current(home).bookmark is not None:
-        return
-    with ExitStack() as stack:
-        if stack.enter_context(try_lock(workspace.ingest_lock)):
-            stack.enter_context(generation.own_writes(home, database))
+    if _may_be_half_stored(workspace):
+        with generation.own_writes(workspace.neo4j_home, database):
             delete_half_loaded(database, progress)
+        settle(workspace, database)
+
+
+def _may_be_half_stored(workspace: Workspace) -> bool:
+    return generation.current(workspace.neo4j_home).bookmark is None or workspace.doubted() is not None

@@ -30,11 +30,11 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         state = server.start(workspace, progress, keep=keep)
     except UnopenableError:
         server.stop(workspace)  # if it was begun ahead
-        if not workspace.manifests() or generation.current(home).changed:
+        if not workspace.all_manifests() or generation.current(home).changed:
             raise
         _restore(workspace, progress)
         state = server.start(workspace, progress, keep=keep)
-    if not generation.is_recorded(home) and workspace.manifests():
+    if not generation.is_recorded(home) and workspace.all_manifests():
         # Here, or after a restoring that a kill cut off.
         with connect(server.settings_of(workspace, state)) as database:
             ensure_schema(database, progress)
@@ -52,7 +52,7 @@ def make_anew(workspace: Workspace, progress: Progress) -> None:
         shutil.rmtree(doomed, ignore_errors=True)
         data.rename(doomed)  # of half of it a server would make an empty database
     shutil.rmtree(doomed, ignore_errors=True)
-    if workspace.manifests():
+    if workspace.all_manifests():
         _build(workspace, progress)
     else:
         leftovers.discard_home(workspace)
@@ -71,7 +71,7 @@ def _restore(workspace: Workspace, progress: Progress) -> None:
 
 def _build(workspace: Workspace, progress: Progress) -> None:
     progress("restoring the database from the kept runs", 0, 0)
-    names = [str(manifest["run"]) for manifest in workspace.manifests()]
+    names = [str(manifest["run"]) for manifest in workspace.all_manifests()]
     build_home(workspace, (workspace.load_run(name) for name in names), progress)
 
 

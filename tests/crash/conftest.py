@@ -14,4 +14,4 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 @pytest.fixture(scope="session")
 def truth(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Truth:
     """What the runs in them are."""
-    return Truth.of(prepared, tmp_path_factory.mktemp("truth") / "workspace")
+    return Truth(prepared, tmp_path_factory.mktemp("truth") / "workspace")

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from crash_check import Truth, check_after, check_end
+from crash_check import Truth
 from crash_steps import Trial, spread, trials_of
-from crash_ways import WAYS, Prepared, Way, disturb, record
+from crash_trial import tried_once
+from crash_ways import WAYS, Prepared, record
 
 pytestmark = [pytest.mark.integration, pytest.mark.exhaustive]
 SAMPLE = 1
@@ -44,17 +45,3 @@ def test_a_kill_at_any_step_loses_nothing(
         f"{len(failures)} failed"
     )
     assert not failures, "\n".join(failures)
-
-
-def tried_once(way: Way, root: Path, trial: Trial, truth: Truth) -> str:
-    """Why a trial failed; nothing where all is well."""
-    try:
-        outcome = disturb(way, root, trial)
-        if not outcome.reached:
-            return "the step did not come"
-        if trial.victim == "java":
-            check_end(outcome)
-        check_after(way, root, truth, is_done=outcome.code == 0)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""

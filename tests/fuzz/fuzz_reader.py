@@ -1,8 +1,8 @@
 """Damaged traces on the whole way from file to graph: `python tests/fuzz/fuzz_reader.py 10 TRACE...`.
 
-Runs for the given minutes over the examples and the traces named. Only InputError may come out, and within
-20 s. Each other case is written to the folder `fuzz_cases` below the current one, once for each place in the
-source that fails; exit code 1 when there are any.
+Runs for the given minutes over the examples and the traces named, each also as Parquet. Only InputError may
+come out, and within 20 s. Each other case is written to the folder `fuzz_cases` below the current one, once
+for each place in the source that fails; exit code 1 when there are any. Another `--seed` gives others.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from types import FrameType
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from mutations import EXAMPLES, mutate, run_all, seeds
+from mutations import EXAMPLES, as_parquet, mutate, run_all, seeds
 
 from tracegraph.store.errors import InputError
 
@@ -76,6 +76,7 @@ def main() -> int:
     arguments = parser.parse_args()
     signal.signal(signal.SIGALRM, _too_long)
     documents = seeds([*sorted(EXAMPLES.glob("*.json.gz")), *arguments.traces])
+    documents += as_parquet(documents)
     return min(1, fuzz(documents, arguments.minutes, arguments.seed, Path("fuzz_cases")))
 
 

@@ -31,15 +31,13 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module")
-def many_names(tmp_path_factory: pytest.TempPathFactory, workspace: Workspace, database: Database) -> None:
+def many_names(tmp_path_factory: pytest.TempPathFactory, workspace: Workspace) -> None:
     """A run whose operators and kernels all have names of their own, the GPU idle before each."""
     path: Path = tmp_path_factory.mktemp("many") / "many.json"
     rows = [row for number in range(NAMES) for row in _operator(number, at=10.0 * number)]
     path.write_text(json.dumps({"traceEvents": rows}))
     tables, manifest = ingest_run([path], RUN, silent)
     store_run(workspace, ConnectionSettings(), tables, manifest, load="bolt")
-    with database.session() as session:  # else plans may be those of an empty database, which they outlive
-        session.run("CALL db.prepareForReplanning(60)").consume()
 
 
 def _operator(number: int, at: float) -> list[dict[str, object]]:

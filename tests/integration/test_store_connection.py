@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from tracegraph.store import connection
 from tracegraph.store.connection import ConnectionSettings, Database, connect
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.own_reading import check_reads
 
 WRITES = {
     "create": "CREATE (:Refused)",
@@ -64,6 +66,54 @@ def test_load_csv_is_refused(access: str, address: str, database: Database) -> N
     run = database.read if access == "read" else database.write
     with pytest.raises(InputError, match=r"Cannot load from URL|Invalid URL|blocked|not supported"):
         run("LOAD CSV FROM $address AS line RETURN line", {"address": address})
+
+
+MORE_THAN_READING = {
+    "TERMINATE TRANSACTION 'neo4j-transaction-1'": "TERMINATE",
+    "SHOW TRANSACTIONS YIELD transactionId AS t TERMINATE TRANSACTIONS t YIELD message": "TERMINATE",
+    "CALL dbms.killConnection('bolt-1')": "dbms.killConnection",
+    "CALL db.clearQueryCaches()": "db.clearQueryCaches",
+    "CALL `db`.`resampleOutdatedIndexes`()": "db.resampleOutdatedIndexes",
+    "/* CALL */ cAlL\ndb . prepareForReplanning()": "db.prepareForReplanning",
+    "MATCH (n) CALL dbms.queryJmx('*:*') YIELD name RETURN name": "dbms.queryJmx",
+    "CALL () { CALL dbms.listConfig() YIELD name RETURN name } RETURN name": "dbms.listConfig",
+    "PROFILE CALL db.stats.collect('QUERIES')": "db.stats.collect",
+    "CYPHER runtime=slotted /* PROFILE */ PROFILE CALL db.stats.clear('QUERIES')": "db.stats.clear",
+    "SHOW SETTINGS": "SHOW SETTINGS",
+    "SHOW USERS": "administration",
+}
+READING = [
+    "CALL db.labels() YIELD label RETURN label",
+    "CALL db.schema.visualization()",
+    "PROFILE MATCH (n) RETURN count(n) AS nodes",
+    "EXPLAIN CALL db.labels()",
+    "SHOW INDEXES",
+    "UNWIND [1, 2] AS x CALL (x) { RETURN x + 1 AS y } RETURN 'CALL db.clearQueryCaches()' AS text, y",
+]
+
+
+@pytest.mark.parametrize("query", MORE_THAN_READING)
+def test_what_does_more_than_read_is_refused_before_it_runs(query: str, database: Database) -> None:
+    with pytest.raises(InputError, match=MORE_THAN_READING[query]):
+        check_reads(database, query, {})
+
+
+@pytest.mark.parametrize("query", READING)
+def test_what_reads_is_let_through(query: str, database: Database) -> None:
+    check_reads(database, query, {})
+    database.read(query)
+
+
+def test_a_query_ends_at_its_limit_of_time(database: Database) -> None:
+    begun = time.monotonic()
+    database.limit_s = 0.5
+    try:
+        with pytest.raises(StoreError, match="took longer than it may") as raised:
+            database.read("UNWIND range(1, 100000000000) AS i RETURN sum(i) AS sum")
+    finally:
+        database.limit_s = None
+    assert "--timeout" in str(raised.value.hint)
+    assert time.monotonic() - begun < 15
 
 
 def test_columns_keep_their_order_without_rows(database: Database) -> None:

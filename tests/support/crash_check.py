@@ -1,43 +1,54 @@
 """What must hold after a kill: whole runs, the ones that may be there, and nothing that nobody owns."""
 
-import re
-from dataclasses import dataclass
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from crash_java import runs_java
-from crash_ways import FIRST, SECOND, TRACE, Outcome, Prepared, Way
-from export import Export, from_database, from_tables
+from crash_ways import FIRST, JOB, SCENARIO, SECOND, TRACE, Outcome, Prepared, Way, arguments_of, job_of
+from export import from_database, from_tables
 
 from tracegraph.cli.main import main
 from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.errors import InputError
 from tracegraph.store.managed import generation
 from tracegraph.store.progress import silent
 from tracegraph.store.session import kept_warm, open_database, stop_server
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.workbench.bench import Workbench
 
 _MANAGED = ConnectionSettings()
 _OWN = {"neo4j", "runs", "password", "server.json", "workspace.json"}
-_OWN |= {f"{name}.lock" for name in ("use", "warm", "server", "ingest")}
+_OWN |= {f"{name}.lock" for name in ("use", "warm", "server", "ingest", "read")}
 _HALF = ("import", "discarded")
-_CREATED = re.compile(r'\[(\\?)"created\1", \1"[^"\\]*\1"\], ')
 _NOBODYS = "MATCH (n) WHERE NOT coalesce(n.run, n.name) IN $runs RETURN count(n) AS nodes"
 
 
-@dataclass(frozen=True)
 class Truth:
-    """What an undisturbed command makes: the run `first` as it was stored, the tables of `second`."""
+    """What undisturbed commands make: `first` as it was stored, and the tables of the other runs of a way."""
 
-    first: Export
-    second: GraphTables
+    def __init__(self, prepared: Prepared, folder: Path) -> None:
+        """The folder is made anew."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.first = from_tables(_kept(prepared, frozenset({FIRST}), folder, FIRST))
+        self._scenario = _kept(prepared, frozenset({FIRST, SECOND, SCENARIO}), folder, SCENARIO)
+        self._second = {
+            False: ingest_run([TRACE], SECOND, silent)[0],
+            True: ingest_run(find_sources([str(job_of(folder / "workspace"))]), SECOND, silent)[0],
+        }
 
-    @classmethod
-    def of(cls, prepared: Prepared, folder: Path) -> "Truth":
-        """Made anew."""
-        workspace = open_workspace(prepared.copy(frozenset({FIRST}), folder))
-        second, _ = ingest_run([TRACE], SECOND, silent)
-        return cls(from_tables(workspace.load_run(FIRST)), second)
+    def tables(self, way: Way, name: str) -> GraphTables:
+        """The tables of the run SECOND or SCENARIO."""
+        return self._scenario if name == SCENARIO else self._second[JOB in way.arguments]
+
+
+def _kept(prepared: Prepared, runs: frozenset[str], folder: Path, name: str) -> GraphTables:
+    root = prepared.copy(runs, folder / f"{len(runs)}")
+    return open_workspace(root).load_run(name)
 
 
 def check_end(outcome: Outcome) -> None:
@@ -53,18 +64,31 @@ def check_after(way: Way, root: Path, truth: Truth, *, is_done: bool) -> None:
     """
     workspace = open_workspace(root)
     try:
+        offered = _offered(workspace)
         with kept_warm(workspace):
             visible = _check_runs(workspace, truth, way)
             assert visible in ({way.after} if is_done else way.allowed), f"visible are {sorted(visible)}"
-            _check_nothing_left(workspace)
+            assert offered == visible, (
+                f"what-if and verify take {sorted(offered)}, visible: {sorted(visible)}"
+            )
+            _check_nothing_left(workspace, visible)
             if way.repeated:
-                code = main(["--workspace", str(root), *way.repeated])
+                code = main(["--workspace", str(root), *arguments_of(way.repeated, root)])
                 assert code == 0, f"repeated, the command ended with {code}"
                 assert _check_runs(workspace, truth, way) == way.before | way.after
-                _check_nothing_left(workspace)
+                _check_nothing_left(workspace, way.before | way.after)
     finally:
         stop_server(workspace)
     assert not runs_java(str(root)), "Java runs on"
+
+
+def _offered(workspace: Workspace) -> frozenset[str]:
+    """The runs that commands take which ask no database, before any other command clears up."""
+    bench, offered = Workbench(workspace, _MANAGED), set()
+    for name in (FIRST, SECOND, SCENARIO):
+        with suppress(InputError):
+            offered.add(bench.kept_run(name).name)
+    return frozenset(offered)
 
 
 def _check_runs(workspace: Workspace, truth: Truth, way: Way) -> frozenset[str]:
@@ -75,34 +99,29 @@ def _check_runs(workspace: Workspace, truth: Truth, way: Way) -> frozenset[str]:
         states = set(database.read("SHOW INDEXES YIELD state RETURN state")["state"])
         assert states <= {"ONLINE"}, states
         for name in visible:
-            _check_run(database, workspace, name, truth, timed=not way.exchanges)
+            _check_run(database, workspace, name, truth, way)
     return visible
 
 
-def _check_run(database: Database, workspace: Workspace, name: str, truth: Truth, *, timed: bool) -> None:
+def _check_run(database: Database, workspace: Workspace, name: str, truth: Truth, way: Way) -> None:
     kept = workspace.load_run(name)
     stored, expected = from_database(database, name), from_tables(kept)
-    is_kept = stored == expected if timed else _timeless(stored) == _timeless(expected)
-    assert is_kept, f"the run {name} is not what is kept of it"
+    assert stored == expected, f"the run {name} is not what is kept of it"
     if name == FIRST:
         assert stored == truth.first, "the run first is not as it was"
         return
-    for kind in set(truth.second.nodes) - {"Run"}:  # which holds when it was stored
-        assert kept.nodes[kind].equals(truth.second.nodes[kind]), f"{kind} of {name}"
-    for kind, table in truth.second.relationships.items():
+    true = truth.tables(way, name)
+    for kind in set(true.nodes) - {"Run"}:  # which holds when it was stored
+        assert kept.nodes[kind].equals(true.nodes[kind]), f"{kind} of {name}"
+    for kind, table in true.relationships.items():
         assert kept.relationships[kind].equals(table), f"{kind} of {name}"
 
 
-def _timeless(export: Export) -> Export:
-    """An export without when its run was stored."""
-    nodes, edges = ([_CREATED.sub("", line) for line in lines] for lines in export)
-    return nodes, edges
-
-
-def _check_nothing_left(workspace: Workspace) -> None:
+def _check_nothing_left(workspace: Workspace, visible: frozenset[str]) -> None:
     home = workspace.neo4j_home
     left = {path.name for path in workspace.root.iterdir()} - _OWN
-    left |= {path.name for path in workspace.runs_dir.iterdir()} - {FIRST, SECOND}
+    kept = {path.name for path in workspace.runs_dir.iterdir()}
+    assert kept == visible, f"kept are {sorted(kept)}, visible {sorted(visible)}"
     left |= {name for name in _HALF if (home / name).exists()}
     unserved = generation.unserved(home)
     left |= {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
-from crash_ways import Outcome, Way
+from crash_ways import Outcome, Way, arguments_of
 
 _SOURCE = Path(__file__).with_name("disk_shim.c")
 _MAIN = """
@@ -76,7 +76,7 @@ def run_on_disk(library: Path, way: Way, root: Path, fault: Fault, limit_s: floa
         "DISK_SHIM_MS": str(fault.ms),
     }
     ended = subprocess.run(
-        [sys.executable, "-c", _MAIN, "--workspace", str(root), *way.arguments],
+        [sys.executable, "-c", _MAIN, "--workspace", str(root), *arguments_of(way.arguments, root)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

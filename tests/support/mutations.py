@@ -4,9 +4,11 @@ import gzip
 import json
 import random
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.progress import silent
 
@@ -51,6 +53,18 @@ Event = dict[str, object]
 def seeds(paths: list[Path]) -> list[bytes]:
     """A short document from each trace: the entries of one stretch, and what they launched."""
     return [_shortened(path) for path in paths]
+
+
+def as_parquet(documents: list[bytes]) -> list[bytes]:
+    """Each document as `tracegraph convert` makes Parquet of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "trace.json", Path(folder) / "trace.parquet"
+        made = []
+        for document in documents:
+            source.write_bytes(document)
+            convert_trace(source, target, replace=True)
+            made.append(target.read_bytes())
+        return made
 
 
 def _shortened(path: Path) -> bytes:

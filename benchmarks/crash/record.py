@@ -1,0 +1,77 @@
+"""What was tried so far: a file of JSON objects, a line each, of which a kill can only cut the last."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from crash_steps import Step, Trial
+from crash_trial import NOT_REACHED
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A kill that was tried: of which way, at which commit, for how long, and why it did harm, if it did."""
+
+    way: str
+    trial: Trial
+    commit: str
+    seconds: float
+    failure: str
+
+    @property
+    def did_harm(self) -> bool:
+        """Whether something was not as it must be; the step may just not have come."""
+        return self.failure not in ("", NOT_REACHED)
+
+
+class Record:
+    """The steps of each way and the kills tried, read from a file and added to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.tried: list[Tried] = []
+        self._steps: dict[str, list[Step]] = {}
+        for entry in _entries(path):
+            if "steps" in entry:
+                self._steps[entry["way"]] = [Step(**step) for step in entry["steps"]]
+            else:
+                self.tried.append(_tried(entry))
+
+    def steps(self, way: str) -> list[Step]:
+        """The steps of a way as they were listed last; none if never."""
+        return self._steps.get(way, [])
+
+    def add_steps(self, way: str, commit: str, steps: Sequence[Step]) -> None:
+        """Write down the steps of a way."""
+        self._steps[way] = list(steps)
+        self._add({"way": way, "commit": commit, "steps": [asdict(step) for step in steps]})
+
+    def add(self, tried: Tried) -> None:
+        """Write down a kill."""
+        self.tried.append(tried)
+        self._add(asdict(tried))
+
+    def _add(self, entry: dict[str, object]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            file.write("\n" + json.dumps(entry) if self._is_cut() else json.dumps(entry))
+            file.write("\n")
+
+    def _is_cut(self) -> bool:
+        """Whether the last line does not end."""
+        return self._path.exists() and self._path.read_bytes()[-1:] not in (b"", b"\n")
+
+
+def _entries(path: Path) -> Iterator[dict]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:  # a kill cut the line off
+            continue
+
+
+def _tried(entry: dict) -> Tried:
+    trial = entry.pop("trial")
+    return Tried(trial=Trial(Step(**trial["step"]), trial["victim"]), **entry)

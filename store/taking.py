@@ -1,0 +1,53 @@
+"""Taking a run that is stored already instead of storing the same again."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from tracegraph.store.connection import Database
+from tracegraph.store.managed import generation
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace
+
+_READY = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name, r.created AS created"
+_OWN_TIME = "created"
+
+
+def is_stored(workspace: Workspace, database: Database, tables: GraphTables) -> bool:
+    """Whether the managed database holds this run, whole and the same but for when it was stored.
+
+    `tables` are complete. Somebody else's changes of the database may have reached the run: then it is not.
+    """
+    manifest = workspace.manifest(tables.run)
+    if manifest is None or generation.is_changed(workspace.neo4j_home, database):
+        return False
+    ready = database.read(_READY)
+    created = ready.loc[ready["name"].eq(tables.run), "created"].tolist()
+    return created == [manifest.get("created")] and _same(workspace.load_run(tables.run), tables)
+
+
+def is_newest(database: Database, name: str) -> bool:
+    """Whether no ready run was stored after this one."""
+    ready = database.read(_READY)
+    return bool(ready["created"].max() == ready.loc[ready["name"].eq(name), "created"].max())
+
+
+def _same(kept: GraphTables, tables: GraphTables) -> bool:
+    return all(
+        _same_tables(ours, theirs)
+        for ours, theirs in (
+            (kept.nodes, tables.nodes),
+            (kept.relationships, tables.relationships),
+            (kept.rows, tables.rows),
+        )
+    )
+
+
+def _same_tables(kept: Mapping[str, pa.Table], tables: Mapping[str, pa.Table]) -> bool:
+    # The node of the run first: it alone tells most runs apart, of whose other tables each takes a while.
+    names = sorted(kept, key=lambda name: name != "Run")
+    return set(kept) == set(tables) and all(_timeless(kept[n]).equals(_timeless(tables[n])) for n in names)
+
+
+def _timeless(table: pa.Table) -> pa.Table:
+    return table.drop_columns([name for name in (_OWN_TIME,) if name in table.column_names])
