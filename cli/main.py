@@ -97,11 +97,19 @@ class CommandTable(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
+    """The folder, refused where its name is empty: it would be the current one."""
+    if folder is not None and not folder.strip():
+        raise InputError(f"{option.opts[0]} names no folder", "give one, or . for the current folder")
+    return None if folder is None else Path(folder)
+
+
 @click.group(cls=CommandTable, context_settings={"help_option_names": list(_HELP)})
 @click.version_option(package_name="tracegraph")
 @click.option(
     "--workspace",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False),
+    callback=_folder,
     envvar="TRACEGRAPH_WORKSPACE",
     show_envvar=True,
     help="Folder for the database and the stored runs.",

@@ -32,6 +32,7 @@ def cypher(
     assignments: tuple[str, ...],
     output: Path | None,
     form: str,
+    raw: bool,
 ) -> None:
     """Run the Cypher QUERY and show its rows.
 
@@ -53,4 +54,4 @@ def cypher(
         counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
         click.echo(counts or "nothing changed", err=True)
     if len(rows.columns):
-        write_frame(rows, form, output)
+        write_frame(rows, form, output, raw=raw)

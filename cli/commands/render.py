@@ -10,6 +10,7 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
     check_query,
+    file_option,
     name_option,
     parameter_option,
     parse_values,
@@ -28,13 +29,7 @@ def render() -> None:
 
 
 def _output(command: _Command) -> _Command:
-    return click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="File to draw into.",
-    )(command)
+    return file_option("File to draw into.", required=True)(command)
 
 
 def _run(command: _Command) -> _Command:

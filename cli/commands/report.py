@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import full_names_option, load_option, name_option, part_options
+from tracegraph.cli.options import folder_option, full_names_option, load_option, name_option, part_options
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
@@ -33,12 +33,7 @@ from tracegraph.workbench.text import visible
 @click.argument("traces", metavar="[TRACE]...", nargs=-1)
 @rank_option
 @click.option("-i", "--input", "inputs", multiple=True, help="As the argument TRACE.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for report.html, the CSV files, the picture, summary.json and the overlay.",
-)
+@folder_option("Folder for report.html, the CSV files, the picture, summary.json and the overlay.")
 @click.option(
     "--top-functions",
     "--top_functions",

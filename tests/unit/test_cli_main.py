@@ -174,3 +174,45 @@ def test_reader_that_goes_away(line: str, rest: bool, tmp_path: Path) -> None:
         assert process.stderr.read() == ""
     assert process.returncode == 0
     assert done.exists() == rest
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "hotspots"],
+        ["cypher", "RETURN 1 AS one"],
+        ["render", "critical-path"],
+        ["runs", "list"],
+    ],
+)
+def test_no_file_is_replaced_unless_told(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "rows.svg"
+    target.write_text("mine")
+    assert main(["--workspace", str(tmp_path / "ws"), *arguments, "-o", str(target)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"tracegraph: {target} already exists; choose another file, or replace it with --force\n"
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("order", [["--force", "-o"], ["-o"]])
+def test_a_file_is_replaced_with_force(order: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "queries.csv"
+    target.write_text("old")
+    force = [] if "--force" in order else ["--force"]
+    assert main(["--workspace", str(tmp_path), "query", "--list", *order, str(target), *force]) == 0
+    assert target.read_text() != "old"
+
+
+@pytest.mark.parametrize("command", [["report"], ["diff", "a"], ["what-if", "--remove", "name=a"]])
+def test_no_folder_without_a_name_is_filled(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["--workspace", "ws", *command, "-o", ""], ["--workspace", "", *command]):
+        assert main(arguments) == 2
+        said = capsys.readouterr().err
+        assert "folder" in said
+        assert said.count("\n") == 1
+    assert not [path for path in tmp_path.iterdir() if path.name != "ws"]

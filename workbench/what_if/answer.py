@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
@@ -90,9 +90,9 @@ class WhatIf:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
 
         Raises:
-            InputError: they cannot be written.
+            InputError: the folder has no name, or they cannot be written.
         """
-        place = Path(folder)
+        place = named_folder(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
             (place / ANSWER).write_text(json.dumps(self.as_json(), indent=1) + "\n")
