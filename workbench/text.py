@@ -69,7 +69,7 @@ def csv_safe(text: str) -> str:
 
 
 def _is_unseen(char: str) -> bool:
-    """Whether a reader may skip a character before what it takes for the text: spaces, marks, invisible ones."""
+    """Whether a reader may skip a character before what it takes for the text: spaces, marks and the like."""
     return unicodedata.category(char)[0] in "ZCM" or char in _NOTHING_SHOWN
 
 

@@ -218,6 +218,11 @@ CODES = {
         "Record with larger buffers, or fewer steps.",
     ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
+    "redirected": Code(
+        "info",
+        "The server of the URL sent on to another one, or to one that does not encrypt.",
+        "Check that you trust it.",
+    ),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
     "category_unknown": Code(

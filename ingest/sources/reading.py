@@ -16,7 +16,7 @@ def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_L
 
     The rank that the source is said to be counts before what the file says.
     """
-    with local_copy(source, limits) as path:
+    with local_copy(source, limits, integrity) as path:
         try:
             trace = read_trace(path, integrity, limits)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""Every CSV that is written: harmless to spreadsheets and terminals, or for machines with each value as it is."""
+"""Every CSV that is written: harmless to spreadsheets and terminals, or raw, for machines."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
