@@ -65,7 +65,9 @@ def refused_by_server(url: str, error: BaseException) -> InputError | None:
             return _refused(shown, url, one)
     if isinstance(error, FileNotFoundError) and error.__cause__ is None and protocol(url) in WEB:
         said = _worded(HTTPStatus.NOT_FOUND)
-        return InputError(f"{shown} does not exist: its server answers {said}", "check the spelling of the URL")
+        return InputError(
+            f"{shown} does not exist: its server answers {said}", "check the spelling of the URL"
+        )
     return None
 
 
