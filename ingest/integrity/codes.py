@@ -94,6 +94,12 @@ CODES = {
     "top_level_broken": Code(
         "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN
     ),
+    "gzip_checksum": Code(
+        "warning",
+        "The checksum of the gzip stream does not fit its content, which is there in its full length: a bit of "
+        "it, or of the checksum, is wrong. All of it is read; a digit may be another one.",
+        "Copy the trace again and compare.",
+    ),
     "text_after_end": Code("warning", "Text without entries after the end of the document.", _TOOL),
     "number_not_finite": Code("warning", "NaN or Infinity stands for a number; it is read as absent.", _TOOL),
     "entry_not_object": Code("warning", "Entries of the list are no objects and are skipped.", _TOOL),
