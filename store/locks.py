@@ -49,7 +49,7 @@ def waiting_lock(path: Path, say_waiting: Callable[[], None]) -> Iterator[None]:
 def _open(path: Path) -> Iterator[int]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path, "a", opener=private.opener)
+        handle = open(path, "a", opener=private.opener)  # noqa: SIM115 (used below)
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror}",

@@ -89,7 +89,7 @@ def _run(bench: Workbench, named: str) -> Run:
     with bench.answers() as answers:
         if named in set(answers.of("runs", {})["name"]):
             return bench.run(named)
-        if not (Path(named).exists() or glob.has_magic(named) or "://" in named):
+        if not (os.path.exists(named) or glob.has_magic(named) or "://" in named):
             if os.sep in named:
                 raise InputError(
                     f"there is no run or trace named {named!r}", "tracegraph runs lists the runs"

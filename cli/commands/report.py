@@ -1,5 +1,6 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -139,7 +140,7 @@ def _run(
 
 def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
     """InputError where an argument is no path, but the name of a stored run."""
-    absent = [trace for trace in traces if not Path(trace).exists()]
+    absent = [trace for trace in traces if not os.path.exists(trace)]
     stored = {entry.get("run") for entry in workspace.manifests()} if absent else set()
     for trace in absent:
         if trace in stored:

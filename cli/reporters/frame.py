@@ -1,5 +1,6 @@
 """A DataFrame as a table for people, or as CSV, JSON or Parquet for machines."""
 
+import codecs
 import json
 import math
 import sys
@@ -71,7 +72,7 @@ def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column
 
 def _write_utf8(text: str) -> None:
     """Write what a program reads: the same bytes in every locale, as into a file."""
-    if sys.stdout.encoding.lower().replace("-", "") == "utf8":
+    if codecs.lookup(sys.stdout.encoding).name == "utf-8":
         sys.stdout.write(text)
         return
     sys.stdout.flush()

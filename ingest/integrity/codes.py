@@ -96,8 +96,8 @@ CODES = {
     ),
     "gzip_checksum": Code(
         "warning",
-        "The checksum of the gzip stream does not fit its content, which is there in its full length: a bit of "
-        "it, or of the checksum, is wrong. All of it is read; a digit may be another one.",
+        "The checksum of the gzip stream does not fit its content, which is there in its full length: a bit "
+        "of it, or of the checksum, is wrong. All of it is read; a digit may be another one.",
         "Copy the trace again and compare.",
     ),
     "text_after_end": Code("warning", "Text without entries after the end of the document.", _TOOL),

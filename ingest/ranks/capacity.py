@@ -1,5 +1,6 @@
 """How many files are read at once: as many as cores, memory and their size make worth while."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,4 +46,4 @@ def _is_seen_elsewhere(source: Source) -> bool:
     """Whether another process finds the source: no pipe, no descriptor, nothing in this one's memory."""
     if source.is_remote:
         return protocol(source.given) != "memory"
-    return Path(source.given).is_file() and not source.given.startswith(_OWN_FOLDERS)
+    return os.path.isfile(source.given) and not source.given.startswith(_OWN_FOLDERS)

@@ -1,10 +1,10 @@
 """The files of all ranks, read by the workers of a Dask cluster."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from tracegraph.ingest.ranks.part import Part
@@ -111,7 +111,7 @@ def _explained(outcome: Outcome, source: Source, address: str) -> Outcome:
     """An error about a file that is here, and not there, says so."""
     if not isinstance(outcome, InputError) or source.is_remote or "does not exist" not in outcome.message:
         return outcome
-    if not Path(source.given).exists():
+    if not os.path.exists(source.given):
         return outcome
     return InputError(
         f"{source.given} is not there on a worker of {address}",

@@ -54,7 +54,7 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether each attribute is of its type and the table has its columns, as of one that `read_part` made."""
+        """Whether each attribute is of its type and the table has its columns, as `read_part` makes them."""
         kinds = get_type_hints(Part)
         fit = (
             isinstance(getattr(self, name, None), get_origin(kinds[name]) or kinds[name]) for name in kinds

@@ -63,7 +63,7 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
 
 
 def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str, int]:
-    """Content of all gzip members, what is wrong with the stream (empty if nothing), and how many are unchecked.
+    """Content of all gzip members, what is wrong with them (empty if nothing), and how many are unchecked.
 
     A large content is unpacked twice: what is too much is counted, not kept, and no buffer has to grow.
     """

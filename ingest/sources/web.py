@@ -53,7 +53,7 @@ def other_host(stream: Any, url: str) -> str | None:
 
 
 def refused_by_server(url: str, error: BaseException) -> InputError | None:
-    """The error for what a web server answered, or that it did not; None where that is not what went wrong."""
+    """The error for what a web server answered, or that it did not; None for all that goes wrong else."""
     shown = shown_url(url)
     for one in _causes(error):
         if "timeout" in type(one).__name__.lower() and "::" not in url and protocol(url) in WEB:

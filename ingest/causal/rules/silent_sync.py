@@ -78,8 +78,9 @@ def _silences(context: Context) -> pd.DataFrame:
     lane, event, start, end = lane[chosen], event[chosen], start[chosen], end[chosen]
     # What ends by chance in a short stretch says nothing of the long ones.
     magnitude = np.log10(end - start).astype(np.int64)
-    kind = pd.MultiIndex.from_arrays([lane, np.append(events.name.codes, -1)[event], magnitude])
-    return pd.DataFrame({"lane": lane, "start": start, "end": end, "kind": kind.factorize()[0]})
+    alike = pd.DataFrame({"lane": lane, "name": np.append(events.name.codes, -1)[event], "size": magnitude})
+    kind = alike.groupby(list(alike), sort=False).ngroup()  # of a MultiIndex without rows pandas 2 fails
+    return pd.DataFrame({"lane": lane, "start": start, "end": end, "kind": kind})
 
 
 def _last_of_stream(events: Events, streams: Streams, silences: pd.DataFrame) -> list[pd.DataFrame]:
