@@ -201,7 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _fail_without_name(error: Exception) -> int:
     """End with what the system refused, else with what nobody foresaw."""
     refused = refusal_of_system(error)
-    if isinstance(error, OSError) and (problem := output_problem()) is not None:
+    nameless = isinstance(error, OSError) and error.filename is None
+    if nameless and (problem := output_problem()) is not None:
         drop_output()
         refused = output_refused(problem)
     if refused is not None:

@@ -183,12 +183,6 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
     return replace(Limits(), **values)
 
 
-def check_query(query: str) -> None:
-    """Refuse a query without text; the driver would call it a programming error."""
-    if not query.strip():
-        raise InputError("the query is empty", "write one, such as 'MATCH (r:Run) RETURN r'")
-
-
 def parameter_option(command: _Command) -> _Command:
     """Add -p key=value, which may be given several times: argument `assignments`."""
     return click.option(

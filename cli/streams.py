@@ -35,9 +35,13 @@ def open_streams() -> None:
 
 
 def output_problem() -> OSError | None:
-    """Why what was written to standard output cannot get there, as on a full disk; None where it can."""
+    """Why what is written to standard output cannot get there, as on a full disk; None where it can.
+
+    Asked after a failure, when what was written before may be lost: it tries one line break.
+    """
     try:
         sys.stdout.flush()
+        os.write(sys.stdout.fileno(), b"\n")
     except OSError as error:
         return error
     return None

@@ -13,6 +13,7 @@ from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.reading import try_parts
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
+from tracegraph.store.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,19 @@ class JobInspection:
 
 
 def inspect_traces(
-    sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS
+    sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS, progress: Progress = silent
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
     """What each trace holds, or why it cannot be used; of several that can be, what joining them would find.
 
     Each trace is read, and its causal model built in memory and checked; nothing is stored.
     """
-    found = try_parts(sources, (EVIDENCE,), limits)
+    found = try_parts(sources, (EVIDENCE,), limits, progress)
     parts = [one for one in found if isinstance(one, Part)]
     one_by_one = [_inspect(one, alone=len(sources) == 1) if isinstance(one, Part) else one for one in found]
-    return one_by_one, _inspect_job(parts) if len(parts) > 1 else None
+    if len(parts) < 2:
+        return one_by_one, None
+    progress("joining the ranks", 0, 0)
+    return one_by_one, _inspect_job(parts)
 
 
 def _inspect(part: Part, *, alone: bool) -> Inspection:

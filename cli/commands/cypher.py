@@ -7,13 +7,13 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
-    check_query,
     name_option,
     parameter_option,
     parse_values,
     result_options,
 )
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.workbench.own_query import refuse_empty
 
 
 @click.command()
@@ -42,7 +42,7 @@ def cypher(
     Without --write the database refuses whatever would change it; with it, stderr says what changed. A
     parameter's value is read as JSON where it is JSON (-p limit=5), else as text.
     """
-    check_query(query)
+    refuse_empty(query)
     parameters = parse_values(assignments)
     changed: dict[str, int] = {}
     with context.bench() as bench:

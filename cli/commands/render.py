@@ -9,7 +9,6 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
-    check_query,
     file_option,
     name_option,
     parameter_option,
@@ -18,6 +17,7 @@ from tracegraph.cli.options import (
 )
 from tracegraph.workbench.drawn import picture_format
 from tracegraph.workbench.flame import FLAME_FORMATS
+from tracegraph.workbench.own_query import refuse_empty
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # what a property of the database holds
@@ -154,7 +154,7 @@ def cypher(
 
     $run in it is the name of a run: that of --run or -p run=NAME, else the newest.
     """
-    check_query(query)
+    refuse_empty(query)
     picture_format(output)  # before anything is asked
     parameters = parse_values(assignments)
     with context.bench() as bench:
