@@ -1,6 +1,7 @@
 """Standard streams as a command finds them: closed, full, or unable to hold every letter."""
 
 import codecs
+import io
 import os
 import sys
 from typing import TextIO
@@ -53,8 +54,7 @@ def _nowhere(number: int, mode: str) -> TextIO:
     if opened != number:
         os.dup2(opened, number)
         os.close(opened)
-    stream: TextIO = os.fdopen(number, mode, closefd=False)
-    return stream
+    return io.TextIOWrapper(io.FileIO(number, mode, closefd=False), "utf-8")
 
 
 def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:

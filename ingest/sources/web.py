@@ -1,7 +1,7 @@
 """Files of web servers: read front to back, waited for with a limit; what a server says instead is told."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -77,7 +77,7 @@ def _worded(status: int) -> str:
 
 
 def _refused(shown: str, url: str, error: Any) -> InputError:
-    turns = error.history or ()
+    turns: Sequence[Any] = error.history or ()
     status = error.status or turns[-1].status
     said = _worded(status)
     host = urlsplit(str(error.request_info.real_url)).hostname
