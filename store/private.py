@@ -24,6 +24,6 @@ def close_to_others(root: Path) -> None:
     Behind a folder that is closed, nobody reaches what is in it.
     """
     for entry in os.scandir(root):
-        with suppress(FileNotFoundError, PermissionError):  # gone meanwhile, or another user's
+        with suppress(OSError):  # gone meanwhile, another user's, or on a disk that nobody may write to
             if not entry.is_symlink() and entry.stat().st_mode & _OTHERS:
                 os.chmod(entry.path, FOLDER if entry.is_dir() else FILE)

@@ -180,7 +180,6 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
         private.make_folder(root / "runs")
         if not marker.exists():
             _write_marker(workspace, marker)
-        private.close_to_others(root)
         version = json.loads(marker.read_text())["schema_version"]
     except OSError as error:
         raise _unwritable(root, error) from error
@@ -195,6 +194,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             if newer
             else "choose another folder with --workspace and ingest the traces again",
         )
+    private.close_to_others(root)
     return workspace
 
 
