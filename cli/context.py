@@ -13,7 +13,7 @@ from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import find_server
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
-from tracegraph.workbench.progress_bar import bar_progress, line_progress
+from tracegraph.workbench.progress_bar import bar_progress, line_progress, timed_progress
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,11 @@ class Context:
     verbose: int
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """A Progress for the work in the block: a bar on a terminal, stage lines with -v, else nothing."""
+    def progress(self, *, at_times: bool = False) -> Iterator[Progress]:
+        """A Progress for the work in the block: a bar on a terminal, stage lines with -v, else nothing.
+
+        `at_times`: instead of nothing a line every ten seconds.
+        """
         if self.quiet:
             yield silent
         elif self.console.is_terminal:
@@ -36,6 +39,8 @@ class Context:
                 yield progress
         elif self.verbose:
             yield line_progress(self.console)
+        elif at_times:
+            yield timed_progress(self.console)
         else:
             yield silent
 

@@ -118,7 +118,7 @@ def _java() -> Finding:
 
 
 def _jars() -> Finding:
-    if not install.is_installed():
+    if not install.is_there():
         return Finding(
             "note", f"{install.NEO4J_VERSION} is not here yet", "the first report fetches it (123 MB)"
         )
@@ -127,7 +127,7 @@ def _jars() -> Finding:
         return Finding(
             "fails",
             f"{len(damaged)} jars in {install.jar_folder()} are damaged, such as {damaged[0]}",
-            f"remove the folder {install.jar_folder()}; the next command fetches it again",
+            "the next command that starts Neo4j fetches them again",
         )
     return Finding("ok", f"{install.NEO4J_VERSION} in {install.jar_folder()}, every jar as recorded")
 

@@ -14,6 +14,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
+from tracegraph.cli.of_system import output_refused, refusal_of_system
+from tracegraph.cli.streams import open_streams, output_problem
 from tracegraph.store.errors import InputError, TracegraphError
 from tracegraph.store.linger import LINGER, LINGER_MINUTES
 from tracegraph.store.suggest import did_you_mean
@@ -97,11 +99,19 @@ class CommandTable(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
+    """The folder, refused where its name is empty: it would be the current one."""
+    if folder is not None and not folder.strip():
+        raise InputError(f"{option.opts[0]} names no folder", "give one, or . for the current folder")
+    return None if folder is None else Path(folder)
+
+
 @click.group(cls=CommandTable, context_settings={"help_option_names": list(_HELP)})
 @click.version_option(package_name="tracegraph")
 @click.option(
     "--workspace",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False),
+    callback=_folder,
     envvar="TRACEGRAPH_WORKSPACE",
     show_envvar=True,
     help="Folder for the database and the stored runs.",
@@ -169,22 +179,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A command that is told to end clears up, like one that is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        open_streams()
         code = cli.main(arguments, prog_name="tracegraph", standalone_mode=False)
         sys.stdout.flush()
     except TracegraphError as error:
-        return _fail(error, str(error), error.exit_code)
+        code = _fail(error, str(error), error.exit_code)
     except click.ClickException as error:
         error.show()
-        return error.exit_code
+        code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("tracegraph: interrupted", err=True)
-        return _INTERRUPTED
+        code = _INTERRUPTED
     except BrokenPipeError:  # at the last flush
         drop_output()
-        return 0
+        code = 0
     except Exception as error:
-        return _fail(error, f"unexpected {type(error).__name__}: {error}; run tracegraph -v to see where", 1)
+        code = _fail_without_name(error)
     return code if isinstance(code, int) else 0
+
+
+def _fail_without_name(error: Exception) -> int:
+    """End with what the system refused, else with what nobody foresaw."""
+    refused = refusal_of_system(error)
+    nameless = isinstance(error, OSError) and error.filename is None
+    if nameless and (problem := output_problem()) is not None:
+        drop_output()
+        refused = output_refused(problem)
+    if refused is not None:
+        return _fail(error, str(refused), refused.exit_code)
+    return _fail(error, f"unexpected {type(error).__name__}: {error}; run tracegraph -v to see where", 1)
 
 
 def _fail(error: Exception, text: str, code: int) -> int:

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -20,11 +21,12 @@ FORMATS = ("table", "csv", "json", "parquet")
 RUN_OF_QUERY = "Name of the run that $run is; default: the newest."
 _SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_FORCE = "tracegraph.force"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def result_options(command: _Command) -> _Command:
-    """Add --format and -o to a command whose result is a table: arguments `form` and `output`."""
+    """Add --format, --raw, -o and --force to a command whose result is a table: `form`, `raw`, `output`."""
     command = click.option(
         "--format",
         "form",
@@ -33,12 +35,66 @@ def result_options(command: _Command) -> _Command:
         show_default=True,
         help="Form of the rows.",
     )(command)
+    command = click.option(
+        "--raw",
+        is_flag=True,
+        help="CSV with every text as it is; else none is a formula to a spreadsheet, and control characters "
+        "are written as escapes.",
+    )(command)
+    return file_option("File to write the rows to; parquet needs one.")(command)
+
+
+def file_option(meaning: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Return what adds -o FILE, and --force to replace one that is there: argument `output`."""
+
+    def add(command: _Command) -> _Command:
+        command = click.option(
+            "-o",
+            "--output",
+            required=required,
+            type=click.Path(dir_okay=False, path_type=Path),
+            callback=_new_file,
+            help=meaning,
+        )(command)
+        return click.option(
+            "--force",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_note_force,
+            help="Replace the file if it exists.",
+        )(command)
+
+    return add
+
+
+def _note_force(ctx: click.Context, option: click.Parameter, given: bool) -> None:
+    ctx.meta[_FORCE] = given
+
+
+def _new_file(ctx: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
+    """The file to write, refused where it is there; what is no plain file (/dev/stdout) loses nothing."""
+    if file is not None and os.path.isfile(file) and not ctx.meta[_FORCE]:
+        raise InputError(f"{file} already exists", "choose another file, or replace it with --force")
+    return file
+
+
+def folder_option(meaning: str) -> Callable[[_Command], _Command]:
+    """Return what adds -o FOLDER: argument `output`."""
     return click.option(
         "-o",
         "--output",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="File to write the rows to; parquet needs one.",
-    )(command)
+        type=click.Path(file_okay=False),
+        callback=_named_folder,
+        help=meaning,
+    )
+
+
+def _named_folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
+    """The folder, refused where its name is empty: it would be the current one."""
+    if folder is not None and not folder.strip():
+        raise InputError("the name of the folder is empty", "give -o a name, or . for the current folder")
+    return None if folder is None else Path(folder)
 
 
 def timeout_option(default_s: float | None) -> Callable[[_Command], _Command]:
@@ -143,12 +199,6 @@ def _limits(ctx: click.Context, option: click.Parameter, assignments: Sequence[s
             )
         values[name] = int(re.sub("[_,]", "", match[1])) * _UNITS[match[2].lower()]
     return replace(Limits(), **values)
-
-
-def check_query(query: str) -> None:
-    """Refuse a query without text; the driver would call it a programming error."""
-    if not query.strip():
-        raise InputError("the query is empty", "write one, such as 'MATCH (r:Run) RETURN r'")
 
 
 def parameter_option(command: _Command) -> _Command:

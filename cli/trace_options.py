@@ -83,8 +83,9 @@ _OPTIONS = (
     click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Read the files of several ranks on the workers of a Dask cluster, such as tcp://host:8786; "
-        "they must find the files under the same paths or URLs.",
+        help="Read the files of several ranks on the workers of a Dask cluster, such as tls://host:8786; "
+        "they must find the files under the same paths or URLs. Whoever owns that port can run any program "
+        "as you, here too: give only an address that you trust, and tcp:// only on a network that you trust.",
     ),
     click.option(
         "--cross-thread",

@@ -82,9 +82,9 @@ def _find_way(origin: TraceFormat, source: Path, target: Path, *, same: bool = F
 def _check_target(source: Path, target: Path, replace: bool) -> None:
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} is no folder", "create it, or choose another")
-    if target.exists() and not replace:
+    if os.path.exists(target) and not replace:
         raise InputError(f"{target} exists already", "choose another name, or replace it with --force")
-    if target.exists() and target.samefile(source):
+    if os.path.exists(target) and target.samefile(source):
         raise InputError(f"{target} is the input itself", "choose another name")
     if target.is_dir():
         raise InputError(f"{target} is a directory", "choose the name of a file")

@@ -14,6 +14,7 @@ from tracegraph.ingest.ranks.reading import try_parts
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
+from tracegraph.store.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class JobInspection:
 
 
 def inspect_traces(
-    sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS
+    sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS, progress: Progress = silent
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
     """What each trace holds, or why it cannot be used; of several that can be, what joining them would find.
 
@@ -59,11 +60,14 @@ def inspect_traces(
     """
     if len(sources) == 1:
         return _inspect_alone(sources[0], limits)
-    found = try_parts(sources, (EVIDENCE,), limits)
+    found = try_parts(sources, (EVIDENCE,), limits, progress)
     parts = [one for one in found if isinstance(one, Part)]
     ranks = iter(placed_ranks(parts))
     one_by_one = [_inspect(one, next(ranks) or 0) if isinstance(one, Part) else one for one in found]
-    return one_by_one, _inspect_job(parts) if len(parts) > 1 else None
+    if len(parts) < 2:
+        return one_by_one, None
+    progress("joining the ranks", 0, 0)
+    return one_by_one, _inspect_job(parts)
 
 
 def _inspect_alone(

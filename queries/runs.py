@@ -53,7 +53,8 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
         raise unknown_run(ask, run)
     if details["state"].iloc[0] != "ready":
         raise InputError(f"run {run!r} is not completely stored", "ingest its trace again")
-    version = int(details["schema_version"].fillna(SCHEMA_VERSION).iloc[0])
+    stated = details["schema_version"].iloc[0]
+    version = SCHEMA_VERSION if pd.isna(stated) else int(stated)
     if version != SCHEMA_VERSION:
         raise InputError(
             f"run {run!r} has schema version {version}, not {SCHEMA_VERSION} as here",

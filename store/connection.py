@@ -1,5 +1,6 @@
 """A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ _COUNTERS = (
     *("properties_set", "labels_added", "labels_removed", "indexes_added", "indexes_removed"),
     *("constraints_added", "constraints_removed"),
 )
+
+# The driver tells each failure besides raising it; who has no logging of their own would see it twice.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Parameters = Mapping[str, object] | None
 

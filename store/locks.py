@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tracegraph.store import private
 from tracegraph.store.errors import StoreError
 
 
@@ -48,7 +49,7 @@ def waiting_lock(path: Path, say_waiting: Callable[[], None]) -> Iterator[None]:
 def _open(path: Path) -> Iterator[int]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = path.open("a")
+        handle = open(path, "a", opener=private.opener)  # noqa: SIM115 (used below)
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror}",

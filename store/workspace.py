@@ -11,6 +11,7 @@ from urllib.parse import quote
 import platformdirs
 import pyarrow as pa
 
+from tracegraph.store import private
 from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.locks import lock, try_lock
 from tracegraph.store.schema import SCHEMA_VERSION
@@ -58,7 +59,7 @@ class Workspace:
         own = folder.with_suffix(".lock")
         with lock(own):
             try:
-                folder.mkdir()
+                private.make_folder(folder)
             except OSError as error:
                 raise _unwritable(folder, error) from error
             try:
@@ -229,8 +230,8 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
     root = (path or default_root()).expanduser().resolve()
     workspace, marker = Workspace(root, linger_s), root / "workspace.json"
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (root / "runs").mkdir(exist_ok=True)
+        private.make_folder(root)
+        private.make_folder(root / "runs")
         if not marker.exists():
             _write_marker(workspace, marker)
         version = json.loads(marker.read_text())["schema_version"]
@@ -247,6 +248,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             if newer
             else "choose another folder with --workspace and ingest the traces again",
         )
+    private.close_to_others(root)
     return workspace
 
 
@@ -270,6 +272,7 @@ def _read_manifest(path: Path) -> dict[str, object] | None:
 
 def _sync(folder: Path) -> None:
     for path in folder.iterdir():
+        path.chmod(private.FILE)
         with path.open("rb") as handle:
             os.fsync(handle.fileno())
     sync_folder(folder)

@@ -27,6 +27,7 @@ os.environ.pop("COLUMNS", None)  # processes of xdist have the width of its own 
 settings.register_profile(
     "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
+settings.register_profile("few", settings.get_profile("quick"), max_examples=3)
 settings.register_profile("all", settings.get_profile("quick"), max_examples=100, derandomize=False)
 
 KNOWN = {(name, code.level) for name, code in CODES.items()}
@@ -34,6 +35,13 @@ ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--few", action="store_true", help="few random examples: of a version of Python")
+    parser.addoption(
+        "--part",
+        metavar="K/N",
+        default="1/1",
+        help="the K-th of N parts: each N-th file of tests, from the K-th",
+    )
     parser.addoption("--all", action="store_true", help="exhaustive tests, too, and more random examples")
     parser.addoption(
         "--crash-all", action="store_true", help="with --all: kills at every step instead of some, for hours"
@@ -44,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("all" if config.getoption("--all") else "quick")
+    few = "few" if config.getoption("--few") else "quick"
+    settings.load_profile("all" if config.getoption("--all") else few)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -60,6 +69,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     costly = {item.path for item in items if "hta_runs" in getattr(item, "fixturenames", ())}
     for item in items:
         item.add_marker(pytest.mark.xdist_group("hta" if item.path in costly else item.path.stem))
+    part, parts = map(int, config.getoption("--part").split("/"))
+    others = {path for k, path in enumerate(sorted({item.path for item in items})) if k % parts != part - 1}
+    config.hook.pytest_deselected(items=[item for item in items if item.path in others])
+    items[:] = [item for item in items if item.path not in others]
     if not config.getoption("--all"):
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]

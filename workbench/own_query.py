@@ -11,12 +11,19 @@ _RUN = r"(?P<run>\$(?:run\b|`run`))"
 _WORDS = re.compile(f"{_TEXT_OR_COMMENT}|{_RUN}|`[^`]*`", re.DOTALL)
 
 
+def refuse_empty(query: str) -> None:
+    """InputError for a query without text; the driver would call it a programming error."""
+    if not query.strip():
+        raise InputError("the query is empty", "write one, such as 'MATCH (r:Run) RETURN r'")
+
+
 def with_run(ask: Ask, query: str, run: str | None, parameters: Mapping[str, object]) -> Mapping[str, object]:
     """The parameters, and `$run` where the query uses it and they lack it: `run`, or the newest ready run.
 
     Raises:
-        InputError: no such run, a run for a query that uses none, or a run given twice.
+        InputError: the query is empty, no such run, a run for a query that uses none, or a run given twice.
     """
+    refuse_empty(query)
     if run is None and ("run" in parameters or not _uses_run(query)):
         return parameters
     if "run" in parameters:

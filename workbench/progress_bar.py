@@ -12,6 +12,7 @@ from rich.progress import Progress as RichProgress
 from tracegraph.store.progress import Progress
 
 _SOON_S = 1.0
+_OFTEN_S = 10.0
 
 
 @contextmanager
@@ -37,6 +38,11 @@ def bar_progress(console: Console) -> Iterator[Progress]:
 def line_progress(console: Console) -> Progress:
     """A line for each stage."""
     return _Lines(console)
+
+
+def timed_progress(console: Console) -> Progress:
+    """A line every ten seconds that says how far the work is."""
+    return _Times(console)
 
 
 class _Bar:
@@ -66,3 +72,17 @@ class _Lines:
         if stage != self._stage and time.monotonic() >= self._begin:
             self._stage = stage
             self._console.print(stage, markup=False, highlight=False)
+
+
+class _Times:
+    """Prints the stage and how much of it is done, but not more often than every `_OFTEN_S`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next = time.monotonic() + _OFTEN_S
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _OFTEN_S
+            how_far = f": {done:,} of {total:,}" if total else ""
+            self._console.print(f"{stage}{how_far}", markup=False, highlight=False)

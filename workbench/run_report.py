@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 
 from tracegraph.store.progress import Progress, silent
-from tracegraph.workbench.output.folder import Written, write_folder
+from tracegraph.workbench.output.folder import Written, named_folder, write_folder
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import Recommendation, recommend
@@ -37,6 +36,6 @@ class Report:
         """Write the files of `tracegraph report --output` into a folder; returns what is there now.
 
         Raises:
-            InputError: the folder cannot be written.
+            InputError: the folder has no name, or cannot be written.
         """
-        return write_folder(self.findings, Path(folder), self.progress)
+        return write_folder(self.findings, named_folder(folder), self.progress)

@@ -5,7 +5,10 @@ import unicodedata
 from rich.cells import cell_len
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-_FORMULA = ("=", "+", "-", "@")
+_FORMULA = frozenset("=+-@＝＋－＠")
+_NOTHING_SHOWN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that look like a space."""
+_KEPT_IN_CSV = frozenset("\t\n\r")
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _AMOUNTS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
@@ -51,8 +54,23 @@ def csv_text(text: str) -> str:
 
 
 def csv_safe(text: str) -> str:
-    """Return `text` so that a spreadsheet runs no formula: text that looks like one gets an apostrophe."""
-    return csv_text(f"'{text}" if text.lstrip().startswith(_FORMULA) else text)
+    """Return `text` so that a spreadsheet runs no formula and a terminal obeys nothing in it.
+
+    A text that looks like a formula, also behind what nobody sees, gets an apostrophe. Control characters but
+    tabs and line breaks become escapes, `\\x1b`.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(
+            _escape(char) if unicodedata.category(char) == "Cc" and char not in _KEPT_IN_CSV else char
+            for char in csv_text(text)
+        )
+    seen = next((char for char in text if not _is_unseen(char)), "")
+    return f"'{text}" if seen in _FORMULA else text
+
+
+def _is_unseen(char: str) -> bool:
+    """Whether a reader may skip a character before what it takes for the text: spaces, marks and the like."""
+    return unicodedata.category(char)[0] in "ZCM" or char in _NOTHING_SHOWN
 
 
 def format_ns(value: float) -> str:

@@ -7,7 +7,6 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
-    check_query,
     name_option,
     parameter_option,
     parse_values,
@@ -15,6 +14,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.workbench.own_query import refuse_empty
 
 _LIMIT_S = 300.0
 
@@ -37,6 +37,7 @@ def cypher(
     limit_s: float | None,
     output: Path | None,
     form: str,
+    raw: bool,
 ) -> None:
     """Run the Cypher QUERY and show its rows.
 
@@ -47,7 +48,7 @@ def cypher(
     server's settings; with it, stderr says what changed, and --timeout does not count. A
     parameter's value is read as JSON where it is JSON (-p limit=5), else as text.
     """
-    check_query(query)
+    refuse_empty(query)
     parameters = parse_values(assignments)
     changed: dict[str, int] = {}
     with context.bench() as bench:
@@ -60,4 +61,4 @@ def cypher(
         counts = ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in changed.items())
         click.echo(counts or "nothing changed", err=True)
     if len(rows.columns):
-        write_frame(rows, form, output)
+        write_frame(rows, form, output, raw=raw)

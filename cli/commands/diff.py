@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import form_option, full_names_option, stored_runs
+from tracegraph.cli.options import folder_option, form_option, full_names_option, stored_runs
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_sections
 from tracegraph.ingest.sources.expand import find_sources
@@ -46,12 +46,7 @@ def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair
 )
 @full_names_option
 @form_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for diff.html, diff.json and a CSV file for each table.",
-)
+@folder_option("Folder for diff.html, diff.json and a CSV file for each table.")
 @click.option(
     "--fail-above", type=int, metavar="NS", help="End with exit code 1 where B is more than NS longer than A."
 )
@@ -94,7 +89,7 @@ def _run(bench: Workbench, named: str) -> Run:
     with bench.answers() as answers:
         if named in set(answers.of("runs", {})["name"]):
             return bench.run(named)
-        if not (Path(named).exists() or glob.has_magic(named) or "://" in named):
+        if not (os.path.exists(named) or glob.has_magic(named) or "://" in named):
             if os.sep in named:
                 raise InputError(
                     f"there is no run or trace named {named!r}", "tracegraph runs lists the runs"

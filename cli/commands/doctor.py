@@ -41,7 +41,8 @@ def doctor(
         check_installation(context)
         return
     sources = named_sources(files, ranks)
-    found, together = inspect_traces(sources, limits)
+    with context.progress(at_times=True) as progress:
+        found, together = inspect_traces(sources, limits, progress)
     refused = [one for one in found if isinstance(one, InputError)]
     if form == "json":
         rows = [_row(source.shown, one) for source, one in zip(sources, found, strict=True)]

@@ -52,6 +52,7 @@ def query(
     limit_s: float | None,
     output: Path | None,
     form: str,
+    raw: bool,
 ) -> None:
     """Run the query NAME and show its rows.
 
@@ -60,19 +61,19 @@ def query(
     """
     if listing:
         rows = pd.DataFrame([(q.name, q.summary) for q in queries().values()], columns=["name", "summary"])
-        write_frame(rows, form, output)
+        write_frame(rows, form, output, raw=raw)
         return
     if query_name is None:
         raise InputError("no query is named", "tracegraph query --list shows them")
     chosen = find(query_name)
     if describe:
         click.echo(chosen.summary)
-        write_frame(_fields(chosen), form, output)
+        write_frame(_fields(chosen), form, output, raw=raw)
         return
     options = _assigned(run=name, step=step, phase=phase, occurrence=occurrence, rank=rank)
     texts = parse_assignments((*assignments, *options))
     rows = _rows(context, chosen, texts, limit_s)
-    write_frame(rows, form, output, chosen.columns)
+    write_frame(rows, form, output, chosen.columns, raw=raw)
     if rows.empty and chosen.empty_when is not None:
         click.echo(f"no rows, as when {chosen.empty_when}", err=True)
 

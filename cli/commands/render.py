@@ -9,7 +9,7 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
-    check_query,
+    file_option,
     name_option,
     parameter_option,
     parse_values,
@@ -17,6 +17,7 @@ from tracegraph.cli.options import (
 )
 from tracegraph.workbench.drawn import picture_format
 from tracegraph.workbench.flame import FLAME_FORMATS
+from tracegraph.workbench.own_query import refuse_empty
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # what a property of the database holds
@@ -28,13 +29,7 @@ def render() -> None:
 
 
 def _output(command: _Command) -> _Command:
-    return click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="File to draw into.",
-    )(command)
+    return file_option("File to draw into.", required=True)(command)
 
 
 def _run(command: _Command) -> _Command:
@@ -159,7 +154,7 @@ def cypher(
 
     $run in it is the name of a run: that of --run or -p run=NAME, else the newest.
     """
-    check_query(query)
+    refuse_empty(query)
     picture_format(output)  # before anything is asked
     parameters = parse_values(assignments)
     with context.bench() as bench:

@@ -1,5 +1,6 @@
 """`tracegraph report`: what determined the length of a run or of one of its steps."""
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import full_names_option, load_option, name_option, part_options
+from tracegraph.cli.options import folder_option, full_names_option, load_option, name_option, part_options
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
@@ -33,12 +34,7 @@ from tracegraph.workbench.text import visible
 @click.argument("traces", metavar="[TRACE]...", nargs=-1)
 @rank_option
 @click.option("-i", "--input", "inputs", multiple=True, help="As the argument TRACE.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for report.html, the CSV files, the picture, summary.json and the overlay.",
-)
+@folder_option("Folder for report.html, the CSV files, the picture, summary.json and the overlay.")
 @click.option(
     "--top-functions",
     "--top_functions",
@@ -144,7 +140,7 @@ def _run(
 
 def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
     """InputError where an argument is no path, but the name of a stored run."""
-    absent = [trace for trace in traces if not Path(trace).exists()]
+    absent = [trace for trace in traces if not os.path.exists(trace)]
     stored = {entry.get("run") for entry in workspace.manifests()} if absent else set()
     for trace in absent:
         if trace in stored:

@@ -25,11 +25,11 @@ def runs(ctx: click.Context) -> None:
 @runs.command("list")
 @result_options
 @pass_context
-def list_runs(context: Context, output: Path | None = None, form: str = "table") -> None:
+def list_runs(context: Context, output: Path | None = None, form: str = "table", raw: bool = False) -> None:
     """List the runs, newest first."""
     with context.bench() as bench:
         rows = bench.runs()
-    write_frame(rows, form, output, find("runs").columns)
+    write_frame(rows, form, output, find("runs").columns, raw=raw)
     if rows.empty:
         click.echo("no run is stored; tracegraph ingest TRACE", err=True)
 
@@ -38,7 +38,7 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table")
 @click.argument("name", shell_complete=stored_runs)
 @result_options
 @pass_context
-def show(context: Context, name: str, output: Path | None, form: str) -> None:
+def show(context: Context, name: str, output: Path | None, form: str, raw: bool) -> None:
     """Show what is stored about the run NAME."""
     with context.bench() as bench, bench.answers() as answers:
         details = answers.of("run_details", {"run": name})
@@ -47,7 +47,7 @@ def show(context: Context, name: str, output: Path | None, form: str) -> None:
     items = [(column, details[column].iloc[0]) for column in details.columns]
     if form == "parquet":  # whose columns are of one type each
         items = [(column, as_data_text(value)) for column, value in items]
-    write_frame(pd.DataFrame(items, columns=["property", "value"], dtype=object), form, output)
+    write_frame(pd.DataFrame(items, columns=["property", "value"], dtype=object), form, output, raw=raw)
 
 
 @runs.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import form_option, name_option, named
+from tracegraph.cli.options import folder_option, form_option, name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
 from tracegraph.workbench.what_if.answer import AUTO
@@ -57,12 +57,7 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     help="What recording an event cost: estimated from the file, nothing, or NS a Python frame or operator.",
 )
 @form_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for what_if.json and predicted.json.gz, the predicted timeline for Perfetto.",
-)
+@folder_option("Folder for what_if.json and predicted.json.gz, the predicted timeline for Perfetto.")
 @click.option(
     "--keep",
     metavar="NAME",

@@ -1,16 +1,16 @@
 """A DataFrame as a table for people, or as CSV, JSON or Parquet for machines."""
 
+import codecs
 import json
 import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -20,18 +20,27 @@ from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.units import readable_name, readable_value
 from tracegraph.queries.module import Column
 from tracegraph.store.errors import InputError
-from tracegraph.workbench.text import csv_text, label, visible
-from tracegraph.workbench.values import as_data_text, as_text, plain
+from tracegraph.workbench.output.csv_files import frame_csv
+from tracegraph.workbench.text import label, visible
+from tracegraph.workbench.values import as_text, plain
 
 _MOST_CELLS = 120
 _NO_LIMIT = 100_000
 
 
-def write_frame(frame: pd.DataFrame, form: str, output: Path | None, columns: Iterable[Column] = ()) -> None:
+def write_frame(
+    frame: pd.DataFrame,
+    form: str,
+    output: Path | None,
+    columns: Iterable[Column] = (),
+    *,
+    raw: bool = False,
+) -> None:
     """Write rows to the file `output`, else to stdout, in one of `tracegraph.cli.options.FORMATS`.
 
     The table makes hostile text harmless, cuts long names and gives values of the `columns` of a named query
-    their unit; the other forms hold every value unchanged, but for NUL in CSV, which many readers refuse.
+    their unit. JSON and Parquet hold every value unchanged, and so does CSV where it is `raw`; else no cell
+    of it is a formula or tells a terminal what to do.
 
     Raises:
         InputError: parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
@@ -42,15 +51,15 @@ def write_frame(frame: pd.DataFrame, form: str, output: Path | None, columns: It
         if form == "table":
             _print(frame, open_console(_NO_LIMIT), columns)
         else:
-            sys.stdout.write(_text(frame, form))
+            _write_utf8(_text(frame, form, raw))
         return
     try:
-        _save(frame, form, output, columns)
+        _save(frame, form, output, columns, raw)
     except OSError as error:
         raise InputError(f"cannot write {output}: {error.strerror}", "choose another file with -o") from error
 
 
-def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column]) -> None:
+def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column], raw: bool) -> None:
     if form == "parquet":
         pq.write_table(_arrow(frame), output)
         return
@@ -58,23 +67,25 @@ def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column
         if form == "table":
             _print(frame, Console(file=stream, width=_NO_LIMIT), columns)
         else:
-            stream.write(_text(frame, form))
+            stream.write(_text(frame, form, raw))
 
 
-def _text(frame: pd.DataFrame, form: str) -> str:
+def _write_utf8(text: str) -> None:
+    """Write what a program reads: the same bytes in every locale, as into a file."""
+    if codecs.lookup(sys.stdout.encoding).name == "utf-8":
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+
+
+def _text(frame: pd.DataFrame, form: str, raw: bool) -> str:
     if form == "csv":
-        cells = {name: _csv_column(frame[name]) for name in frame.columns}
-        return str(pd.DataFrame(cells, columns=frame.columns).to_csv(index=False, lineterminator="\n"))
+        return frame_csv(frame, raw=raw)
     return (
         json.dumps([dict(zip(frame.columns, row, strict=True)) for row in _plain_rows(frame)], indent=1)
         + "\n"
     )
-
-
-def _csv_column(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    if is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
-        return values
-    return values.map(lambda value: csv_text(as_data_text(value)))
 
 
 def _plain_rows(frame: pd.DataFrame) -> list[list[object]]:

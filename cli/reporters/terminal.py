@@ -86,7 +86,9 @@ def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
     raise TypeError(f"the terminal cannot show a {type(block).__name__}")
 
 
-@_render.register
+# Python 3.10 takes no union from the annotation.
+@_render.register(Chart)
+@_render.register(Plot)
 def _(block: Chart | Plot, names: ShownNames) -> Sequence[RenderableType]:
     return ()  # what it draws stands in the tables beside it
 

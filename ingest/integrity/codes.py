@@ -141,6 +141,12 @@ CODES = {
     "top_level_broken": Code(
         "warning", "The keys after the list of events are lost: rank, devices, versions.", _AGAIN
     ),
+    "gzip_checksum": Code(
+        "warning",
+        "The checksum of the gzip stream does not fit its content, which is there in its full length: a bit "
+        "of it, or of the checksum, is wrong. All of it is read; a digit may be another one.",
+        "Copy the trace again and compare.",
+    ),
     "text_after_end": Code("warning", "Text without entries after the end of the document.", _TOOL),
     "number_not_finite": Code("warning", "NaN or Infinity stands for a number; it is read as absent.", _TOOL),
     "entry_not_object": Code("warning", "Entries of the list are no objects and are skipped.", _TOOL),
@@ -271,6 +277,11 @@ CODES = {
         "Record with larger buffers, or fewer steps.",
     ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
+    "redirected": Code(
+        "info",
+        "The server of the URL sent on to another one, or to one that does not encrypt.",
+        "Check that you trust it.",
+    ),
     "byte_order_mark": Code("info", "The text starts with a byte order mark.", _KNOW),
     "category_old": Code("info", "Categories of early versions (Operator, Kernel) read as today's.", _KNOW),
     "ranks_split": Code(

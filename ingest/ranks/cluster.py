@@ -1,12 +1,13 @@
 """The files of all ranks, read by the workers of a Dask cluster."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
+from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.reading import Outcomes, ReadAll
 from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source
@@ -20,10 +21,12 @@ _INSTALL = "pip install 'tracegraph[dask]'"
 
 
 def read_on(address: str) -> ReadAll:
-    """What reads each file on a worker of the Dask cluster whose scheduler is at `address` (tcp://host:8786).
+    """What reads each file on a worker of the Dask cluster whose scheduler is at `address` (tls://host:8786).
 
-    The workers need tracegraph, and must find the files under the same paths or URLs. InputError, as the
-    reading begins, where dask.distributed is not installed, or the scheduler is silent or has no worker.
+    The workers need tracegraph, and must find the files under the same paths or URLs. What they send is
+    unpickled, which runs whatever the owner of the address put into it: give only one that is trusted.
+    InputError, as the reading begins, where dask.distributed is not installed, or the scheduler is silent or
+    has no worker; and where what comes back is no part of a run.
     """
 
     def read_all(tasks: Sequence[Task]) -> Outcomes:
@@ -63,7 +66,8 @@ def _library() -> Any:
 async def _answers(distributed: Any, address: str) -> Exception | None:
     """Why nothing that speaks Dask's language answers at an address; None where something does."""
     try:
-        comm = await distributed.comm.connect(address, timeout=PATIENCE_S)
+        args = distributed.Security().get_connection_args("client")  # of tls:// the files of Dask's settings
+        comm = await distributed.comm.connect(address, timeout=PATIENCE_S, **args)
     except Exception as error:  # OSError, ValueError, and whatever a stranger's answer leads to
         return error
     await comm.close()
@@ -89,20 +93,25 @@ def _outcomes(client: Any, address: str, tasks: Sequence[Task]) -> Outcomes:
 def _result(future: Any, address: str) -> Outcome:
     """What a worker answered; where it could not, that as an error."""
     try:
-        outcome: Outcome = future.result()
+        outcome: object = future.result()
     except Exception as error:  # whatever went wrong between here and there
         return InputError(
             f"a worker of {address} failed: {_said(error)}",
             f"install the same tracegraph on all workers ({_INSTALL}), and look into their logs",
         )
-    return outcome
+    if isinstance(outcome, Exception) or (isinstance(outcome, Part) and outcome.is_whole):
+        return outcome
+    return InputError(
+        f"a worker of {address} sent what is no part of a run ({type(outcome).__name__})",
+        "check whose address it is, and install the same tracegraph on all workers",
+    )
 
 
 def _explained(outcome: Outcome, source: Source, address: str) -> Outcome:
     """An error about a file that is here, and not there, says so."""
     if not isinstance(outcome, InputError) or source.is_remote or "does not exist" not in outcome.message:
         return outcome
-    if not Path(source.given).exists():
+    if not os.path.exists(source.given):
         return outcome
     return InputError(
         f"{source.given} is not there on a worker of {address}",

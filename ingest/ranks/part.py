@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -50,6 +51,15 @@ class Part:
     def rank(self) -> int:
         """Its rank in the job."""
         return self.file.rank
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each attribute is of its type and the table has its columns, as `read_part` makes them."""
+        kinds = get_type_hints(Part)
+        fit = (
+            isinstance(getattr(self, name, None), get_origin(kinds[name]) or kinds[name]) for name in kinds
+        )
+        return all(fit) and self.stated.column_names == list(_STATED)
 
 
 def read_part(

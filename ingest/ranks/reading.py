@@ -62,14 +62,19 @@ def read_parts(
 
 
 def try_parts(
-    sources: Sequence[Source], policies: tuple[str, ...], limits: Limits = DEFAULT_LIMITS
+    sources: Sequence[Source],
+    policies: tuple[str, ...],
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = silent,
 ) -> list[Part | InputError]:
     """As `read_parts`, with the reason in the place of each file that cannot be used."""
     found: dict[int, Part | InputError] = {}
+    progress(_READING, 0, len(sources))
     for place, outcome in read_here(_tasks(sources, policies, limits)):
         if isinstance(outcome, Exception) and not isinstance(outcome, InputError):
             raise outcome
         found[place] = outcome
+        progress(_READING, len(found), len(sources))
     return [found[place] for place in range(len(sources))]
 
 

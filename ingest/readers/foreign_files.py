@@ -10,6 +10,7 @@ from tracegraph.store.errors import InputError
 _UNPACK = "unpack it first and pass the trace in it"
 _PICKLE = "a Python pickle (memory snapshot?), not a trace"
 _UTF16 = "text in UTF-16, not in UTF-8"
+_UTF32 = "text in UTF-32, not in UTF-8"
 _PAGE = "a web page, not a trace"
 _PICKLED = re.compile(rb"\x80[\x02-\x05]")
 _DUMPED = re.compile(rb"pg_config|pg_status|nccl_version|comm_lib_version|collective_seq_id")
@@ -46,8 +47,10 @@ _FOREIGN = (
     ),
     (b"<!DOCTYPE", _PAGE, "download the file itself"),
     (b"<html", _PAGE, "download the file itself"),
-    (b"\xff\xfe", _UTF16, "convert it with `iconv -t UTF-8`"),
-    (b"\xfe\xff", _UTF16, "convert it with `iconv -t UTF-8`"),
+    (b"\xff\xfe\0\0", _UTF32, "convert it with `iconv -f UTF-32 -t UTF-8`"),
+    (b"\0\0\xfe\xff", _UTF32, "convert it with `iconv -f UTF-32 -t UTF-8`"),
+    (b"\xff\xfe", _UTF16, "convert it with `iconv -f UTF-16 -t UTF-8`"),
+    (b"\xfe\xff", _UTF16, "convert it with `iconv -f UTF-16 -t UTF-8`"),
 )
 """How the content begins, what it is, and what to do."""
 

@@ -1,5 +1,7 @@
 """Content of a trace file without gzip around it; and gzip around what is written."""
 
+import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +17,10 @@ PACKED = ".gz"
 """How the name of a packed file ends."""
 _PIECE = 4096
 _GZIP = b"\x1f\x8b"
-_GZIP_WBITS = 31
+_GZIP_WBITS, _RAW_WBITS = 31, -15
+_TRAILER = struct.Struct("<II")
+_BAD_CHECKSUM = "Incorrect checksum"
+_HAS_CHECKSUM, _HAS_EXTRA, _HAS_NAME, _HAS_COMMENT = 2, 4, 8, 16
 _GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
 _BOM = b"\xef\xbb\xbf"
 _KEPT = 10**9
@@ -29,18 +34,25 @@ _DENSE = 100
 def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> Content:
     """Content of a trace file: `data` without gzip and byte order mark.
 
-    A stream that is cut or damaged gives what comes before the damage, with a finding. InputError says that
+    A stream that is cut or damaged gives what comes before the damage, with a finding; one that is whole but
+    for its checksum gives all, with another. InputError says that
     nothing comes before it, that the content is larger than `limits.unpacked`, or that it is over a GB of
     next to no information.
     """
     content = data
     if data[: len(_GZIP)] == _GZIP:
-        content, problem = _gunzip(path, data, limits)
+        content, problem, unchecked = _gunzip(path, data, limits)
         integrity.add(
             "gzip_damaged",
             "error",
             int(bool(problem)),
             f"{problem}; what comes before is read, what is lost after it is unknown",
+        )
+        integrity.add(
+            "gzip_checksum",
+            "warning",
+            unchecked,
+            "the checksum of the gzip stream does not fit its content, which is there in its full length",
         )
         if not content:
             raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
@@ -50,51 +62,111 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
     return content
 
 
-def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str]:
-    """Content of all gzip members, and what is wrong with the stream (empty if nothing).
+def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str, int]:
+    """Content of all gzip members, what is wrong with them (empty if nothing), and how many are unchecked.
 
     A large content is unpacked twice: what is too much is counted, not kept, and no buffer has to grow.
     """
     content = new_content(min(_KEPT, limits.unpacked, _DENSEST * len(data)))
-    size, problem = _unpack_into(content, path, data, limits)
-    if size > len(content):
-        if size > _DENSE * len(data):
+    found = _unpack_into(content, path, data, limits)
+    if found.size > len(content):
+        if found.size > _DENSE * len(data):
             raise InputError(
-                f"{path} unpacks to {size:,} bytes, {size // len(data)} times its size, as no trace does",
+                f"{path} unpacks to {found.size:,} bytes, {found.size // len(data)} times its size, "
+                "as no trace does",
                 "unpack it with `gunzip` and pass the result if it is one",
             )
         del content
         give_back_memory()
-        content = new_content(size)
+        content = new_content(found.size)
         _unpack_into(content, path, data, limits)
-    return content[:size], problem
+    return content[: found.size], found.problem, found.unchecked
 
 
-def _unpack_into(content: Content, path: Path, data: Content, limits: Limits) -> tuple[int, str]:
-    """Fill `content` with what fits; the size of all that could be unpacked, and what is wrong with it."""
-    size = 0
-    stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
-    for start in range(0, len(data), _PIECE):
-        piece: Content | bytes = data[start : start + _PIECE]
-        while piece:
-            try:
-                text = stream.decompress(piece)
-            except _GZIP_ERROR as error:
-                place = f"at or before byte {start + len(piece)} of {len(data)}"
-                return size, f"gzip stream damaged {place} ({error})"
-            room = max(0, len(content) - size)
-            content[size : size + len(text)] = text[:room]
-            size += len(text)
-            if size > limits.unpacked:
-                raise too_large(path, limits)
-            if not stream.eof:
+@dataclass
+class _Unpacked:
+    """Bytes unpacked so far, and where in the packed data the next member begins; what is wrong there.
+
+    `unchecked`: members that are whole, but for a checksum that does not fit.
+    """
+
+    size: int = 0
+    next: int = 0
+    problem: str = ""
+    unchecked: int = 0
+
+
+def _unpack_into(content: Content, path: Path, data: Content, limits: Limits) -> _Unpacked:
+    """Fill `content` with what fits; the size is that of all that could be unpacked."""
+    found = _Unpacked()
+    while not found.problem and found.next < len(data):
+        before = found.size
+        if not bytes(data[found.next : found.next + len(_GZIP)]).startswith(_GZIP[: len(data) - found.next]):
+            found.problem = f"bytes that are no gzip follow the stream near byte {found.next}"
+            break
+        begin = found.next
+        try:
+            _unpack_member(content, path, data, limits, found, isal_zlib.decompressobj(wbits=_GZIP_WBITS))
+        except _GZIP_ERROR as error:
+            place = f"at or before byte {min(found.next + _PIECE, len(data))} of {len(data)}"
+            damaged = f"gzip stream damaged {place} ({error})"
+            if _BAD_CHECKSUM not in str(error):
+                found.problem = damaged
                 break
-            piece = stream.unused_data.lstrip(b"\0")
-            if piece:
-                if not piece.startswith(_GZIP[: len(piece)]):
-                    return size, f"bytes that are no gzip follow the stream near byte {start}"
-                stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
-    return size, "" if stream.eof else f"gzip stream cut at byte {len(data)}"
+            # The error withholds the last of the content.
+            found.size, found.next = before, _end_of_header(data, begin)
+            _unpack_member(content, path, data, limits, found, isal_zlib.decompressobj(wbits=_RAW_WBITS))
+            found.next += _TRAILER.size
+            _, length = _TRAILER.unpack(data[found.next - _TRAILER.size : found.next])
+            if length == (found.size - before) % 2**32:
+                found.unchecked += 1
+            else:
+                found.problem = damaged
+        found.next = _after_padding(data, found.next)
+    return found
+
+
+def _after_padding(data: Content, begin: int) -> int:
+    """Where something else than zeros stands, which tapes and the like put at the end."""
+    while begin < len(data):
+        piece = bytes(data[begin : begin + _PIECE])
+        left = len(piece.lstrip(b"\0"))
+        begin += len(piece) - left
+        if left:
+            break
+    return begin
+
+
+def _unpack_member(
+    content: Content, path: Path, data: Content, limits: Limits, found: _Unpacked, stream: Any
+) -> None:
+    """Unpack one member from `found.next` on, up to its end or that of the data."""
+    while found.next < len(data):
+        piece = data[found.next : found.next + _PIECE]
+        text = stream.decompress(piece)
+        room = max(0, len(content) - found.size)
+        content[found.size : found.size + len(text)] = text[:room]
+        found.size += len(text)
+        if found.size > limits.unpacked:
+            raise too_large(path, limits)
+        found.next += len(piece)
+        if stream.eof:
+            found.next -= len(stream.unused_data)
+            return
+    found.problem = f"gzip stream cut at byte {len(data)}"
+
+
+def _end_of_header(data: Content, begin: int) -> int:
+    """Where the content of a gzip member begins (RFC 1952)."""
+    flags, end = data[begin + 3], begin + 10
+    if flags & _HAS_EXTRA:
+        end += 2 + int.from_bytes(data[end : end + 2], "little")
+    for text in (_HAS_NAME, _HAS_COMMENT):
+        if flags & text:
+            while data[end]:
+                end += 1
+            end += 1
+    return end + (2 if flags & _HAS_CHECKSUM else 0)
 
 
 def pack_into(file: BinaryIO, level: int) -> BinaryIO:

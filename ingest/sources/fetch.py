@@ -6,21 +6,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import too_large
 from tracegraph.ingest.sources.remote import open_remote, refusal
 from tracegraph.ingest.sources.source import Source
+from tracegraph.ingest.sources.web import open_stream, other_host
 from tracegraph.store.errors import InputError
 
 _PIECE = 1 << 20
 
 
 @contextmanager
-def local_copy(source: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Path]:
+def local_copy(
+    source: Source, limits: Limits = DEFAULT_LIMITS, integrity: Integrity | None = None
+) -> Iterator[Path]:
     """Where a source lies on this machine in the block: itself, or of a URL a copy.
 
     The copy is a file without a name, so that nothing of it is left however the process ends. It is written
-    piece by piece: memory stays as it is.
+    piece by piece: memory stays as it is. `integrity` is told where it comes from another server than named.
 
     Raises:
         InputError: the URL cannot be read, holds more than `limits.unpacked` bytes, or the disk is full.
@@ -29,13 +33,13 @@ def local_copy(source: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Path
         yield Path(source.given)
         return
     with tempfile.TemporaryFile(prefix="tracegraph-") as copy:
-        _fetch(source, copy, limits)
+        _fetch(source, copy, limits, integrity)
         yield Path(f"/dev/fd/{copy.fileno()}")
 
 
-def _fetch(source: Source, copy: BinaryIO, limits: Limits) -> None:
+def _fetch(source: Source, copy: BinaryIO, limits: Limits, integrity: Integrity | None) -> None:
     written = 0
-    for piece in _pieces(source):
+    for piece in _pieces(source, integrity):
         written += len(piece)
         if written > limits.unpacked:
             raise too_large(Path(source.name), limits)
@@ -50,10 +54,14 @@ def _fetch(source: Source, copy: BinaryIO, limits: Limits) -> None:
     copy.seek(0)
 
 
-def _pieces(source: Source) -> Iterator[bytes]:
+def _pieces(source: Source, integrity: Integrity | None) -> Iterator[bytes]:
     system, path = open_remote(source.given)
     try:
-        with system.open(path, "rb") as stream:
+        with open_stream(system, source.given, path) as stream:
+            if integrity is not None and (other := other_host(stream, source.given)) is not None:
+                integrity.add(
+                    "redirected", "info", 1, f"the server sent on to {other}: it is read from there"
+                )
             while piece := stream.read(_PIECE):
                 yield piece
     except (InputError, GeneratorExit):

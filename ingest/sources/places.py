@@ -4,7 +4,6 @@ import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 from tracegraph.ingest.sources.remote import open_remote, refusal
@@ -97,4 +96,4 @@ class Remote:
 
 def place_of(text: str) -> Place:
     """The disk for a path, the file system of a URL else."""
-    return Disk() if Path(text).exists() or not protocol(text) else Remote(text)
+    return Disk() if os.path.exists(text) or not protocol(text) else Remote(text)

@@ -75,7 +75,7 @@ def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_L
 
 
 def _read(source: Source, integrity: Integrity, limits: Limits) -> TraceFile:
-    with local_copy(source, limits) as path:
+    with local_copy(source, limits, integrity) as path:
         try:
             trace = read_unchecked(path, integrity, limits, named_rank=ranks_in_names([source.shown])[0])
         except InputError as error:

@@ -5,6 +5,7 @@ from typing import Any
 import fsspec
 
 from tracegraph.ingest.sources.source import protocol, shown_url
+from tracegraph.ingest.sources.web import refused_by_server, web_options
 from tracegraph.store.errors import InputError
 from tracegraph.store.suggest import did_you_mean
 
@@ -18,8 +19,8 @@ _DRIVERS = {
     "az": "adlfs",
     "adl": "adlfs",
     "hf": "huggingface_hub",
-    "http": "aiohttp requests",
-    "https": "aiohttp requests",
+    "http": "aiohttp",
+    "https": "aiohttp",
     "sftp": "paramiko",
     "ssh": "paramiko",
 }
@@ -34,7 +35,7 @@ def open_remote(url: str) -> tuple[Any, str]:
         InputError: no driver knows the protocol, or it is not installed, or it refuses the URL.
     """
     try:
-        system, path = fsspec.core.url_to_fs(url)
+        system, path = fsspec.core.url_to_fs(url, **web_options(url))
     except ImportError as error:
         package = _DRIVERS.get(protocol(url))
         hint = f"pip install {package}" if package else str(error).rstrip(".")
@@ -52,6 +53,9 @@ def refusal(url: str, error: BaseException) -> InputError:
     """The error for a URL that cannot be read: what its driver says, on one line and without secrets."""
     if isinstance(error, InputError):
         return error
+    refused = refused_by_server(url, error)
+    if refused is not None:
+        return refused
     shown = shown_url(url)
     if isinstance(error, FileNotFoundError):
         return InputError(

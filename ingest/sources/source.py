@@ -3,7 +3,6 @@
 import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(://|::)")
@@ -49,7 +48,7 @@ def as_source(given: AnySource) -> Source:
 
 def is_url(text: str) -> bool:
     """Whether a text is a URL for fsspec: `s3://…`, `zip://…::https://…`; a file of that name is a path."""
-    return _URL.match(text) is not None and not Path(text).exists()
+    return _URL.match(text) is not None and not os.path.exists(text)
 
 
 def local_path(text: str) -> str:

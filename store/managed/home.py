@@ -5,6 +5,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
+from tracegraph.store import private
 from tracegraph.store.managed.config import USERNAME, Ports, configuration
 from tracegraph.store.managed.generation import NAMES
 from tracegraph.store.workspace import Workspace
@@ -14,7 +15,8 @@ _HASHED_TIMES = 1024
 
 def prepare(workspace: Workspace, home: Path) -> None:
     """Make a server home, whose server will be used with the workspace's password."""
-    (home / "conf").mkdir(parents=True, exist_ok=True)
+    private.make_folder(home)
+    (home / "conf").mkdir(exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, None), NAMES[0]))
     if not workspace.password_file.exists():
         write_private(workspace.password_file, secrets.token_hex(24))
@@ -31,7 +33,7 @@ def write_private(path: Path, line: str) -> None:
     """Write a file of one line that only its owner may read, whole or not at all."""
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private.FILE)
     with open(handle, "w") as file:
         file.write(line + "\n")
     fresh.replace(path)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import resources
@@ -13,7 +13,7 @@ import platformdirs
 
 from tracegraph.store.errors import StoreError
 from tracegraph.store.locks import lock
-from tracegraph.store.managed import class_archive, unsigned_jars
+from tracegraph.store.managed import class_archive, jar_check, unsigned_jars
 from tracegraph.store.parallel import run_all
 from tracegraph.store.progress import Progress
 
@@ -47,9 +47,15 @@ def jar_folder() -> Path:
     return Path(platformdirs.user_cache_dir("tracegraph")) / f"neo4j-{NEO4J_VERSION}-{pins}"
 
 
-def is_installed() -> bool:
-    """Whether the jars are there; the folder appears only after each was checked."""
+def is_there() -> bool:
+    """Whether the jars were installed once, whatever became of them."""
     return jar_folder().is_dir()
+
+
+def is_installed() -> bool:
+    """Whether the jars are there, as they were when each was checked."""
+    folder = jar_folder()
+    return folder.is_dir() and not jar_check.changed(folder, _checked(folder))
 
 
 def damaged_jars() -> list[str]:
@@ -71,7 +77,8 @@ def class_path() -> str:
 def install(progress: Progress) -> None:
     """Fetch and check the jars that are not there yet, and make what lets Java read them fast.
 
-    Does nothing when all is there. Safe to run twice at once and to be killed: jars arrive in a folder of
+    Does nothing when all is there. A jar that changed since it was checked is hashed, and fetched again where
+    it is no longer what is recorded. Safe to run twice at once and to be killed: jars arrive in a folder of
     their own, which gets its final name when all are complete; a later call goes on with what is there.
 
     Raises:
@@ -80,8 +87,39 @@ def install(progress: Progress) -> None:
     folder = jar_folder()
     if not folder.is_dir():
         _install_jars(folder, progress)
+    suspects = jar_check.changed(folder, _checked(folder))
+    if suspects:
+        _mend(folder, suspects, progress)
     unsigned_jars.make(folder, pinned_jars(), progress)
+    if suspects:
+        jar_check.note(folder, _checked(folder))
     class_archive.make(folder, class_path(), progress)
+
+
+def _checked(folder: Path) -> list[str]:
+    """All that Java is given, by its path in the folder: the jars, and copies of some."""
+    return [*pinned_jars(), *unsigned_jars.copies(folder, pinned_jars())]
+
+
+def _mend(folder: Path, suspects: Sequence[str], progress: Progress) -> None:
+    """Fetch again what of the suspects is not what was recorded."""
+    pins = pinned_jars()
+    if any(_sha256(folder / path) != pins[path] for path in suspects if path in pins):
+        with _writing(folder), lock(folder.with_name(folder.name + ".lock")):
+            _fetch_missing(folder, progress)
+    if any(unsigned_jars.is_damaged(folder, path) for path in pins):
+        unsigned_jars.remove(folder)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"cannot install Neo4j into {folder}: {error.strerror or error}",
+            "check the rights and the free space there, or set XDG_CACHE_HOME to another folder",
+        ) from error
 
 
 def _install_jars(folder: Path, progress: Progress) -> None:
@@ -89,15 +127,10 @@ def _install_jars(folder: Path, progress: Progress) -> None:
         if folder.is_dir():
             return
         incoming = folder.with_name(folder.name + ".partial")
-        try:
+        with _writing(folder):
             incoming.mkdir(exist_ok=True)
             _fetch_missing(incoming, progress)
             incoming.rename(folder)
-        except OSError as error:
-            raise StoreError(
-                f"cannot install Neo4j into {folder}: {error.strerror or error}",
-                "check the rights and the free space there, or set XDG_CACHE_HOME to another folder",
-            ) from error
 
 
 def _fetch_missing(folder: Path, progress: Progress) -> None:

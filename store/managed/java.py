@@ -63,6 +63,10 @@ def server_command(home: Path, *, brief: bool) -> list[str]:
     ]
 
 
+class AdminError(StoreError):
+    """A `neo4j-admin` command failed."""
+
+
 def is_server(command: Sequence[str], home: Path) -> bool:
     """Whether a process with this command line is the server of `home`."""
     return _is_java(command) and f"--home-dir={home}" in command
@@ -93,7 +97,7 @@ def run_admin(
     It ends with this process, however that ends.
 
     Raises:
-        StoreError: the command failed; says why.
+        AdminError: the command failed; says why.
     """
     command = [
         *_java(*flags, _admin_mark(home)),
@@ -119,7 +123,7 @@ def run_admin(
             process.kill()
             raise
     if process.returncode:
-        raise StoreError(
+        raise AdminError(
             f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(''.join(printed))}",
             "run `tracegraph doctor`",
         )

@@ -34,6 +34,17 @@ def in_use(folder: Path) -> bool:
     return (folder / _FOLDER).is_dir()
 
 
+def copies(folder: Path, jars: Iterable[str]) -> list[str]:
+    """The copies that Java is given, by their paths in `folder`."""
+    places = (place(folder, jar) for jar in jars if jar.startswith(_SIGNED))
+    return [str(found.relative_to(folder)) for found in places if found.is_relative_to(folder / _FOLDER)]
+
+
+def remove(folder: Path) -> None:
+    """Remove the copies; `make` makes them anew."""
+    shutil.rmtree(folder / _FOLDER, ignore_errors=True)
+
+
 def place(folder: Path, jar: str) -> Path:
     """Where Java finds a jar, given by its path in `folder`."""
     return folder / _FOLDER / jar if jar.startswith(_SIGNED) and in_use(folder) else folder / jar

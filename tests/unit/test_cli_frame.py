@@ -4,12 +4,15 @@ import csv
 import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tracegraph.cli.options import parse_assignments
 from tracegraph.cli.reporters.frame import write_frame
@@ -18,6 +21,7 @@ from tracegraph.cli.reporters.units import readable_name
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.module import Column
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.csv_files import frame_csv
 
 HOSTILE = [
     "plain",
@@ -50,11 +54,46 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Shown:
     return show
 
 
-def test_csv_holds_every_value(shown: Shown) -> None:
-    rows = list(csv.DictReader(io.StringIO(shown(FRAME, "csv"), newline="")))
+def test_raw_csv_holds_every_value(capsys: pytest.CaptureFixture[str]) -> None:
+    write_frame(FRAME, "csv", None, raw=True)
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out, newline="")))
     assert [row["name"] for row in rows] == HOSTILE
     assert [row["start_ns"] for row in rows] == [str(value) for value in FRAME["start_ns"]]
     assert (rows[0]["source_index"], rows[0]["share"], rows[1]["source_index"]) == ("", "", "1")
+
+
+def test_csv_is_harmless(shown: Shown) -> None:
+    names = ["=1", "\ufeff\u200b=1", "name\r=HYPERLINK(1)", "\x1b[31mred", "plain", "-5", None]
+    values = [1, "=1", {"a": "=1"}, [1, "\x1b"], None, True, -5]
+    frame = pd.DataFrame({"name": names, "=column": values, "ns": range(7)})
+    text = shown(frame, "csv")
+    assert not {"\x1b", "\x07"} & set(text)
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert header == ["name", "'=column", "ns"]
+    told = ["'=1", "'\ufeff\u200b=1", "name\r=HYPERLINK(1)", "\\x1b[31mred", "plain", "'-5", ""]
+    assert [row[0] for row in rows] == told
+    assert [row[1] for row in rows] == ["1", "'=1", '{"a": "=1"}', '[1, "\\u001b"]', "", "true", "-5"]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.text(st.sampled_from("=+-@ab\t\r\n\0\x1b\x85\"',\ufeff\u200b\u00a0")), min_size=1))
+def test_no_line_of_a_csv_begins_with_a_formula(texts: list[str]) -> None:
+    """Also to a reader that takes a carriage return for the end of a line, but in quotes."""
+    frame = pd.DataFrame({"name": texts, "again": texts})
+    for raw in (False, True):
+        read = csv.reader(io.StringIO(frame_csv(frame, raw=raw), newline=None))
+        assert len(list(read)) == 1 + len(texts)
+    for row in csv.reader(io.StringIO(frame_csv(frame), newline="")):
+        for cell in row:
+            assert not cell.lstrip("\ufeff\u200b\u00a0 \t\r\n").startswith(("=", "+", "-", "@"))
+            assert not {"\0", "\x1b", "\x85"} & set(cell)
+
+
+def test_csv_on_a_terminal_without_utf8_is_utf8_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    write_frame(pd.DataFrame({"name": ["naïve 核"]}), "csv", None)
+    assert written.getvalue().decode() == "name\nnaïve 核\n"
 
 
 def test_json_holds_every_value(shown: Shown) -> None:

@@ -1,5 +1,8 @@
 """The command line itself: the help comes at once, and every error ends in one line and its exit code."""
 
+import errno
+import io
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +13,7 @@ import pytest
 
 from tracegraph.cli import main as cli_main
 from tracegraph.cli.main import COMMANDS, main
+from tracegraph.cli.streams import open_streams
 from tracegraph.store.errors import InputError, StoreError, TracegraphError
 from tracegraph.store.workspace import open_workspace
 
@@ -174,3 +178,134 @@ def test_reader_that_goes_away(line: str, rest: bool, tmp_path: Path) -> None:
         assert process.stderr.read() == ""
     assert process.returncode == 0
     assert done.exists() == rest
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "hotspots"],
+        ["cypher", "RETURN 1 AS one"],
+        ["render", "critical-path"],
+        ["runs", "list"],
+    ],
+)
+def test_no_file_is_replaced_unless_told(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "rows.svg"
+    target.write_text("mine")
+    assert main(["--workspace", str(tmp_path / "ws"), *arguments, "-o", str(target)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"tracegraph: {target} already exists; choose another file, or replace it with --force\n"
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("order", [["--force", "-o"], ["-o"]])
+def test_a_file_is_replaced_with_force(order: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "queries.csv"
+    target.write_text("old")
+    force = [] if "--force" in order else ["--force"]
+    assert main(["--workspace", str(tmp_path), "query", "--list", *order, str(target), *force]) == 0
+    assert target.read_text() != "old"
+
+
+@pytest.mark.parametrize("command", [["report"], ["diff", "a"], ["what-if", "--remove", "name=a"]])
+def test_no_folder_without_a_name_is_filled(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["--workspace", "ws", *command, "-o", ""], ["--workspace", "", *command]):
+        assert main(arguments) == 2
+        said = capsys.readouterr().err
+        assert "folder" in said
+        assert said.count("\n") == 1
+    assert not [path for path in tmp_path.iterdir() if path.name != "ws"]
+
+
+COMMAND = [sys.executable, "-c", "import sys; from tracegraph.cli.main import main; sys.exit(main())"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", ["query --list", "query --list --format csv", "query --help"])
+def test_a_full_output_is_one_line(arguments: str, tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        words = [*COMMAND, "--workspace", tmp_path, *arguments.split()]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "tracegraph: standard output cannot be written: No space left on device"
+    assert (done.returncode, done.stderr) == (2, f"{said}; send it somewhere else, or use -o\n")
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"),
+    [
+        (">&-", 2, "tracegraph: standard output is closed; send it somewhere, such as > /dev/null\n"),
+        ("2>&-", 0, ""),
+        ("<&-", 0, ""),
+    ],
+)
+def test_closed_streams(closed: str, code: int, said: str, tmp_path: Path) -> None:
+    line = f"{shlex.join([*COMMAND, '--workspace', str(tmp_path), 'query', '--list'])} {closed}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)
+    assert ("hotspots" in done.stdout) == (code == 0)
+
+
+def test_a_locale_without_our_signs_gets_plain_letters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    open_streams()
+    print("12 µs → ██ 核…")
+    sys.stdout.flush()
+    assert written.getvalue() == b"12 us -> ## \\u6838...\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (MemoryError(), 3, "there is too little memory; close other programs"),
+        (
+            OSError(errno.EMFILE, "", "x.json"),
+            3,
+            "x.json: Too many open files; raise the limit, such as ulimit -n",
+        ),
+        (OSError(errno.ENOMEM, ""), 3, "the system: Cannot allocate memory; close other"),
+        (
+            OSError(errno.ENAMETOOLONG, "", "x" * 300),
+            2,
+            "… (300 characters): File name too long; give a shorter",
+        ),
+        (ImportError("x.so: failed to map segment", name="numpy"), 3, "too little memory to load numpy"),
+        (RuntimeError("can't start new thread"), 3, "the system starts no more threads; raise the limits"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: Exception,
+    code: int,
+    said: str,
+    run_failing: Callable[..., tuple[int, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cli_main, "output_problem", lambda: None)
+    found, text = run_failing(error)
+    assert found == code
+    assert said in text
+    assert "unexpected" not in text
+    assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize("length", [300, 5000])
+@pytest.mark.parametrize(
+    "command", [["doctor"], ["report"], ["ingest"], ["convert", "a.json"], ["query", "--list", "-o"]]
+)
+def test_paths_that_are_too_long_are_one_line(
+    command: list[str], length: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text("[]")
+    words = [str(tmp_path / word) if word == "a.json" else word for word in command]
+    path = "/".join(["x" * 200] * (length // 200) + ["y" * (length % 200 or 300)]) + ".json"
+    assert main(["--workspace", str(tmp_path / "ws"), *words, path]) == 2
+    said = capsys.readouterr().err
+    assert "unexpected" not in said
+    assert said.count("\n") == 1

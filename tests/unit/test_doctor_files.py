@@ -8,6 +8,7 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
 from tracegraph.store.managed import java
+from tracegraph.workbench import progress_bar
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": 1.5}'
 WHOLE = f"[{EVENT % 1.5}, {EVENT % 4.5}]"
@@ -122,3 +123,17 @@ def test_files_that_are_not_of_one_job_are_told_of_all_the_same(
     files = [write_trace(tmp_path / f"{name}.json", rows_of_rank(len(name)), 0) for name in ("a", "bc")]
     assert doctor(tmp_path, *files) == 0
     assert "Not the ranks of one job" in capsys.readouterr().out
+
+
+def test_it_says_how_far_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [write_trace(tmp_path / f"rank{k}.json", rows_of_rank(100 + k), k) for k in range(3)]
+    monkeypatch.setattr(progress_bar, "_OFTEN_S", 0.0)
+    assert doctor(tmp_path, *paths, "--format", "json") == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)) == 4
+    assert "reading the files of all ranks: 2 of 3" in captured.err.splitlines()
+    assert captured.err.splitlines()[-1] == "joining the ranks"
+    assert main(["--workspace", str(tmp_path / "workspace"), "--quiet", "doctor", *map(str, paths)]) == 0
+    assert capsys.readouterr().err == ""

@@ -49,3 +49,9 @@ def test_a_query_without_it_asks_nothing(query: str) -> None:
 def test_given_twice() -> None:
     with pytest.raises(InputError, match="'a' and the run is 'b'; give one"):
         with_run(nothing, "RETURN $run", "b", {"run": "a"})
+
+
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_an_empty_query_is_refused(query: str) -> None:
+    with pytest.raises(InputError, match="the query is empty"):
+        with_run(nothing, query, None, {})

@@ -2,10 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import dask
 import pytest
-from distributed import LocalCluster
+import trustme
+from distributed import LocalCluster, Security
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
@@ -14,7 +17,9 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks import cluster as cluster_module
 from tracegraph.ingest.ranks.cluster import read_on
+from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.ranks.reading import read_parts
+from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
@@ -81,6 +86,56 @@ def test_a_scheduler_that_cannot_be_reached_is_one_line_soon(
     said = capsys.readouterr().err
     assert f"the Dask scheduler at {asked} cannot be reached: {reason}" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("sent", [None, 7, {"stated": 1}, "half a part"])
+def test_a_result_that_is_no_part_of_a_run_is_refused(sent: object, files: list[Path]) -> None:
+    part = read_part(files[0])
+    assert part.is_whole
+    outcome = replace(part, stated=part.stated.select(["name"])) if sent == "half a part" else sent
+
+    class Done:
+        def result(self) -> object:
+            return outcome
+
+    told = cluster_module._result(Done(), "tcp://host:1")
+    assert isinstance(told, InputError)
+    assert "a worker of tcp://host:1 sent what is no part of a run" in told.message
+
+
+def test_a_strangers_scheduler_is_refused(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Whose workers answer with something else: here each task does another thing than it says."""
+    monkeypatch.setattr(Task, "outcome", str)
+    with pytest.raises(InputError, match=r"sent what is no part of a run \(str\)"):
+        read_parts([Source(str(file)) for file in files], (EVIDENCE,), read_all=read_on(address))
+
+
+def test_tls(files: list[Path], tmp_path: Path) -> None:
+    authority = trustme.CA()
+    own = authority.issue_cert("localhost", "127.0.0.1")
+    named = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "key", "cert")}
+    authority.cert_pem.write_to_path(named["ca"])
+    own.private_key_pem.write_to_path(named["key"])
+    own.cert_chain_pems[0].write_to_path(named["cert"])
+    settings = {"distributed.comm.tls.ca-file": named["ca"], "distributed.comm.require-encryption": True}
+    for role in ("client", "worker", "scheduler"):
+        settings |= {f"distributed.comm.tls.{role}.{name}": named[name] for name in ("key", "cert")}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=1,
+            processes=False,
+            protocol="tls://",
+            security=Security(),
+            dashboard_address=None,
+            memory_limit=0,
+        ) as cluster,
+    ):
+        assert cluster.scheduler_address.startswith("tls://")
+        parts = read_parts([Source(str(files[0]))], (EVIDENCE,), read_all=read_on(cluster.scheduler_address))
+        assert [part.rank for part in parts] == [0]
 
 
 def test_a_scheduler_without_workers_is_one_line(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import struct
+import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -159,3 +162,49 @@ def test_cut_and_corrupt_gzip_give_what_comes_before(tmp_path: Path, noise: byte
     assert 5_000 < trace.events.num_rows < 20_000
     assert trace.events["source_index"].to_pylist()[:5_000] == list(range(5_000))
     assert {"gzip_damaged", "json_cut"} <= {finding.code for finding in integrity}
+
+
+@pytest.mark.parametrize(
+    ("header", "members"), [("plain", 1), ("named", 1), ("full", 1), ("plain", 3)], ids=str
+)
+def test_a_wrong_checksum_takes_nothing_from_content_that_is_whole(
+    header: str, members: int, tmp_path: Path
+) -> None:
+    events = ",\n".join(_event(f"e{k}", ts=k + 0.5) for k in range(20_000))
+    text = f"[{events}]".encode()
+    cuts = [len(text) * k // members for k in range(members + 1)]
+    packed = b"".join(_packed(text[begin:end], header, wrong_checksum=True) for begin, end in pairwise(cuts))
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(packed + bytes(10_000))
+    integrity = Integrity(path.name)
+    assert read_trace(path, integrity).events.num_rows == 20_000
+    (finding,) = (one for one in integrity if one.code.startswith("gzip"))
+    assert (finding.code, finding.level, finding.count, finding.share) == (
+        "gzip_checksum",
+        "warning",
+        members,
+        None,
+    )
+
+
+def test_a_wrong_length_is_damage(tmp_path: Path) -> None:
+    packed = gzip.compress(b"[" + _event("a").encode() + b"]")
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(packed[:-4] + b"\1\0\0\0")
+    integrity = Integrity(path.name)
+    assert read_trace(path, integrity).events.num_rows == 1
+    assert "gzip_damaged" in {one.code for one in integrity}
+
+
+def _packed(text: bytes, header: str, *, wrong_checksum: bool) -> bytes:
+    """A gzip member with none, one or all of what its header may hold."""
+    flags, more = {
+        "plain": (0, b""),
+        "named": (8, b"trace.json\0"),
+        "full": (2 | 4 | 8 | 16, b"\3\0abc" + b"trace.json\0" + b"a comment\0"),
+    }[header]
+    head = b"\x1f\x8b\x08" + bytes([flags]) + bytes(6) + more
+    head += struct.pack("<H", zlib.crc32(head) & 0xFFFF) if flags & 2 else b""
+    raw = zlib.compressobj(wbits=-15)
+    crc = zlib.crc32(text) ^ wrong_checksum
+    return head + raw.compress(text) + raw.flush() + struct.pack("<II", crc, len(text))

@@ -1,5 +1,6 @@
 """Input that is no trace ends in one line that names the file, what is wrong and what to do."""
 
+import codecs
 import gzip
 import json
 import os
@@ -33,7 +34,9 @@ from tracegraph.store.errors import InputError
         (b"PK\x03\x04....", "zip archive", "unpack"),
         (b"\x28\xb5\x2f\xfd....", "zstd", "unpack"),
         (b"\x80\x04\x95....", "pickle", "export_chrome_trace"),
-        ("[]".encode("utf-16"), "UTF-16", "iconv"),
+        ("[]".encode("utf-16"), "UTF-16", "iconv -f UTF-16"),
+        ("[]".encode("utf-32"), "UTF-32", "iconv -f UTF-32"),
+        (codecs.BOM_UTF32_BE + "[]".encode("utf-32-be"), "UTF-32", "iconv -f UTF-32"),
         (gzip.compress(gzip.compress(b"[]", mtime=0), mtime=0), "gzip within gzip", "gunzip"),
         (b"version https://git-lfs.github.com/spec/v1", "Git LFS pointer", "git lfs pull"),
         (b"<!DOCTYPE html><html>", "web page", "download"),

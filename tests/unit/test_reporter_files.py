@@ -5,13 +5,15 @@ import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, make_findings
 
 from tracegraph.store.errors import InputError
 from tracegraph.store.progress import silent
+from tracegraph.workbench.diff.save import write_difference
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
-from tracegraph.workbench.output.folder import write_folder
+from tracegraph.workbench.output.folder import named_folder, write_folder
 from tracegraph.workbench.output.summary import summarise, summary_text
 from tracegraph.workbench.report.findings import Source
 
@@ -228,3 +230,33 @@ def test_changed_source_is_told(tmp_path: Path) -> None:
     )
     written = write_folder(make_findings(details=details), tmp_path / "out", silent)
     assert "is not the file that was ingested" in written.left_out["overlay.json.gz"]
+
+
+def test_an_earlier_report_goes_and_other_files_stay(tmp_path: Path) -> None:
+    write_folder(make_findings(), tmp_path, silent)
+    for name in ("rank_waits.csv", "overlay_rank3.json.gz", "mine.csv", "overlay_rank3.json"):
+        (tmp_path / name).write_text("")
+    done = write_folder(make_findings(), tmp_path, silent)
+    assert {path.name for path in tmp_path.iterdir()} == {*done.files, "mine.csv", "overlay_rank3.json"}
+
+
+def test_what_no_report_wrote_stays(tmp_path: Path) -> None:
+    for name, content in (("rank_waits.csv", ""), ("summary.json", '{"run": "mine"}')):
+        (tmp_path / name).write_text(content)
+    write_folder(make_findings(), tmp_path, silent)
+    assert (tmp_path / "rank_waits.csv").exists()
+
+
+def test_an_earlier_difference_goes(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"name": ["a"]})
+    numbers = {"a": {}, "b": {}, "diff_ns": 1, "verdict": {}, "notes": ["n"], "../up": [], "events": [{}]}
+    write_difference("t", [], {"events": rows, "path": rows}, {**numbers, "path": [{}]}, tmp_path, silent)
+    (tmp_path / "notes.csv").write_text("mine")
+    write_difference("t", [], {"events": rows}, numbers, tmp_path, silent)
+    assert {path.name for path in tmp_path.iterdir()} == {"diff.html", "diff.json", "events.csv", "notes.csv"}
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_folder_without_a_name_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="name of the folder is empty"):
+        named_folder(name)

@@ -1,6 +1,7 @@
 """The jars: what is recorded, and what a broken installation says. Nothing is fetched here."""
 
 import hashlib
+import os
 import re
 import ssl
 from collections.abc import Iterator
@@ -59,6 +60,40 @@ def test_jars_are_fetched_once(cache: Path) -> None:
     assert [(done, total) for _, done, total in seen] == [(0, 2), (1, 2), (2, 2)]
     assert {(install.jar_folder() / path).read_bytes() for path in CONTENT} == {b"one", b"two"}
     install.install(lambda *step: pytest.fail("fetched again"))
+
+
+def test_only_jars_that_changed_are_hashed_and_only_damaged_ones_fetched(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install.install(silent)
+    hashed: list[str] = []
+    sha256 = install._sha256
+    monkeypatch.setattr(install, "_sha256", lambda path: hashed.append(path.name) or sha256(path))
+    install.install(lambda *step: pytest.fail("fetched again"))
+    assert hashed == []
+    touched, changed = (install.jar_folder() / path for path in CONTENT)
+    os.utime(touched)
+    install.install(lambda *step: pytest.fail("fetched again"))
+    assert hashed == [touched.name]
+    before = changed.stat()
+    changed.write_bytes(b"tw0")
+    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))  # whose size and time are as before
+    assert not install.is_installed()
+    install.install(silent)
+    assert changed.read_bytes() == b"two"
+    assert install.is_installed()
+    changed.unlink()
+    install.install(silent)
+    assert changed.read_bytes() == b"two"
+
+
+def test_a_damaged_jar_without_a_network_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install.install(silent)
+    (install.jar_folder() / next(iter(CONTENT))).write_bytes(b"evil")
+    monkeypatch.setattr("requests.request", lambda _, url, **__: answer({}, url))
+    with pytest.raises(StoreError, match=r"cannot download one-1\.0\.jar"):
+        install.install(silent)
+    assert not install.is_installed()
 
 
 def test_a_killed_installation_goes_on(cache: Path) -> None:

@@ -1,6 +1,7 @@
 """A workspace keeps runs whole under any name, and says clearly what it cannot use."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from export import from_tables
 from hostile import hostile_graph
 
 from tracegraph.store.errors import InputError, StoreError
+from tracegraph.store.managed.home import prepare
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 
@@ -127,6 +129,41 @@ def test_a_workspace_below_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_new_workspace_is_private(workspace: Workspace) -> None:
     assert workspace.root.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+def test_what_an_existing_folder_gets_is_private(mode: int, tmp_path: Path) -> None:
+    tmp_path.chmod(mode)
+    before = os.umask(0)
+    try:
+        for _ in range(2):
+            workspace = open_workspace(tmp_path)
+            keep(workspace, "run")
+            prepare(workspace, workspace.neo4j_home)
+            with workspace.spool() as spool:
+                assert _reached(tmp_path) == set()
+                assert spool.stat().st_mode & 0o777 == 0o700
+            for left in ("runs", "neo4j", "workspace.json", "server.lock"):  # as an earlier version made them
+                (tmp_path / left).chmod(mode)
+        open_workspace(tmp_path)
+    finally:
+        os.umask(before)
+    assert _reached(tmp_path) == set()
+    assert tmp_path.stat().st_mode & 0o777 == mode
+    kept = [path for path in workspace.run_folder("run").iterdir() if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+
+
+def _reached(folder: Path) -> set[str]:
+    """What others can read below a folder that they may enter."""
+    found: set[str] = set()
+    for path in folder.iterdir():
+        mode = path.stat().st_mode
+        if path.is_dir():
+            found |= _reached(path) | {path.name} if mode & 0o077 else set()
+        elif mode & 0o077:
+            found.add(path.name)
+    return found
 
 
 def test_manifests_are_readable_json(workspace: Workspace) -> None:

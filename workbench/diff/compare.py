@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 
 import pandas as pd
 
@@ -16,7 +15,7 @@ from tracegraph.workbench.diff.save import write_difference
 from tracegraph.workbench.diff.scope import Scope, Side, choose
 from tracegraph.workbench.diff.sections import sections_of
 from tracegraph.workbench.diff.verdict import judge
-from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.output.folder import Written, named_folder
 from tracegraph.workbench.sections.blocks import Block
 from tracegraph.workbench.text import format_ns
 from tracegraph.workbench.values import plain
@@ -73,11 +72,11 @@ class Difference:
         """Write diff.html, diff.json and a CSV file for each table into a folder; returns what is there now.
 
         Raises:
-            InputError: the folder cannot be written.
+            InputError: the folder has no name, or cannot be written.
         """
         title = f"{self.scope.a.title} → {self.scope.b.title}"
         return write_difference(
-            title, self.sections, self.tables, self.as_json(), Path(folder), self.progress
+            title, self.sections, self.tables, self.as_json(), named_folder(folder), self.progress
         )
 
     def __repr__(self) -> str:

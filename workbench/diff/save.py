@@ -1,7 +1,8 @@
 """The files of a difference: a page, the numbers, and the rows of every table."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -10,7 +11,7 @@ import pandas as pd
 
 from tracegraph.store.progress import Progress
 from tracegraph.workbench.output.csv_files import rows_csv
-from tracegraph.workbench.output.folder import Written, write_files
+from tracegraph.workbench.output.folder import Written, summary_of_earlier, write_files
 from tracegraph.workbench.output.page import Shown, sections_page
 from tracegraph.workbench.sections.blocks import Block
 
@@ -39,7 +40,14 @@ def write_difference(
             _write, lambda: sections_page(title, "What differs from A to B", shown, (NUMBERS, few))
         ),
     }
-    return write_files(makers, folder, progress)
+    return write_files(makers, folder, progress, _earlier_files)
+
+
+def _earlier_files(folder: Path) -> Iterable[str]:
+    """The tables of an earlier difference in a folder: each is a list in its diff.json."""
+    numbers = summary_of_earlier(folder / NUMBERS, "a", "b", "diff_ns", "verdict") or {}
+    tables = (name for name, value in numbers.items() if isinstance(value, list) and name != "notes")
+    return [f"{name}.csv" for name in tables if name == os.path.basename(name)]
 
 
 def _write(text: Callable[[], str], out: BinaryIO) -> None:

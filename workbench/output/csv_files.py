@@ -1,35 +1,63 @@
-"""Rows of a section as CSV."""
+"""Every CSV that is written: harmless to spreadsheets and terminals, or raw, for machines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
 from tracegraph.workbench.report.findings import PATH_COLUMNS
 from tracegraph.workbench.sections.shown_names import with_labels
-from tracegraph.workbench.text import csv_safe
+from tracegraph.workbench.text import csv_safe, csv_text
+from tracegraph.workbench.values import as_data_text
+
+_OWN_END, _END = "\r\n", "\n"
+_TEXTS = ("string", "categorical")
+"""What pandas calls columns of texts only."""
 
 
 def path_csv(path: pd.DataFrame) -> str:
     """Return the rows of the path, in time order, as CSV with PATH_COLUMNS first."""
-    return _csv(path, PATH_COLUMNS)
+    return _with_labels(path, PATH_COLUMNS)
 
 
 def rows_csv(frame: pd.DataFrame) -> str:
     """Return the rows of a section as CSV."""
-    return _csv(frame, ())
+    return _with_labels(frame, ())
 
 
-def _csv(frame: pd.DataFrame, first: Sequence[str]) -> str:
-    """Return the frame as CSV; names and categories come from the trace and must not run as formulas."""
+def frame_csv(frame: pd.DataFrame, *, raw: bool = False) -> str:
+    """Return any rows as CSV, headers in the first line; what no column of numbers holds is text.
+
+    Texts come from traces and from others' queries: by default no cell is a formula, and control characters
+    are escapes (`csv_safe`). `raw`: every value as it is, but for NUL, which many readers refuse.
+    Line breaks within a cell, carriage returns too, stand in quotes.
+    """
+    told = csv_text if raw else csv_safe
+    columns = [_column(frame.iloc[:, place], told) for place in range(frame.shape[1])]
+    cells = pd.concat(columns, axis=1) if columns else frame
+    headers = [told(str(name)) for name in frame.columns]
+    # The csv module quotes a carriage return only where it is part of the end of a line.
+    text: str = cells.to_csv(index=False, header=headers, lineterminator=_OWN_END)
+    outside = text.split('"')  # each second part stands in quotes
+    outside[::2] = (part.replace(_OWN_END, _END) for part in outside[::2])
+    return '"'.join(outside)
+
+
+def _with_labels(frame: pd.DataFrame, first: Sequence[str]) -> str:
     frame = with_labels(frame)
-    columns = [*first, *(name for name in frame.columns if name not in first)]
-    texts = {name: _safe(frame[name]) for name in columns if not is_numeric_dtype(frame[name].dtype)}
-    text: str = frame[columns].assign(**texts).to_csv(index=False, lineterminator="\n")
-    return text
+    return frame_csv(frame[[*first, *(name for name in frame.columns if name not in first)]])
 
 
-def _safe(column: "pd.Series[str]") -> "pd.Series[str]":
-    codes, values = pd.factorize(column)
-    safe = pd.Series([*(csv_safe(str(value)) for value in values), None], dtype=object)
-    return safe.take(codes).set_axis(column.index)
+def _column(values: "pd.Series[Any]", told: Callable[[str], str]) -> "pd.Series[Any]":
+    if is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
+        return values
+    if infer_dtype(values, skipna=True) not in _TEXTS:
+        return values.map(lambda value: _cell(value, told))
+    codes, texts = pd.factorize(values)  # a name is there many times
+    cells = pd.Series([*(_cell(value, told) for value in texts), None], dtype=object)
+    return cells.take(codes).set_axis(values.index)
+
+
+def _cell(value: object, told: Callable[[str], str]) -> str:
+    return told(value) if isinstance(value, str) else as_data_text(value)

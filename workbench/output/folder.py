@@ -1,10 +1,13 @@
 """The files of `tracegraph report --output`: all written beside their place first, then put there."""
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +25,9 @@ from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.section import all_sections
 
+_SUMMARY = "summary.json"
+_OVERLAY = re.compile(r"overlay(_rank\d+)?\.json\.gz", re.ASCII)
+
 
 @dataclass(frozen=True)
 class Written:
@@ -35,31 +41,53 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
     """Write every file of the report into `folder`, which is made where it is not there.
 
     Each file appears whole or not at all; other files in the folder stay as they are. A file of an
-    earlier report goes when this one has none of that name.
+    earlier report goes when this one has none of that name: it would be about something else.
 
     Raises:
         InputError: the folder cannot be written.
     """
     makers: dict[str, Callable[[BinaryIO], object]] = {
-        "summary.json": lambda out: out.write(summary_text(findings).encode()),
+        _SUMMARY: lambda out: out.write(summary_text(findings).encode()),
         "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
         **_tables(findings),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings).encode()),
         **_overlays(findings),
     }
-    return write_files(makers, folder, progress)
+    return write_files(makers, folder, progress, _earlier_files)
+
+
+def named_folder(folder: str | PathLike[str]) -> Path:
+    """The folder to write into; InputError where its name is empty: it would be the current one."""
+    if not fspath(folder).strip():
+        raise InputError("the name of the folder is empty", "give one, or . for the current folder")
+    return Path(folder)
+
+
+def summary_of_earlier(file: Path, *keys: str) -> Mapping[str, object] | None:
+    """What a file of numbers says that an earlier command wrote; None where it is none or lacks a key."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and set(keys) <= found.keys() else None
 
 
 def write_files(
-    makers: Mapping[str, Callable[[BinaryIO], object]], folder: Path, progress: Progress
+    makers: Mapping[str, Callable[[BinaryIO], object]],
+    folder: Path,
+    progress: Progress,
+    earlier_files: Callable[[Path], Iterable[str]] = lambda _: (),
 ) -> Written:
     """Write each file by its name; one that cannot be made is left out, and so is an older one of that name.
+
+    `earlier_files`: the names in the folder that an earlier command of this kind wrote; they go, too.
 
     Raises:
         InputError: the folder cannot be written.
     """
     left_out: dict[str, str] = {}
+    earlier = set(earlier_files(folder)) - makers.keys()
     with _temporary_names(folder, makers) as names:
         for done, (name, make) in enumerate(makers.items()):
             progress(f"writing {name}", done, len(makers))
@@ -68,12 +96,20 @@ def write_files(
                     make(out)
             except InputError as error:
                 left_out[name] = str(error)
+        for name in (*earlier, *left_out):
+            (folder / name).unlink(missing_ok=True)
         for name in makers:
-            if name in left_out:
-                (folder / name).unlink(missing_ok=True)
-            else:
+            if name not in left_out:
                 names[name].replace(folder / name)
     return Written(tuple(name for name in makers if name not in left_out), left_out)
+
+
+def _earlier_files(folder: Path) -> list[str]:
+    """The names in a folder that an earlier report has; none where no report was written there."""
+    if summary_of_earlier(folder / _SUMMARY, "run", "window_ns", "critical_path") is None:
+        return []
+    tables = {f"{name}.csv" for name in all_sections()}
+    return [name for name in os.listdir(folder) if name in tables or _OVERLAY.fullmatch(name)]
 
 
 def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,7 @@ from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.ingest.what_if.unrecorded import unrecorded_ns
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
@@ -98,9 +98,9 @@ class WhatIf:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
 
         Raises:
-            InputError: they cannot be written.
+            InputError: the folder has no name, or they cannot be written.
         """
-        place = Path(folder)
+        place = named_folder(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
             (place / ANSWER).write_text(json.dumps(self.as_json(), indent=1) + "\n")

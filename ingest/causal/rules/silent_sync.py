@@ -47,7 +47,7 @@ def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame
     """Silences of one thread, in one kind of event, of one order of magnitude: what ends by chance in a short
     one says nothing of the long ones."""
     name = np.append(context.events.name.codes, -1)[silences["event"]]
-    kind = pd.MultiIndex.from_arrays([silences["lane"], name, _magnitude(silences)]).factorize()[0]
+    kind = _numbered(pd.DataFrame({"lane": silences["lane"], "name": name, "size": _magnitude(silences)}))
     columns = {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES}
     return pd.DataFrame({**columns, "least_close": _LEAST_SILENCES, "works": False})
 
@@ -65,8 +65,15 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
             pd.DataFrame({"silence": long, "name": name[long], "least": least[long], "level": level})
         )
     kinds = pd.concat(parts, ignore_index=True)
-    kind = pd.MultiIndex.from_frame(kinds[["name", "least", "level"]]).factorize()[0]
+    kind = _numbered(kinds[["name", "least", "level"]])
     return kinds.drop(columns="level").assign(kind=kind, least_close=_LEAST_CALLS, works=True)
+
+
+def _numbered(kinds: pd.DataFrame) -> Ints:
+    """A number for each row, the same for equal ones."""
+    # A MultiIndex without rows cannot be factorised by pandas 2.
+    numbers: Ints = kinds.groupby(list(kinds), sort=False).ngroup().to_numpy(np.int64)
+    return numbers
 
 
 def _magnitude(stretches: pd.DataFrame) -> Ints:

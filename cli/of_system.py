@@ -1,0 +1,66 @@
+"""What the system refuses, such as memory or a path that is too long, as one line that says what to do."""
+
+import errno
+import os
+from pathlib import Path
+
+from tracegraph.store.errors import InputError, StoreError, TracegraphError
+
+_MEMORY_HINT = "close other programs, raise the limit (ulimit -v), or give fewer or shorter files"
+_LOADING = ("failed to map segment", "cannot allocate memory")
+_FILES_HINT = "raise the limit, such as ulimit -n 4096"
+_OF_LIMITS = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space there",
+    errno.EFBIG: "raise the limit (ulimit -f)",
+    errno.EMFILE: _FILES_HINT,
+    errno.ENFILE: _FILES_HINT,
+    errno.ENOMEM: _MEMORY_HINT,
+    errno.EAGAIN: "raise the limit on processes (ulimit -u), or close other programs",
+    errno.EROFS: "choose another folder",
+    errno.EIO: "check the disk",
+}
+_OF_NAMES = {
+    errno.ENAMETOOLONG: "give a shorter path",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.ENOENT: "check the spelling of the path",
+    errno.ENOTDIR: "check the spelling of the path",
+    errno.EISDIR: "name a file",
+    errno.ELOOP: "name what the link should lead to",
+}
+_SHOWN = 100
+
+
+def refusal_of_system(error: BaseException) -> TracegraphError | None:
+    """The error for a user where the system refused something; None where something else went wrong."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return _refused_call(error, error.errno)
+    if isinstance(error, MemoryError):
+        return StoreError("there is too little memory", _MEMORY_HINT)
+    if isinstance(error, ImportError) and any(text in str(error).lower() for text in _LOADING):
+        return StoreError(f"there is too little memory to load {error.name or 'a library'}", _MEMORY_HINT)
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return StoreError("the system starts no more threads", "raise the limits (ulimit -u, ulimit -v)")
+    return None
+
+
+def _refused_call(error: OSError, number: int) -> TracegraphError | None:
+    said = os.strerror(number)
+    what = "the system" if error.filename is None else _short(error.filename)
+    if number in _OF_LIMITS:
+        return StoreError(f"{what}: {said}", _OF_LIMITS[number])
+    if number in _OF_NAMES and error.filename is not None:
+        return InputError(f"{what}: {said}", _OF_NAMES[number])
+    return None
+
+
+def output_refused(problem: OSError) -> InputError:
+    """The error where standard output takes nothing."""
+    said = problem.strerror or str(problem)
+    return InputError(f"standard output cannot be written: {said}", "send it somewhere else, or use -o")
+
+
+def _short(path: object) -> str:
+    text = os.fsdecode(path) if isinstance(path, str | bytes | Path) else str(path)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
