@@ -72,7 +72,7 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
 def _numbered(kinds: pd.DataFrame) -> Ints:
     """A number for each row, the same for equal ones."""
     # A MultiIndex without rows cannot be factorised by pandas 2.
-    numbers: Ints = kinds.groupby(list(kinds), sort=False).ngroup().to_numpy(np.int64)
+    numbers: Ints = np.asarray(kinds.groupby(list(kinds), sort=False).ngroup(), dtype=np.int64)
     return numbers
 
 
