@@ -37,6 +37,7 @@ EVENT_SYNCHRONIZE = "event synchronize"
 BLOCKING_COPY = "blocking copy"
 IMPLICIT_SYNCHRONIZE = "implicit synchronize"
 QUEUE_FULL = "queue full"
+ALLOCATOR_FLUSH = "allocator flush"
 SILENT_SYNCHRONIZE = "silent synchronize"
 COLLECTIVE = "collective"
 AUTOGRAD_HAND_OFF = "autograd hand-off"
@@ -85,7 +86,8 @@ MECHANISMS = (
     _for_gpu(BLOCKING_COPY, "a copying call waits for its copy"),
     _for_gpu(IMPLICIT_SYNCHRONIZE, "a call that frees memory waits for its device"),
     _for_gpu(QUEUE_FULL, "a launching call waits for room in the launch queue"),
-    _for_gpu(SILENT_SYNCHRONIZE, "a silent thread goes on as enqueued work ends"),
+    _for_gpu(ALLOCATOR_FLUSH, "an allocator frees what it kept once the GPU has used it"),
+    _for_gpu(SILENT_SYNCHRONIZE, "a thread, or a call of any name, goes on as enqueued work ends"),
     Mechanism(
         COLLECTIVE,
         "SYNCHRONIZATION",

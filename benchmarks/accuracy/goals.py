@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
+from benchmarks.accuracy.damages import UNNAMED_WAITS
 from benchmarks.accuracy.sets import JITTER
 from tracegraph.store.categories import Role, has_role
 
@@ -78,7 +79,7 @@ LOST_LINKS = "no_ac2g,no_correlation"
 """Damages on top of those that vary.py lists."""
 _HARDER_TO_TELL = ("overlap20", "unclosed20", "window_gone", "whole_us")
 _NOBODY_CAN_KNOW = ("second_process_same_gpu", "hole2", "hole5", LOST_LINKS)
-_SAME_GAINS = ("", "clock*", "drift*", "lose_sync10", "shuffle", "reuse*", "no_*", "unclosed*")
+_SAME_GAINS = ("", "clock*", "drift*", "lose_sync10", "shuffle", "reuse*", "no_*", "unclosed*", UNNAMED_WAITS)
 
 
 def goal_of(options: str, variant: tuple[str, ...]) -> Goal:

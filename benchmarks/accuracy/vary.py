@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
+from benchmarks.accuracy.damages import OWN
 from benchmarks.accuracy.goals import LOST_LINKS, NEED_STACK, REGIMES, goal_of_damage
 from benchmarks.accuracy.harder import list_missed, what_if_figures
 from benchmarks.accuracy.markdown import table
@@ -26,7 +27,7 @@ class Damaged:
 
 def damaged_sets(oracle: Oracle, only: Sequence[str], seeds: range, events: int) -> list[list[OracleSet]]:
     """For each simulation and seed the undamaged set, then each damage (of those in `only`, else all)."""
-    damages = [*oracle.run("vary.py", "--list").split(), LOST_LINKS]
+    damages = [*oracle.run("vary.py", "--list").split(), LOST_LINKS, *OWN]
     chosen = [damage for damage in damages if not only or damage in only]
     return [
         [base, *(base.damaged(damage) for damage in chosen if _possible(base, damage))]

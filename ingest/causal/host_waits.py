@@ -18,14 +18,13 @@ from tracegraph.store.mechanisms import (
     IMPLICIT_SYNCHRONIZE,
     STREAM_SYNCHRONIZE,
 )
+from tracegraph.store.memory_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
 SLIGHT = 10
 """A call that lasts this many times as long as that difference waited: it is too small to tell otherwise."""
-_FREES = ("cudaFree", "hipFree")
-"""Calls that wait for their device without saying so: memory may be in use until all its work has ended."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,9 @@ def find_host_waits(
 ) -> HostWaits:
     """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else by name.
 
-    `moved`: by how much rows of the GPU were moved at the end of each event, ns. By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
-    before the call returned, else the stream whose work ended last before the return.
+    By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
+    before the call returned, else the stream whose work ended last before the return. `moved`: by how much
+    rows of the GPU were moved at the end of each event, ns.
     """
     collect = _Collector(events, launches, streams)
     with_row = np.zeros(len(events), dtype=bool)
@@ -123,7 +123,7 @@ def find_host_waits(
     of_device = blocking & is_call_named(events, "DeviceSync", "CtxSync")
     of_event = blocking & is_call_named(events, "EventSync")
     _device_waits(collect, DEVICE_SYNCHRONIZE, np.flatnonzero(of_device))
-    _device_waits(collect, IMPLICIT_SYNCHRONIZE, np.flatnonzero(events.name.among(*_FREES)))
+    _device_waits(collect, IMPLICIT_SYNCHRONIZE, np.flatnonzero(events.name.among(*WAITING_FREES)))
     only = len(streams.queue) == 1
     for mechanism, chosen in (
         (STREAM_SYNCHRONIZE, blocking & ~of_device & ~of_event),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.found import Found
+from tracegraph.ingest.causal.rules.allocator_flush import allocator_flush
 from tracegraph.ingest.causal.rules.autograd import autograd
 from tracegraph.ingest.causal.rules.collective_callers import collective_callers
 from tracegraph.ingest.causal.rules.collectives import collective_waits
@@ -17,6 +18,7 @@ from tracegraph.ingest.causal.rules.invocation import invocation
 from tracegraph.ingest.causal.rules.long_calls import unexplained_calls
 from tracegraph.ingest.causal.rules.lost_calls import lost_calls
 from tracegraph.ingest.causal.rules.off_cpu import off_cpu
+from tracegraph.ingest.causal.rules.opaque_waits import opaque_waits
 from tracegraph.ingest.causal.rules.queue_full import queue_full
 from tracegraph.ingest.causal.rules.resume import resume
 from tracegraph.ingest.causal.rules.serialise import serialised
@@ -64,8 +66,10 @@ SHARED: tuple[Rule, ...] = (
     Adds(stream_resume),
     Adds(synchronization),
     Adds(queue_full),
+    Adds(allocator_flush),
     Adds(silent_waits),
     Adds(unexplained_calls),
+    Adds(opaque_waits),
     Adds(collective_waits),
 )
 """Rules of the GPU and of other ranks, which hold whatever threads wait for each other."""

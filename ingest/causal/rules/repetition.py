@@ -16,9 +16,10 @@ _ALIKE_NS = (10_000, 20_000, 40_000)
 _WIDER_NS = (80_000, 160_000, 320_000)
 _TIMES_WIDER = 20
 """Ends of stretches that last twenty times as long may differ by more than 40 µs."""
-_CHANCE, _SURE, _ONE = 0.05, 0.95, 0.8
+_CHANCE, _HARDLY, _SURE, _ONE = 0.05, 0.01, 0.95, 0.8
+_CONDITIONS = (("fits", "least", _CHANCE), ("close", "least_close", _HARDLY))
 _RESOLUTION_NS = 1_000
-COLUMNS = ("silence", "work", "lag", "rate", "fits")
+COLUMNS = ("silence", "work", "lag", "rate", "crowd", "fits", "close")
 
 
 def reach(length: Ints) -> tuple[Ints, Ints]:
@@ -31,9 +32,10 @@ def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.Da
     """Candidates whose lag repeats on a stream, in enough stretches of a kind, with `confidence`.
 
     `streams`: for each stream rows of `silence`, `work`, `lag` (from the end of the work to that of the
-    stretch, ns), `rate` (ends a ns of the stretch), and `fits`, whether anything but the lag speaks against it.
-    `kinds`: which `silence` is of which `kind`; the `name` that kinds share; `least`, how many of the kind
-    must end alike; `works`, whether they do work of their own, which may take the same time again and again.
+    stretch, ns), `rate` (ends in each ns of the stretch), `crowd` (how many more around its end), `fits`
+    (nothing speaks against it), `close` (something does, but the lag is a small part of the stretch).
+    `kinds`: which `silence` is of which `kind`; the `name` that kinds share; `works`, whether they do work of
+    their own; how many must end alike where they fit, `least`, and where they are close, `least_close`.
     Alike is within 40 µs of one lag, more where they last longer, and more often than by chance (Poisson, for
     all kinds, lags and streams). The confidence is the share that chance leaves.
     """
@@ -44,12 +46,11 @@ def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.Da
     for frame in frames:
         near = frame[frame["near"]]
         groups = near.groupby("kind")
-        many = groups["silence"].nunique() >= groups["least"].first()
+        least = groups[["least", "least_close"]].first().min(axis=1)
+        many = groups["silence"].nunique() >= least
         for kind, same in near[near["kind"].isin(many.index[many])].groupby("kind"):
             everything = frame[frame["kind"] == kind].drop_duplicates("silence")
-            best = _most_alike(same, everything, tests, names)
-            if best is not None:
-                parts.append(best)
+            parts.append(_most_alike(same, everything, tests, names))
     return pd.concat(parts)
 
 
@@ -59,48 +60,52 @@ def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> 
     length = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[frame["silence"]]
     before, after = reach(length)
     lag = frame["lag"].to_numpy(np.int64)
-    return frame.assign(length=length, near=(lag <= before) & (lag >= -after) & frame["fits"])
+    return frame.assign(length=length, near=(lag <= before) & (lag >= -after))
 
 
-def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names: int) -> pd.DataFrame | None:
-    """The candidates of one kind that chance explains least, where it explains too little."""
-    best, least_likely, least = None, _CHANCE, int(near["least"].iloc[0])
+def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names: int) -> pd.DataFrame:
+    """The candidates of one kind that chance explains least; none where it explains them."""
+    best, least_likely = near.iloc[:0].assign(confidence=0.0), 1.0
     near = near.sort_values("lag", kind="stable")
     for width in (*_ALIKE_NS, *_WIDER_NS):
         if width in _WIDER_NS:
             near = near[near["length"] >= _TIMES_WIDER * width]
             everything = everything[everything["length"] >= _TIMES_WIDER * width]
         expected = float((everything["rate"] * width).clip(upper=1).sum())
-        many = int(near["silence"].nunique())
-        if many < least or by_chance(many, expected) * tests > _CHANCE:
-            continue
-        alike = _alike(near, width)
-        if len(alike) < least:
-            continue
-        chance, confidence = _likelihood(alike, expected, width, tests, names)
-        if chance <= least_likely:
-            best, least_likely = alike.assign(confidence=confidence), chance
+        for condition, least, most in _CONDITIONS:
+            same = near[near[condition]]
+            many = same["silence"].nunique()
+            if not many or many < same[least].iloc[0] or by_chance(many, expected) * tests > most:
+                continue
+            alike = _alike(same, width)
+            if len(alike) < same[least].iloc[0]:
+                continue
+            chance, confidence = _likelihood(alike, expected, width, tests, names, least)
+            if chance <= min(most, least_likely):
+                best, least_likely = alike.assign(confidence=confidence), chance
     return best
 
 
 def _likelihood(
-    alike: pd.DataFrame, expected: float, width: int, tests: int, names: int
+    alike: pd.DataFrame, expected: float, width: int, tests: int, names: int, least: str
 ) -> tuple[float, float]:
     """How likely as many alike are by chance in all tests, and how sure one may be of each.
 
-    What does the same work each time, and lasts alike, ends alike after work that lasts alike, too: then all
-    of them are one case, for which the lag itself must be small.
+    What works may do the same each time, and last as long, behind GPU work that does so, too: stretches of
+    one length are one case, and where there is no other one, the lag itself must be small.
     """
-    hits = len(alike)
-    if bool(alike["works"].iloc[0]):
-        length = alike["length"].to_numpy(np.int64)
-        hits = len(np.unique(length // width))
-    if hits > 1 or not bool(alike["works"].iloc[0]):
-        lags = sum(REACH_NS) / width
-        chance = by_chance(hits, expected * hits / len(alike)) * max(lags, 1) * tests
-        return chance, _SURE * (1 - min(expected / len(alike), 1))
-    once = float((alike["rate"] * (alike["lag"].abs() + _RESOLUTION_NS)).clip(upper=1).mean())
-    return once * names, _ONE
+    first, hits = alike.iloc[0], len(alike)
+    if first["works"]:
+        hits = len(np.unique(alike["length"].to_numpy(np.int64) // width))
+        if hits == 1:
+            once = float((alike["rate"] * (alike["lag"].abs() + _RESOLUTION_NS)).clip(upper=1).mean())
+            return (once * names if len(alike) == 1 or least == "least" else 1.0), _ONE
+        if hits < first[least]:
+            return 1.0, 0.0
+    furthest = reach(alike["length"].to_numpy(np.int64))
+    lags = max(int((furthest[0] + furthest[1]).max()) / width, 1)
+    chance = by_chance(hits, expected * hits / len(alike)) * lags * tests
+    return chance, _SURE * (1 - min(expected / len(alike), 1))
 
 
 def _alike(near: pd.DataFrame, width: int) -> pd.DataFrame:

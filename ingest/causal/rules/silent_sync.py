@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import expand_ranges
 from tracegraph.ingest.causal.context import Context
 from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_gpu, on_thread
@@ -15,30 +15,30 @@ from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
-_LEAST_SILENCES, _LEAST_OPERATORS, _LEAST_CALLS = 3, 2, 1
+_LEAST_SILENCES, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 1
 _SURE, _LEAST = 0.95, 0.6
-_BUSY = 0.8
+_BUSY, _CLOSE = 0.8, 0.1
 
 
 def silent_waits(context: Context, found: Found) -> Found:
     """Edges from GPU work into stretches of threads without a row that end just after it.
 
     A stretch of at least 100 µs in which a thread runs nothing but an annotation or a python frame may be a
-    wait for a GPU event that no row tells of; so may the time that a call or an operator takes itself while
-    the GPU works throughout, whatever it is called: some runtimes' waits have names of their own, operators
-    wait in libraries that are not recorded, and threads spin on what kernels write. Work that was enqueued
-    before it and ended up to 100 µs before its end may have ended it (up to 60 µs after, as clocks disagree;
-    2 % of a long one): the last work of a stream, or any, where the event was recorded in between. One end
-    proves nothing: stretches of one kind count together, and must end alike far more often than by chance
-    (`repetition`); annotations, frames and nothing at least three times, of one thread and one order of
-    magnitude, operators twice. A call into the runtime that launches nothing has little else to do: one is
-    enough where its end is as near as chance would hardly have it. Where the recording begins in the middle of
-    a wait, one end is all there is: of work from before the recording.
+    wait for a GPU event that no row tells of; so may the time that a call or an operator takes itself,
+    whatever it is called: runtimes have waits of all names, operators wait in libraries that are not
+    recorded, and threads spin on what kernels write. Work that was enqueued before it and ended up to 100 µs
+    before its end may have ended it (up to 60 µs after it; 2 % of a long one): the last work of a stream,
+    or any, where the event was recorded in between. One end proves nothing: stretches of one kind count
+    together, and must end alike far more often than by chance (see `repetition`): annotations, frames and
+    silence of one thread and one order of magnitude three times, calls and operators of one name twice,
+    while the GPU worked throughout. A call into the runtime that launches nothing has little else to do:
+    there one is enough, where its end is so near as chance would hardly have it. Where the recording begins
+    in the middle of a wait, one end is all there is: of work from before the recording.
     """
     silences, opaque = find_silences(context), find_opaque(context, found.waits)
     by_lag = explained(_candidates(context, silences), _kinds_of_silences(context, silences), silences)
     quiet = _held(context, silences, pd.concat([by_lag, _opening(context, silences)]))
-    ends = _busy_until(context, opaque, _candidates(context, opaque))
+    ends = [_of_work(context, frame, opaque) for frame in _candidates(context, opaque)]
     return quiet.plus(_held(context, opaque, explained(ends, _kinds_of_work(context, opaque), opaque)))
 
 
@@ -47,17 +47,15 @@ def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame
     one says nothing of the long ones."""
     name = np.append(context.events.name.codes, -1)[silences["event"]]
     kind = pd.MultiIndex.from_arrays([silences["lane"], name, _magnitude(silences)]).factorize()[0]
-    return pd.DataFrame(
-        {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES, "works": False}
-    )
+    columns = {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES}
+    return pd.DataFrame({**columns, "least_close": _LEAST_SILENCES, "works": False})
 
 
 def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
     """Stretches in events of one name, on any thread, that last at least 100 µs, 1 ms, 10 ms and so on."""
     events, event = context.events, stretches["event"].to_numpy(np.int64)
     name, magnitude = events.name.codes[event].astype(np.int64), _magnitude(stretches)
-    calls = events.of_role(Role.CALL) & ~context.launches.launching
-    least = np.where(calls[event], _LEAST_CALLS, _LEAST_OPERATORS)
+    least = np.where(_launches_nothing(context)[event], _LEAST_CALLS, _LEAST_OPEN)
     low = int(magnitude.min(initial=0))
     parts = [pd.DataFrame({"silence": [], "name": [], "least": [], "level": []}, dtype=np.int64)]
     for level in range(low, int(magnitude.max(initial=0)) + 1):
@@ -67,7 +65,7 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
         )
     kinds = pd.concat(parts, ignore_index=True)
     kind = pd.MultiIndex.from_frame(kinds[["name", "least", "level"]]).factorize()[0]
-    return kinds.drop(columns="level").assign(kind=kind, works=True)
+    return kinds.drop(columns="level").assign(kind=kind, least_close=_LEAST_CALLS, works=True)
 
 
 def _magnitude(stretches: pd.DataFrame) -> Ints:
@@ -75,7 +73,7 @@ def _magnitude(stretches: pd.DataFrame) -> Ints:
 
 
 def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:
-    """For each stream the work that may have ended each stretch: the last enqueued, and in another table any."""
+    """For each stream the work that may have ended each stretch: the last enqueued, then any of it."""
     lanes = list(context.streams.queue)
     last = [_last_of_stream(context, lane, stretches) for lane in lanes]
     return last + [_any_of_stream(context, lane, stretches) for lane in lanes]
@@ -90,8 +88,7 @@ def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.
     inside = np.flatnonzero(
         (done > start) & (done <= end + reach(end - start)[1]) & (events.start[work] < end)
     )
-    columns = (inside, work[inside], (end - done)[inside], (1 / (end - start))[inside], True)
-    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+    return _as_candidates(context, stretches, inside, work[inside], (1 / (end - start))[inside], 0)
 
 
 def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
@@ -109,25 +106,39 @@ def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.D
     near = np.maximum(first, np.searchsorted(done, end - sooner, "left"))
     silence, place = expand_ranges(near, np.maximum(last - near, 0))
     # Each end makes the moments just after it look like one that was waited for.
+    crowd = (np.maximum(last - near - 1, 0) / (sooner + later))[silence]
     rate = ((last - first) / (end - start))[silence]
     found = ended[place]
     fits = (queued[found] < before[silence]) & (events.start[found] < end[silence])
-    columns = (silence[fits], found[fits], (end[silence] - done[place])[fits], rate[fits], True)
-    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+    return _as_candidates(context, stretches, silence[fits], found[fits], rate[fits], crowd[fits])
 
 
-def _busy_until(context: Context, stretches: pd.DataFrame, found: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Only those candidates fit until whose end the GPU worked throughout."""
-    events = context.events
-    work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
-    start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
-    frames = []
-    for frame in found:
-        row = frame["silence"].to_numpy(np.int64)
-        until = np.minimum(end[row], events.end[frame["work"].to_numpy(np.int64)])
-        busy = covered(ungrouped(start[row], until), work) >= _BUSY * (end[row] - start[row])
-        frames.append(frame.assign(fits=busy))
-    return frames
+def _as_candidates(
+    context: Context, stretches: pd.DataFrame, silence: Ints, work: Ints, rate: Floats, crowd: Floats | int
+) -> pd.DataFrame:
+    """A table of candidates with their lags."""
+    lag = stretches["end"].to_numpy(np.int64)[silence] - context.events.end[work]
+    return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
+
+
+def _of_work(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
+    """What works may hold the GPU up as well as the other way round, unless that worked throughout: but for
+    calls that launch nothing, where the lag is a small part of the call."""
+    events, silence = context.events, found["silence"].to_numpy(np.int64)
+    start, end, event = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end", "event"))
+    running = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
+    until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
+    worked = covered(ungrouped(start, until), running) >= _BUSY * (end - start)
+    close = found["lag"].abs() <= _CLOSE * (end - start)
+    # What works may end in the midst of a row of short work: then any of it is as near.
+    rate = found["rate"] + found["crowd"]
+    return found.assign(rate=rate, fits=worked, close=close & _launches_nothing(context)[event])
+
+
+def _launches_nothing(context: Context) -> Flags:
+    """Calls into a runtime or driver without GPU work of their own."""
+    found: Flags = context.events.of_role(Role.CALL) & ~context.launches.launching
+    return found
 
 
 def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:

@@ -43,9 +43,14 @@ def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILE
     works = ~is_passive(events) & ~events.of_role(Role.OVERHEAD)
     chosen = (stack.piece_end - stack.piece_start >= shortest_ns) & np.append(works, False)[stack.piece_event]
     places = np.flatnonzero(chosen)
-    mine = Spans(stack.piece_lane[places], stack.piece_start[places], stack.piece_end[places])
-    places = places[covered(mine, Spans(known.lane, known.start, known.end)) == 0]
     event, start = stack.piece_event[places], stack.piece_start[places]
     begins = events.of_role(Role.CALL)[event] & (start == events.start[event])
     columns = (stack.piece_lane[places], event, start, stack.piece_end[places], start + begins)
-    return pd.DataFrame(dict(zip(SILENCE_COLUMNS, columns, strict=True)))
+    return without_waits(pd.DataFrame(dict(zip(SILENCE_COLUMNS, columns, strict=True))), known)
+
+
+def without_waits(stretches: pd.DataFrame, known: Waits) -> pd.DataFrame:
+    """Those stretches in which no wait is known."""
+    lane, start, end = (stretches[name].to_numpy(np.int64) for name in ("lane", "start", "end"))
+    free = covered(Spans(lane, start, end), Spans(known.lane, known.start, known.end)) == 0
+    return stretches[free].reset_index(drop=True)
