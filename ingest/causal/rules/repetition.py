@@ -18,6 +18,7 @@ _TIMES_WIDER = 20
 """Ends of stretches that last twenty times as long may differ by more than 40 µs."""
 _CHANCE, _HARDLY, _SURE, _ONE = 0.05, 0.01, 0.95, 0.8
 _CONDITIONS = (("fits", "least", _CHANCE), ("close", "least_close", _HARDLY))
+_FEW = 3
 _RESOLUTION_NS = 1_000
 COLUMNS = ("silence", "work", "lag", "rate", "crowd", "fits", "close")
 
@@ -75,15 +76,26 @@ def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names:
         for condition, least, most in _CONDITIONS:
             same = near[near[condition]]
             many = same["silence"].nunique()
-            if not many or many < same[least].iloc[0] or by_chance(many, expected) * tests > most:
+            if not many or many < same[least].iloc[0]:
+                continue
+            if many > _FEW and by_chance(many, expected) * tests > most:
                 continue
             alike = _alike(same, width)
             if len(alike) < same[least].iloc[0]:
                 continue
             chance, confidence = _likelihood(alike, expected, width, tests, names, least)
             if chance <= min(most, least_likely):
-                best, least_likely = alike.assign(confidence=confidence), chance
+                best, least_likely = _with_more(alike, same).assign(confidence=confidence), chance
     return best
+
+
+def _with_more(alike: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
+    """What is as near to the usual lag of those that are believed as ends may differ, the nearest of each."""
+    distance = (candidates["lag"] - alike["lag"].median()).abs()
+    tolerance = (candidates["length"] / (2 * _TIMES_WIDER)).clip(_ALIKE_NS[-1] / 2, _WIDER_NS[-1] / 2)
+    near = candidates.assign(distance=distance)[distance <= tolerance]
+    found = pd.concat([alike, near.sort_values("distance", kind="stable").drop(columns="distance")])
+    return found.drop_duplicates("silence")
 
 
 def _likelihood(
