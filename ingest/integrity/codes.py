@@ -136,6 +136,12 @@ CODES = {
         "path can enter it only from the work before it on the stream.",
         "Record with the CPU activity, too, and for a whole step.",
     ),
+    "wait_for_nothing": Code(
+        "warning",
+        "Calls named after synchronising last 1 ms or longer, and no GPU work that they can have waited for ends "
+        "in them: its rows are missing, or it ran elsewhere. Such time is work of its thread, or unknown.",
+        "Record all devices that the process uses, and the GPU's activity for the whole recording.",
+    ),
     "begins_in_work": Code(
         "warning",
         "The first GPU work of a stream was launched before the recording: what it waited for is not known.",

@@ -6,6 +6,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.model import RankModel
+from tracegraph.ingest.causal.unheld import unheld_waits
 from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.store.categories import Role
 
@@ -19,6 +20,7 @@ def diagnose_missing(model: RankModel, integrity: Integrity) -> None:
     if model.events.is_gpu.any():
         _diagnose_shared(model, integrity)
         _diagnose_work(model, integrity)
+        _diagnose_waits(model, integrity)
     _diagnose_calls(model, integrity)
 
 
@@ -81,6 +83,19 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
             integrity.add(
                 code, "warning", len(found), f"{message}; {told}; {place_of(model, int(found[0]))}", share
             )
+
+
+def _diagnose_waits(model: RankModel, integrity: Integrity) -> None:
+    """Long calls that wait for the GPU without anything that they can have waited for."""
+    calls = unheld_waits(model)
+    if len(calls):
+        share = length_of(model, calls) / max(model.window.end - model.window.start, 1)
+        message = (
+            f"calls of 1 ms and more wait for the GPU, and no work in the file ends in them "
+            f"({percent(share)} of the window): what they wait for is not known; "
+            f"{place_of(model, int(calls[0]))}"
+        )
+        integrity.add("wait_for_nothing", "warning", len(calls), message, share)
 
 
 def _before_recording(model: RankModel, orphan: Flags) -> Flags:

@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import build_model
 from tracegraph.ingest.causal.path_rows import find_stretches
 from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.causal.unheld import unheld_waits
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.store.errors import InputError
@@ -40,6 +41,7 @@ def test_the_oracle_finds_the_same_path(shared_trace: Callable[[str], Path], nam
     check_model(model)
     check_phases(model)
     assert not without_sink(model)
+    assert not len(unheld_waits(model)), "a call of 1 ms or more waits for the GPU without an edge"
     rows = find_stretches(model)
     assert (int(rows.start[0]), int(rows.end[-1])) == (model.window.start, model.window.end)
     assert (rows.start[1:] == rows.end[:-1]).all()
