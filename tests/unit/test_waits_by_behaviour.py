@@ -47,7 +47,9 @@ def held(model: tiny.Model, *rules: str) -> set[tuple[str, str]]:
 def in_event(model: tiny.Model, name: str) -> dict[int, int]:
     """ns of work, waiting and gaps inside events of this name, by kind of segment."""
     segments, events = model.segments, model.events
-    mine = [i for i in range(len(segments)) if events.name[segments.event[i]] == name and segments.on_thread[i]]
+    mine = [
+        i for i in range(len(segments)) if events.name[segments.event[i]] == name and segments.on_thread[i]
+    ]
     total: dict[int, int] = {}
     for i in mine:
         kind = int(segments.kind[i])
@@ -97,7 +99,10 @@ def test_spins_end_before_the_work_that_ends_them_by_lags_that_differ_more_the_l
 
 def test_waits_of_one_name_on_several_threads_count_together() -> None:
     rows = waits(("fence", "cpu_op"), lags=[12, 15, 11], long=[0, 300, 600])
-    rows = [{**row, "tid": str(1 + row["start_ns"] // (STEP * 1000))} if row["pid"] == "1" else row for row in rows]
+    rows = [
+        {**row, "tid": str(1 + row["start_ns"] // (STEP * 1000))} if row["pid"] == "1" else row
+        for row in rows
+    ]
     assert len(held(tiny.model(*rows))) == 3
 
 
@@ -133,7 +138,8 @@ def test_short_kernels_of_a_thread_that_computes_hold_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("allocate", "free"), [("cudaMalloc", "cudaFree"), ("hipMalloc", "hipFree"), ("vrtMemAlloc", "vrtMemFree")]
+    ("allocate", "free"),
+    [("cudaMalloc", "cudaFree"), ("hipMalloc", "hipFree"), ("vrtMemAlloc", "vrtMemFree")],
 )
 def test_an_allocator_that_frees_waits_for_the_work_that_ended(allocate: str, free: str) -> None:
     model = tiny.model(*flush(allocate, free))
@@ -145,7 +151,9 @@ def test_an_allocator_that_frees_waits_for_the_work_that_ended(allocate: str, fr
 def test_what_only_looks_like_a_flush_is_none(what: str) -> None:
     rows = flush("cudaMalloc", "cudaFree")
     if what == "one free":
-        rows = [row for row in rows if row["name"] not in ("cudaMalloc", "cudaFree") or row["correlation"] < 13]
+        rows = [
+            row for row in rows if row["name"] not in ("cudaMalloc", "cudaFree") or row["correlation"] < 13
+        ]
     elif what == "late":
         rows = [{**row, "end_ns": 4_000_000} if row["name"] == "k" else row for row in rows]
     else:

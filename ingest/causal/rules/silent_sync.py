@@ -18,6 +18,7 @@ from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 _LEAST_SILENCES, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 1
 _SURE, _LEAST = 0.95, 0.6
 _BUSY, _CLOSE = 0.8, 0.1
+_PAUSE_NS = 10_000
 
 
 def silent_waits(context: Context, found: Found) -> Found:
@@ -74,9 +75,8 @@ def _magnitude(stretches: pd.DataFrame) -> Ints:
 
 def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:
     """For each stream the work that may have ended each stretch: the last enqueued, then any of it."""
-    lanes = list(context.streams.queue)
-    last = [_last_of_stream(context, lane, stretches) for lane in lanes]
-    return last + [_any_of_stream(context, lane, stretches) for lane in lanes]
+    ways = (_last_of_stream, _last_of_unlaunched, _any_of_stream)
+    return [way(context, lane, stretches) for way in ways for lane in context.streams.queue]
 
 
 def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
@@ -89,6 +89,24 @@ def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.
         (done > start) & (done <= end + reach(end - start)[1]) & (events.start[work] < end)
     )
     return _as_candidates(context, stretches, inside, work[inside], (1 / (end - start))[inside], 0)
+
+
+def _last_of_unlaunched(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
+    """The same where nothing says when work was enqueued: after which the stream ran nothing for a while."""
+    events, work = context.events, context.streams.by_lane[lane]
+    start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
+    done = np.maximum.accumulate(events.end[work])
+    idles = np.append(events.start[work][1:] - done[:-1] > _PAUSE_NS, True)[: len(work)]
+    paused = np.sort(done[idles])
+    pauses = np.searchsorted(paused, end, "right") - np.searchsorted(paused, start, "right")
+    last = np.searchsorted(events.start[work], end, "left") - 1
+    mine = np.append(work, -1)[last]
+    ended = np.where(last >= 0, done[last], start)
+    fits = (ended > start) & (ended <= end + reach(end - start)[1]) & (context.launches.call[mine] < 0)
+    fits &= (events.end[mine] == ended) & np.append(idles, False)[last]
+    inside = np.flatnonzero(fits)
+    rate = (np.maximum(pauses, 1) / (end - start))[inside]
+    return _as_candidates(context, stretches, inside, mine[inside], rate, 0)
 
 
 def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
