@@ -104,7 +104,8 @@ def late_ends(events: Events, calls: Ints, moved: Ints) -> Ints:
     where the call lasts ten times as long.
     """
     slight = (events.end[calls] - events.start[calls]) // SLIGHT
-    return np.maximum(LATE_NS, np.minimum(LATE_NS + np.maximum(moved, 0), slight))
+    late: Ints = np.maximum(LATE_NS, np.minimum(LATE_NS + np.maximum(moved, 0), slight))
+    return late
 
 
 def find_host_waits(

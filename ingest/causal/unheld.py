@@ -26,4 +26,5 @@ def unheld_waits(solved: Solved) -> Ints:
     begun = np.searchsorted(released, keys.of(events.lane[call], start), "right")
     ended = np.searchsorted(released, keys.of(events.lane[call], end), "right")
     # One that ends with the window holds nothing up.
-    return call[(begun == ended) & (end < window.end)]
+    unheld: Ints = call[(begun == ended) & (end < window.end)]
+    return unheld

@@ -139,7 +139,7 @@ CODES = {
     "wait_for_nothing": Code(
         "warning",
         "Calls named after synchronising last 1 ms or longer, and no GPU work that they can have waited for "
-        "ends in them: its rows are missing, or it ran elsewhere. Such time is work of its thread, or unknown.",
+        "ends in them: its rows are missing, or it ran elsewhere. Such time is work, or unknown.",
         "Record all devices that the process uses, and the GPU's activity for the whole recording.",
     ),
     "begins_in_work": Code(

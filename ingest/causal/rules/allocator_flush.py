@@ -56,24 +56,22 @@ def _flushes(context: Context) -> Ints:
     long = np.flatnonzero(stack.piece_end - stack.piece_start >= SHORTEST_SILENCE_NS)
     if not len(allocations) or not len(frees) or not len(long):
         return long[:0]
-    first, last = int(stack.piece_start.min()), int(stack.piece_end.max())
-    keys = Keys(first, last, len(context.lanes.frame))
-    order = np.argsort(keys.of(events.lane[frees], events.start[frees]), kind="stable")
-    frees = frees[order]
+    keys = Keys(int(stack.piece_start.min()), int(stack.piece_end.max()), len(context.lanes.frame))
     begun = keys.of(events.lane[frees], events.start[frees])
-    place = np.searchsorted(begun, keys.of(stack.piece_lane[long], stack.piece_end[long]))
-    found = np.append(begun, NONE)[place] == keys.of(stack.piece_lane[long], stack.piece_end[long])
+    order = np.argsort(begun, kind="stable")
+    frees, begun = frees[order], begun[order]
+    ended = keys.of(stack.piece_lane[long], stack.piece_end[long])
+    place = np.searchsorted(begun, ended)
+    found = np.append(begun, NONE)[place] == ended
     long, free = long[found], frees[place[found]]
-    before = nearest_on_thread(events, free, allocations, "backward")
-    after = nearest_on_thread(events, free, allocations, "forward")
-    again = nearest_on_thread(events, free, frees, "forward")
-    failed = _same_parent(context, free, np.append(allocations, -1)[before])
-    failed &= stack.piece_start[long] - np.append(events.end, NONE)[np.append(allocations, -1)[before]] <= (
-        _BETWEEN_NS
-    )
-    retried = _same_parent(context, free, np.append(allocations, -1)[after])
-    several = _same_parent(context, free, np.append(frees, -1)[again])
-    return long[failed & (retried | several)]
+    before = np.append(allocations, -1)[nearest_on_thread(events, free, allocations, "backward")]
+    after = np.append(allocations, -1)[nearest_on_thread(events, free, allocations, "forward")]
+    again = np.append(frees, -1)[nearest_on_thread(events, free, frees, "forward")]
+    failed = _same_parent(context, free, before)
+    failed &= stack.piece_start[long] - events.end[before] <= _BETWEEN_NS
+    several = _same_parent(context, free, after) | _same_parent(context, free, again)
+    flushes: Ints = long[failed & several]
+    return flushes
 
 
 def _same_parent(context: Context, one: Ints, other: Ints) -> Flags:

@@ -70,7 +70,8 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
 
 
 def _magnitude(stretches: pd.DataFrame) -> Ints:
-    return np.log10((stretches["end"] - stretches["start"]).to_numpy(np.int64)).astype(np.int64)
+    magnitude: Ints = np.log10((stretches["end"] - stretches["start"]).to_numpy(np.int64)).astype(np.int64)
+    return magnitude
 
 
 def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:

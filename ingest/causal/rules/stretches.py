@@ -30,7 +30,8 @@ def find_silences(context: Context) -> pd.DataFrame:
     }
     frame = pd.DataFrame({**columns, "queued": columns["start"]})
     long = columns["end"] - columns["start"] >= SHORTEST_SILENCE_NS
-    return frame[long & passive[columns["event"]]].reset_index(drop=True)
+    silences: pd.DataFrame = frame[long & passive[columns["event"]]].reset_index(drop=True)
+    return silences
 
 
 def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILENCE_NS) -> pd.DataFrame:
@@ -53,4 +54,5 @@ def without_waits(stretches: pd.DataFrame, known: Waits) -> pd.DataFrame:
     """Those stretches in which no wait is known."""
     lane, start, end = (stretches[name].to_numpy(np.int64) for name in ("lane", "start", "end"))
     free = covered(Spans(lane, start, end), Spans(known.lane, known.start, known.end)) == 0
-    return stretches[free].reset_index(drop=True)
+    found: pd.DataFrame = stretches[free].reset_index(drop=True)
+    return found
