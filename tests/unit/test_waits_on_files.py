@@ -1,4 +1,4 @@
-"""Waits without a row in public traces: the allocator of a training job flushes once on each of four ranks."""
+"""Waits without a row in public traces: an allocator flushes once on each of four ranks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.store.mechanisms import ALLOCATOR_FLUSH, CODE
 
 
-@pytest.mark.parametrize(("rank", "length_ms"), enumerate([13.1, 12.5, 3.4, 14.8]))
+@pytest.mark.parametrize(("rank", "length_ms"), list(enumerate([13.1, 12.5, 3.4, 14.8])))
 def test_a_flush_waits_for_the_kernel_that_ended(
     shared_trace: Callable[[str], Path], rank: int, length_ms: float
 ) -> None:
