@@ -1,7 +1,8 @@
 """What must hold after a kill: whole runs, the ones that may be there, and nothing that nobody owns."""
 
+import io
 import shutil
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 from crash_java import runs_java
@@ -73,7 +74,8 @@ def check_after(way: Way, root: Path, truth: Truth, *, is_done: bool) -> None:
             )
             _check_nothing_left(workspace, visible)
             if way.repeated:
-                code = main(["--workspace", str(root), *arguments_of(way.repeated, root)])
+                with redirect_stdout(io.StringIO()):
+                    code = main(["--workspace", str(root), *arguments_of(way.repeated, root)])
                 assert code == 0, f"repeated, the command ended with {code}"
                 assert _check_runs(workspace, truth, way) == way.before | way.after
                 _check_nothing_left(workspace, way.before | way.after)
