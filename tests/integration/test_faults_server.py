@@ -35,6 +35,8 @@ MANAGED = ConnectionSettings()
 ENDLESS = "UNWIND range(1, 100000000000) AS i RETURN sum(i)"
 DISK_MIB = 160
 AT_ONCE_S = 30
+GONE_S = 4.0
+"""A load ends so soon after its server: within two seconds, where the machine is not busy."""
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +64,11 @@ def kill_server(workspace: Workspace) -> None:
 
 def test_a_server_killed_during_a_load(own: Workspace) -> None:
     command = Command(own.root, "ingest", TRACE, "--run", "second", "--load", "bolt")
-    command.wait_for("storing nodes")
+    command.wait_for("storing relationships")
     kill_server(own)
+    killed = time.monotonic()
     code, line = command.end()
+    assert time.monotonic() - killed < GONE_S
     assert (code, "Neo4j ended while this command used it" in line) == (3, True), line
     assert not [line for line in command.lines if "retried" in line]
     check_runs(own, "first")
