@@ -13,6 +13,7 @@ from tracegraph.store.gaps import (
     BUSY_GPU,
     CPU_TURN,
     LAUNCH_LATENCY,
+    NOT_IN_FILE,
     UNKNOWN,
     UNRECORDED_GRAPH,
     WAITING_FOR_GIL,
@@ -211,10 +212,11 @@ def idle_gpu(findings: Findings) -> Measured | None:
 
 def cpu_bound(findings: Findings) -> Measured | None:
     """Share of the path on CPU threads, in a run that uses a GPU; None where the GPU may be the reason."""
-    on_gpu = _on_gpu(findings)
     if findings.gpu.empty or contradiction(findings):
         return None
-    return measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
+    nobody_s = findings.is_gap & findings.path["name"].isin([UNKNOWN, *NOT_IN_FILE])
+    on_threads = ~_on_gpu(findings) & ~nobody_s
+    return measured(findings, int(findings.durations[on_threads].sum()), "on CPU threads")
 
 
 def cpu_or_gpu(findings: Findings) -> Measured | None:
