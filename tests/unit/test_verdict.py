@@ -310,7 +310,12 @@ def test_nothing_is_first_where_most_of_the_path_has_no_explanation() -> None:
     assert verdict.sentences[1] == (
         "What to change first cannot be told: 80.0 % of the path has no explanation."
     )
-    assert "cpu-bound" not in {one.code for one in recommend(findings)}
+    codes = {one.code: one.number for one in recommend(findings)}
+    assert "cpu-bound" not in codes
+    assert codes["cpu-or-gpu"] == (
+        "90.0 % of the window: a GPU works; what threads do in 80.0 % of the path may be work or a wait "
+        "for it"
+    )
 
 
 def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
