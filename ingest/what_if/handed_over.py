@@ -7,6 +7,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.what_if.launched import launching_segments
 from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def find_handed_over(graph: "ReplayGraph") -> HandedOver:
     inside = segments.on_thread & (taken >= 0)
     inside[inside] = np.flatnonzero(inside) < end[taken[inside]]
     of_segment[inside] = taken[inside]
-    _add_launched(graph, of_segment)
+    launching = launching_segments(graph)
+    launched = launching >= 0
+    of_segment[launched] = of_segment[launching[launched]]
     after = np.minimum(giver + 1, len(lane) - 1)
     return HandedOver(
         found.mechanism[hands], giver, np.where(lane[after] == lane[giver], after, giver), of_segment
@@ -89,19 +92,3 @@ def _ends(graph: "ReplayGraph", begin: Ints, until: Ints) -> Ints:
     idle = np.flatnonzero(segments.on_thread & (segments.kind == WAIT) & outermost)
     pause = np.append(idle, len(segments))[np.searchsorted(idle, begin, "right")]
     return np.where(returned >= begin, returned + 1, np.minimum(pause, until))
-
-
-def _add_launched(graph: "ReplayGraph", of_segment: Ints) -> None:
-    """GPU work belongs to the hand-over that the call belongs to which launched it."""
-    segments, calls = graph.segments, graph.calls
-    threads = np.flatnonzero(segments.on_thread)
-    on_gpu = np.flatnonzero(~segments.on_thread & (segments.event >= 0))
-    on_gpu = on_gpu[calls.call[segments.event[on_gpu]] >= 0]
-    if not len(on_gpu) or not len(threads):
-        return
-    call = calls.call[segments.event[on_gpu]]
-    stride = graph.window.end - graph.window.start + 2
-    keys = segments.lane[threads] * stride + segments.start[threads] - graph.window.start
-    called = np.clip(calls.start[call], graph.window.start, graph.window.end) - graph.window.start
-    at = threads[np.maximum(np.searchsorted(keys, calls.lane[call] * stride + called, "right") - 1, 0)]
-    of_segment[on_gpu] = np.where(segments.lane[at] == calls.lane[call], of_segment[at], -1)

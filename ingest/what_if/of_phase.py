@@ -4,6 +4,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.launched import launching_segments
 from tracegraph.store.phases import PHASE_NAMES
 
 
@@ -22,10 +23,7 @@ def of_phase(graph: ReplayGraph, name: str) -> Flags:
 
 
 def with_launched(graph: ReplayGraph, host: Flags) -> Flags:
-    """The GPU work whose launching call chosen host segments are of."""
-    segments = graph.segments
-    chosen = np.zeros(len(graph.calls) + 1, dtype=bool)
-    chosen[segments.event[host & (segments.event >= 0)]] = True
-    on_gpu = ~segments.on_thread & (segments.event >= 0)
-    call = np.where(on_gpu, np.append(graph.calls.call, -1)[segments.event], -1)
-    return (call >= 0) & chosen[call]
+    """The GPU work that chosen host segments launched."""
+    launching = launching_segments(graph)
+    held: Flags = (launching >= 0) & host[launching]
+    return held
