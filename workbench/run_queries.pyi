@@ -1886,12 +1886,12 @@ class RunQueries(Asking):
 
     def outliers(
         self,
-        part: float,
-        times: float,
-        least_count: int,
         *,
         start_ns: int | None = None,
         end_ns: int | None = None,
+        part: float = 0.2,
+        times: float = 20.0,
+        least_count: int = 5,
         step: int | None = None,
         phase: str | None = None,
         occurrence: int | None = None,
@@ -1902,9 +1902,9 @@ class RunQueries(Asking):
         Parameters:
             start_ns: start of the window, ns
             end_ns: end of the window, ns
-            part: least share of the window that one of them takes itself, 0..1
-            times: how many times as long as the median of the others it is at least
-            least_count: least number of events of the name
+            part: least share of the window that one of them takes itself, 0..1, default 0.2
+            times: how many times as long as the median of the others it is at least, default 20
+            least_count: least number of events of the name, default 5
             step: number of a step: the window of this step
             phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
             occurrence: which phase of that name, 1 the first; by default the last

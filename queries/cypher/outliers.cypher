@@ -2,9 +2,9 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param part FLOAT least share of the window that one of them takes itself, 0..1
-// @param times FLOAT how many times as long as the median of the others it is at least
-// @param least_count INTEGER least number of events of the name
+// @param part FLOAT least share of the window that one of them takes itself, 0..1, default 0.2
+// @param times FLOAT how many times as long as the median of the others it is at least, default 20
+// @param least_count INTEGER least number of events of the name, default 5
 // @column name STRING name of the events
 // @column category STRING Kineto category
 // @column rank INTEGER rank of the longest

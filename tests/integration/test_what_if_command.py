@@ -99,6 +99,7 @@ def test_json(ask: Ask) -> None:
         "overhead": {"method": "none", "ns_per_event": {}, "total_ns": 0},
         "inferred_share": 0.0,
         "removed_ns": 128_000,
+        "unrecorded_ns": 0,
         "range": {
             "gain_low_ns": 36_000,
             "gain_high_ns": 44_000,

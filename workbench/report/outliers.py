@@ -8,8 +8,6 @@ from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import COMMUNICATION
 from tracegraph.workbench.text import format_ns, format_share, label
 
-LEAST_OF_WINDOW, OFTEN_AS_LONG, LEAST_COUNT = 0.2, 20.0, 5
-"""An outlier lasts that share of the window, so many times as long as the median, among so many of a name."""
 _HOLDS = 0.25
 _NAME_CELLS = 60
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.outliers import LEAST_COUNT, LEAST_OF_WINDOW, OFTEN_AS_LONG
 from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.topics import COMMUNICATION, KERNEL_TYPE, TOPICS
 from tracegraph.workbench.report.untraced import LEAST_NS, MOST
@@ -24,12 +23,7 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
             "beginnings": "\n".join(beginnings),
             "kernel_type": KERNEL_TYPE[COMMUNICATION],
         },
-        "outliers": {
-            **scope.between,
-            "part": LEAST_OF_WINDOW,
-            "times": OFTEN_AS_LONG,
-            "least_count": LEAST_COUNT,
-        },
+        "outliers": scope.between,
         "path_silences": {**scope.walked, "least_ns": LEAST_NS, "limit": MOST},
     }
 
