@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Floats
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.what_if.edit import Edit, apply_edit, inside_span
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow, never_early
 from tracegraph.store.mechanisms import MECHANISMS
 
@@ -18,12 +19,23 @@ _WAITS = np.array([m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_w
 class Change:
     """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once.
 
-    `at_calls`: those that end at once on threads only, not between streams.
+    `at_calls`: those that end at once on threads only, not between streams. `edit`: what fixes change.
     """
 
     factor: Floats
     gaps: tuple[int, ...] = ()
     at_calls: tuple[int, ...] = ()
+    edit: Edit | None = None
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether what depends on what is different, too."""
+        return bool(self.of_threads) or (self.edit is not None and self.edit.is_structural)
+
+    @property
+    def factors(self) -> Floats:
+        """By what each segment's work is multiplied, by fixes, too."""
+        return self.factor if self.edit is None else self.factor * self.edit.factor
 
     @property
     def of_threads(self) -> tuple[int, ...]:
@@ -67,18 +79,19 @@ def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
     return Span(step.start, step.window_end, counts if counts.any() else inside, inside)
 
 
-def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Flags]:
-    """The dependencies where the gaps of a change end at once, and which of the graph's these are.
+def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+    """The dependencies that a change leaves or puts in, and the names of their gaps.
 
-    Who waits for another lane no longer does; what starts late after its cause starts at once.
+    Who waits in a gap that ends at once no longer does; what starts late after its cause starts at once.
     """
-    found = never_early(graph.dependencies)
+    found, gap_name = never_early(graph.dependencies), graph.gap_name
+    if change.edit is not None and change.edit.is_structural:
+        edit = inside_span(change.edit, span.inside)
+        found, gap_name = apply_edit(edit, graph.segments, found, gap_name)
     if not change.of_threads:
-        return found, np.ones(len(found), dtype=bool)
+        return found, gap_name
     on_thread = graph.segments.on_thread[found.effect]
-    named = np.where(
-        on_thread, np.isin(graph.gap_name, change.of_threads), np.isin(graph.gap_name, change.gaps)
-    )
+    named = np.where(on_thread, np.isin(gap_name, change.of_threads), np.isin(gap_name, change.gaps))
     ended = named & span.inside[found.effect]
     freed = ended & _WAITS[found.mechanism]
     waits = graph.segments.kind == WAIT
@@ -86,4 +99,4 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
     after_wait = np.append(False, waits[:-1] & np.isin(graph.segments.gap_name[:-1], change.of_threads))
     freed |= after_wait[found.effect] & span.inside[found.effect] & _WAITS[found.mechanism]
     changed = replace(found, lag=np.where(ended, 0, found.lag))
-    return select_rows(changed, ~freed), ~freed
+    return select_rows(changed, ~freed), gap_name[~freed]

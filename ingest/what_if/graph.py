@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import WORK, Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, with_role
@@ -80,6 +81,7 @@ class ReplayGraph:
     window: Window
     sink: int
     rendezvous: Ints
+    phases: Phases
     fixed: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -157,6 +159,7 @@ def graph_of(model: Model) -> ReplayGraph:
         window=model.window,
         sink=model.sink,
         rendezvous=_rendezvous(model),
+        phases=model.phases,
     )
 
 

@@ -150,13 +150,13 @@ class Predictor:
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
-        changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
+        changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
         ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.of_threads)
         return np.where(ended, 0, changed)
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """The replay in which the gaps of a change end at once, None where there are none."""
-        if not change.of_threads:
+        """The replay in which other things depend on each other, None where only work is changed."""
+        if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)

@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.lanes import Lanes
+from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.ingest.what_if.graph import Calls, ReplayGraph, StepWindow
@@ -20,6 +21,7 @@ from tracegraph.store.errors import StoreError
 from tracegraph.store.evidence import EVIDENCE
 from tracegraph.store.gaps import GAP_CODE
 from tracegraph.store.mechanisms import CODE
+from tracegraph.store.phases import PHASE_NAMES
 from tracegraph.store.tables import GraphTables
 
 _SEGMENT = ("id", "lane", "start_ns", "end_ns", "kind", "work_ns", "frame", "name", "labels")
@@ -57,6 +59,20 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         window=window,
         sink=find_sink(segments, window, lanes),
         rendezvous=_rendezvous(tables, len(calls), first),
+        phases=_phases(tables),
+    )
+
+
+def _phases(tables: GraphTables) -> Phases:
+    rows = tables.nodes["Phase"]
+    numbers = ("rank", "lane", "end_lane", "occurrence", "start", "end", "window_end")
+    kept = {name: f"{name}_ns" if name in ("start", "end", "window_end") else name for name in numbers}
+    return Phases(
+        **{name: _numbers(rows[column]) for name, column in kept.items()},
+        step=_numbers(rows["step"], NONE),
+        name=np.array([PHASE_NAMES.index(name) for name in rows["name"].to_pylist()], dtype=np.int64),
+        recorded=np.array([text == EVIDENCE[0] for text in rows["evidence"].to_pylist()], dtype=bool),
+        confidence=rows["confidence"].to_numpy(),
     )
 
 

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.edit import Edit, join_edits
+from tracegraph.ingest.what_if.fixes.fix import Settings
+from tracegraph.ingest.what_if.fixes.registry import ASKED, edit_of
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -24,7 +28,7 @@ from tracegraph.store.errors import InputError
 from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select
+from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
 
@@ -39,8 +43,9 @@ ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
 class Question:
     """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
 
-    `scale`: factors and selectors. `assume`: names of `ASSUMPTIONS`. `overhead`: what recording an event
-    cost: "auto" (estimated from the file), "none", or ns.
+    `scale`: factors and selectors. `fixes`: names of `registry.ASKED` and selectors; `depth`, `workers`: how
+    far ahead, and by how many threads, what is done ahead is done. `assume`: names of `ASSUMPTIONS`.
+    `overhead`: what recording an event cost: "auto" (estimated from the file), "none", or ns.
     """
 
     remove: Sequence[str] = ()
@@ -49,12 +54,16 @@ class Question:
     assume: Sequence[str] = ()
     step: int | None = None
     overhead: str | float = AUTO
+    fixes: Sequence[tuple[str, str]] = ()
+    depth: int = Settings.depth
+    workers: int = Settings.workers
 
     def __str__(self) -> str:
         parts = [f"without {text}" for text in self.remove]
         parts += [f"{factor:g} × {text}" for factor, text in self.scale]
         parts += [f"without waits: {name}" for name in self.remove_wait]
         parts += [f"where {ASSUMPTIONS[name].meaning}" for name in self.assume]
+        parts += [ASKED[fix].asked.format(text) for fix, text in self.fixes]
         return ", ".join(parts)
 
 
@@ -73,6 +82,12 @@ class WhatIf:
     matched: Sequence[Matched]
     prediction: Prediction
     store: "Callable[[WhatIf, str], Run] | None" = None
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What its fixes take for granted, and no file tells."""
+        asked = dict.fromkeys(fix for fix, _ in self.question.fixes)
+        return list(dict.fromkeys(text for fix in asked for text in ASKED[fix].assumptions))
 
     def keep(self, name: str) -> "Run":
         """Store the changed graph, as the profiler would show it, as a run of this name.
@@ -119,6 +134,9 @@ class WhatIf:
                 "scale": [{"factor": factor, "selector": text} for factor, text in self.question.scale],
                 "remove_wait": list(self.question.remove_wait),
                 "assume": list(self.question.assume),
+                "fixes": [{"fix": fix, "selector": text} for fix, text in self.question.fixes],
+                "depth": self.question.depth,
+                "workers": self.question.workers,
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
@@ -130,6 +148,7 @@ class WhatIf:
                 "total_ns": predicted.overhead_ns,
             },
             "inferred_share": predicted.inferred_share,
+            "assumptions": self.assumptions,
             "range": range_json(predicted.low, predicted.high),
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
@@ -152,10 +171,13 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
             factor or cost is none.
     """
-    if not (question.remove or question.scale or question.remove_wait or question.assume):
+    asked = (question.remove, question.scale, question.remove_wait, question.assume, question.fixes)
+    if not any(asked):
+        options = ", ".join(f"--{name}" for name in ASKED)
         raise InputError(
             "nothing is changed",
-            "say what: --remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+            "say what: --remove, --scale, --remove-wait, --no-stragglers, --infinite-bandwidth, or a fix: "
+            f"{options}",
         )
     span = whole_window(graph)
     if question.step is not None:
@@ -183,7 +205,23 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         gap, one = match_gap(graph, name)
         gaps[name.endswith(AT_CALL)].append(gap)
         matched.append(one)
-    return Change(factor, tuple(gaps[False]), tuple(gaps[True])), matched
+    edit, of_fixes = _edit(graph, question)
+    return Change(factor, tuple(gaps[False]), tuple(gaps[True]), edit), [*matched, *of_fixes]
+
+
+def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:
+    """What all fixes of a question change together, each in all that its selectors select."""
+    if min(question.depth, question.workers) < 1:
+        raise InputError("nothing is done ahead of itself", "give --depth and --workers as 1 or more")
+    chosen: dict[str, Flags] = {}
+    matched: list[Matched] = []
+    for name, text in question.fixes:
+        found = select_with_waits(graph, parse_selector(text))
+        chosen[name] = chosen.get(name, np.zeros(len(graph.segments), dtype=bool)) | found.segments
+        matched += found.matched
+    settings = Settings(question.depth, question.workers)
+    edits = [edit_of(name, graph, flags, settings) for name, flags in chosen.items()]
+    return (join_edits(edits) if edits else None), matched
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:

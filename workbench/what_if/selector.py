@@ -16,6 +16,8 @@ KEYS: Mapping[str, str] = {
     "thread": "name or id of a thread",
     "step": "number of a step",
     "rank": "number of a rank",
+    "phase": "what runs in a phase, as `forward`, with the GPU work launched there",
+    "wait": "where a thread waits, by the rule that ends the wait, as `silent synchronize`",
 }
 """What a selector may say, and what it means."""
 _NUMBERS = ("stream", "step", "rank")
