@@ -38,7 +38,9 @@ from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
-from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.ingest.what_if.bounds import find_bounds
+from tracegraph.ingest.what_if.fixes.found import find_fixes
+from tracegraph.ingest.what_if.potential import find_potential, predictor_of
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -109,7 +111,19 @@ def _what_if(model: Model) -> Mapping[str, str]:
     return {
         "alternatives": json.dumps(find_alternatives(model)),
         "what_next": json.dumps(find_what_next(model)),
-        "potential": json.dumps(find_potential(model)),
+        **_told_by_replays(model),
+    }
+
+
+def _told_by_replays(model: Model) -> Mapping[str, str]:
+    """What bounds a run, what its largest names and waits are worth, and what fixes gain."""
+    predictor = predictor_of(model)
+    if predictor is None:
+        return {"potential": "[]", "fixes": "[]"}
+    return {
+        "potential": json.dumps(find_potential(model, predictor)),
+        "fixes": json.dumps(find_fixes(predictor)),
+        "bounds": json.dumps(find_bounds(predictor)),
     }
 
 

@@ -26,22 +26,30 @@ _LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
 Row = dict[str, object]
 
 
-def find_potential(model: Model) -> list[Row]:
+def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row]:
     """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
 
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
     (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
     base_ns, speedup, halved_ns, inferred_share, following (the hotspots then); corrected for what recording
     cost. Of names that hold the same time it is the one that the user gave: an annotation, then a function
-    of the user's, a module, an operator. What holds nearly all of the path is left out.
+    of the user's, a module, an operator. What holds nearly all of the path is left out. `predictor`: of the
+    model's whole window, where there is one already.
     """
-    graph = graph_of(model)
-    if not graph.counted.any():
+    predictor = predictor or predictor_of(model)
+    if predictor is None:
         return []
-    rows = find_stretches(model)
-    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph))
+    graph, rows = predictor.graph, find_stretches(model)
     found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
+
+
+def predictor_of(model: Model) -> Predictor | None:
+    """What predicts changes of a run without what recording cost; None where nothing ends its window."""
+    graph = graph_of(model)
+    if not graph.counted.any():
+        return None
+    return Predictor(graph, whole_window(graph), estimate_overhead(graph))
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,16 @@ class Predictor:
         """What recording cost in the window, on all threads, ns."""
         return int((self._levels[NAIVE] - self._levels[self._usual]).sum())
 
+    @property
+    def usual_work(self) -> Ints:
+        """The work of each segment without what recording usually costs, ns."""
+        return self._levels[self._usual]
+
+    @property
+    def base_ns(self) -> int:
+        """Length of the window before any change, without what recording usually costs."""
+        return self.span.length_where(self._before[self._usual].end, self._before[NAIVE].end)
+
     def gain(self, change: Change) -> Gain:
         """The window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))

@@ -3,28 +3,22 @@
 import shlex
 from collections.abc import Sequence
 
-from tracegraph.ingest.what_if.change import whole_window
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predict import Predictor
 
 _MOST, _LEAST = 12, 0.01
 Row = dict[str, object]
 
 
-def find_fixes(graph: ReplayGraph) -> list[Row]:
-    """The fixes that gain at least 1 % of the run, the largest gain first; corrected for what recording cost.
+def find_fixes(predictor: Predictor) -> list[Row]:
+    """The fixes that gain at least 1 % of a run, the largest gain first; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
     how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
     gain the same, the first.
     """
-    if not graph.counted.any():
-        return []
-    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph))
-    rows = [_row(predictor, *one) for one in worthwhile(predictor, Scene(graph))]
+    rows = [_row(predictor, *one) for one in worthwhile(predictor, Scene(predictor.graph))]
     return sorted(rows, key=lambda row: -int(str(row["gain_ns"])))
 
 

@@ -1,0 +1,80 @@
+"""What GPU work was launched below: the operators around a call, and the module or function around these."""
+
+import re
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.store.categories import Role
+from tracegraph.store.python_frames import MODULE, is_library
+
+_NUMBER = re.compile(r"_\d+$")
+
+
+def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
+    """The innermost and the outermost operator of the stack of operators right above each event, -1 for none.
+
+    An event that is an operator counts as above itself.
+    """
+    calls = graph.calls
+    is_operator = np.append(calls.of_role(Role.OPERATOR), False)
+    parent = np.append(calls.parent, -1)
+    at = np.where(is_operator[event], event, parent[event])
+    innermost = np.where(is_operator[at], at, -1)
+    outermost = innermost.copy()
+    while (above := is_operator[parent[outermost]] & (outermost >= 0)).any():
+        outermost = np.where(above, parent[outermost], outermost)
+    return innermost, outermost
+
+
+def find_holders(graph: ReplayGraph, event: Ints) -> Ints:
+    """The innermost module around each event, else function of the user's, else annotation; -1 for none."""
+    calls = graph.calls
+    pairs = list(zip(calls.name.values, range(len(calls.name.values)), strict=True))
+    is_module = np.zeros(len(pairs), dtype=bool)
+    is_own = np.zeros(len(pairs), dtype=bool)
+    for name, code in pairs:
+        is_module[code] = str(name).startswith(MODULE)
+        is_own[code] = not is_module[code] and not is_library(str(name), "python_function")
+    frame, marks = calls.of_role(Role.FRAME), calls.of_role(Role.ANNOTATION)
+    steps = np.isin(calls.name.codes, _codes_of_steps(graph))
+    ranks = (
+        frame & is_module[calls.name.codes],
+        frame & is_own[calls.name.codes],
+        marks & ~steps,
+    )
+    found = np.full(len(event), -1, dtype=np.int64)
+    for rank in ranks:
+        left = np.flatnonzero(found < 0)
+        found[left] = _nearest(np.append(rank, False), calls.parent, event[left])
+    return found
+
+
+def _codes_of_steps(graph: ReplayGraph) -> Ints:
+    names = {step.name for step in graph.steps}
+    return np.array(
+        [code for code, name in enumerate(graph.calls.name.values) if str(name) in names], dtype=np.int64
+    )
+
+
+def _nearest(chosen: Flags, parent: Ints, event: Ints) -> Ints:
+    """The innermost chosen event at or above each event, -1 for none."""
+    above, at = np.append(parent, -1), event.copy()
+    while (climbing := (at >= 0) & ~chosen[at]).any():
+        at = np.where(climbing, above[at], at)
+    return at
+
+
+def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:
+    """Which events are chosen, or inside one that is; one more entry, False, for no event."""
+    parent = graph.calls.parent
+    inside = np.append(chosen, False)
+    while (more := inside[parent] & ~inside[:-1]).any():
+        inside[:-1] |= more
+    return inside
+
+
+def module_class(name: str) -> str:
+    """What all modules of a class are called, as a wildcard: `nn.Module: Norm_3` is `nn.Module: Norm_*`."""
+    return _NUMBER.sub("_*", name) if name.startswith(MODULE) else name
