@@ -30,6 +30,7 @@ from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
 from tracegraph.workbench.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
+from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan, make_plan
 from tracegraph.workbench.what_if.steps import find_step
 
 if TYPE_CHECKING:
@@ -168,6 +169,15 @@ class Run(RunQueries):
             removed, tuple(scale), waits, assumed, number, overhead, tuple(asked), depth, workers
         )
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
+
+    def plan(self, fixes: int = FIXES_WANTED) -> Plan:
+        """What `tracegraph plan` says: the best fix, the best two, and so on, and what they leave of the run.
+
+        Raises:
+            InputError: no fix is wanted.
+            StoreError: the run is not kept in the workspace, or is damaged.
+        """
+        return make_plan(self._replay_graph, self.name, index(fixes))
 
     def diff(
         self,

@@ -1,5 +1,6 @@
 """A change of a run: what takes less time or ends at once, in which window, and what then depends on what."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +9,7 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.edit import Edit, apply_edit, inside_span
+from tracegraph.ingest.what_if.edit import Edit, apply_edit, inside_span, join_edits
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow, never_early
 from tracegraph.store.mechanisms import MECHANISMS
 
@@ -41,6 +42,17 @@ class Change:
     def of_threads(self) -> tuple[int, ...]:
         """All gaps that end at once on threads."""
         return (*self.gaps, *self.at_calls)
+
+
+def join_changes(changes: Sequence[Change]) -> Change:
+    """All of them at once."""
+    edits = [one.edit for one in changes if one.edit is not None]
+    return Change(
+        factor=np.prod([one.factor for one in changes], axis=0),
+        gaps=tuple(dict.fromkeys(code for one in changes for code in one.gaps)),
+        at_calls=tuple(dict.fromkeys(code for one in changes for code in one.at_calls)),
+        edit=join_edits(edits) if edits else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.holders import below_each
 from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
 from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -98,12 +99,10 @@ def _regions(scene: Scene) -> Iterator[_Region]:
         yield _Region(f"phase={name}", of_phase(graph, name))
     if there:
         return
-    frames, spent = graph.frames, np.zeros(len(graph.frames))
-    np.add.at(spent, frames.of_segment, scene.on_path_ns)
-    inclusive = spent.copy()
-    for at in range(len(frames) - 1, -1, -1):
-        if frames.parent[at] >= 0:
-            inclusive[frames.parent[at]] += inclusive[at]
+    frames = graph.frames
+    inclusive = below_each(
+        frames, np.bincount(frames.of_segment, scene.on_path_ns, len(frames)).astype(np.int64)
+    )
     named = np.array(
         [has_role(str(one), Role.ANNOTATION, Role.FRAME, Role.OPERATOR) for one in frames.category.values]
     )[frames.category.codes]

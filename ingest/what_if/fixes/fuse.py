@@ -73,7 +73,7 @@ def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
 
 
 def fuse(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Each run among chosen kernels, or those of chosen calls, is one launch and takes as long as its longest.
+    """Each run among chosen kernels, or those of chosen calls, is one launch, as long as its longest kernel.
 
     A kernel of a pass moves what that one moves; what is between is not written and read again. The operators
     that launched the others take no time.
@@ -123,16 +123,21 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         mine = np.isin(runs.holder, row.holders)
         chosen[runs.segment[mine]] = True
         yield _candidate(graph, str(row.selector), chosen, row.runs, row.kernels, row.gpu, str(row.kind))
-    whole = rows[["runs", "kernels", "gpu", "saved"]].sum()
-    if len(rows) != 1 or rows["kind"].iloc[0] == "":
-        total = _by_kind(graph, runs)[["runs", "kernels", "gpu", "saved"]].sum()
-        if total["saved"] >= scene.least_ns and whole["runs"] >= _REPEATED:
-            numbers = [int(total[name]) for name in ("runs", "kernels", "gpu")]
-            yield _candidate(graph, "category=kernel", everything, *numbers, "")
+    if len(rows) == 1 and rows["kind"].iloc[0]:
+        return
+    total = _by_kind(graph, runs)[["runs", "kernels", "gpu", "saved"]].sum()
+    if total["saved"] >= scene.least_ns and rows["runs"].sum() >= _REPEATED:
+        numbers = [int(total[name]) for name in ("runs", "kernels", "gpu")]
+        named = [
+            f"{row.runs:,} × {row.kernels / row.runs:.0f} below {row.kind}"
+            for row in rows[rows["kind"] != ""][:_MOST].itertuples()
+        ]
+        one = _candidate(graph, "category=kernel", everything, *numbers, "")
+        yield replace(one, evidence=": ".join([one.evidence, ", ".join(named)]) if named else one.evidence)
 
 
 def _by_kind(graph: ReplayGraph, runs: _Runs) -> pd.DataFrame:
-    """Runs by the kind of what they were launched below: how many, their kernels, time, and what is saved, ns."""
+    """Runs by the kind of what launched them: how many, their kernels, their time and what is saved, ns."""
     calls, work = graph.calls, graph.segments.work[runs.segment]
     begins = np.flatnonzero(runs.first)
     holder = runs.holder[begins]
@@ -174,10 +179,10 @@ FIX = Fix(
     title="Fuse small kernels",
     recognised="runs of elementwise, reduction and copy kernels on one stream, launched below one module, "
     "annotation or function, again and again",
-    replayed="a run is one launch that takes as long as its longest kernel; the operators that launched the others "
-    "take no time",
-    how="torch.compile, or a fused kernel for the pattern (RMSNorm, rotary embedding, activation and product)",
-    refuted_by="a compiled run whose fused kernels take longer than the longest one of those that they replace",
+    replayed="a run is one launch that takes as long as its longest kernel; the operators that launched the "
+    "others take no time",
+    how="torch.compile, or a fused kernel for the pattern (a norm, a rotary embedding, an activation)",
+    refuted_by="fused kernels that take longer than the longest of those that they replace",
     assumptions=(
         "a fused kernel moves as much as the kernel of its run that moves most, and nothing else reads "
         "what is between",

@@ -5,9 +5,10 @@ import re
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.store.categories import Role
-from tracegraph.store.python_frames import MODULE, is_library
+from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
 
 _NUMBER = re.compile(r"_\d+$")
 
@@ -33,15 +34,15 @@ def find_holders(graph: ReplayGraph, event: Ints) -> Ints:
     calls = graph.calls
     pairs = list(zip(calls.name.values, range(len(calls.name.values)), strict=True))
     is_module = np.zeros(len(pairs), dtype=bool)
-    is_own = np.zeros(len(pairs), dtype=bool)
+    is_users = np.zeros(len(pairs), dtype=bool)
     for name, code in pairs:
         is_module[code] = str(name).startswith(MODULE)
-        is_own[code] = not is_module[code] and not is_library(str(name), "python_function")
+        is_users[code] = is_own(str(name))
     frame, marks = calls.of_role(Role.FRAME), calls.of_role(Role.ANNOTATION)
     steps = np.isin(calls.name.codes, _codes_of_steps(graph))
     ranks = (
         frame & is_module[calls.name.codes],
-        frame & is_own[calls.name.codes],
+        frame & is_users[calls.name.codes],
         marks & ~steps,
     )
     found = np.full(len(event), -1, dtype=np.int64)
@@ -73,6 +74,22 @@ def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:
     while (more := inside[parent] & ~inside[:-1]).any():
         inside[:-1] |= more
     return inside
+
+
+def is_own(name: str) -> bool:
+    """Whether a frame of this name is a function of the user's."""
+    return (
+        not name.startswith(MODULE) and not name.endswith(SCRIPT) and not is_library(name, "python_function")
+    )
+
+
+def below_each(frames: Frames, own: Ints) -> Ints:
+    """What frames have with all that they call, from what each has by itself."""
+    inclusive = own.copy()
+    for depth in range(int(frames.depth.max(initial=0)), 0, -1):
+        level = np.flatnonzero(frames.depth == depth)
+        np.add.at(inclusive, frames.parent[level], inclusive[level])
+    return inclusive
 
 
 def module_class(name: str) -> str:

@@ -4,11 +4,33 @@ from collections.abc import Mapping
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.edit import Edit
-from tracegraph.ingest.what_if.fixes import capture, fuse, prefetch, unsync
+from tracegraph.ingest.what_if.fixes import (
+    allocation,
+    balance,
+    capture,
+    fuse,
+    prefetch,
+    python,
+    silences,
+    turns,
+    unsync,
+    warm_up,
+)
 from tracegraph.ingest.what_if.fixes.fix import Fix, Settings
 from tracegraph.ingest.what_if.graph import ReplayGraph
 
-FIXES: tuple[Fix, ...] = (unsync.FIX, capture.FIX, fuse.FIX, prefetch.FIX)
+FIXES: tuple[Fix, ...] = (
+    unsync.FIX,
+    capture.FIX,
+    fuse.FIX,
+    prefetch.FIX,
+    python.FIX,
+    balance.FIX,
+    turns.FIX,
+    allocation.FIX,
+    warm_up.FIX,
+    silences.FIX,
+)
 """All of them."""
 ASKED: Mapping[str, Fix] = {fix.name: fix for fix in FIXES if fix.edit is not None}
 """Those that an option of their own asks for."""

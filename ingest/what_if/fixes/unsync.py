@@ -23,8 +23,10 @@ def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
     """The waits for the GPU that lie in chosen segments end at once; what is awaited is done when it was."""
     edit = no_edit(len(graph.segments))
     effect = graph.dependencies.effect[host_waits(graph)]
+    # A call that came late enough has no wait before it: what it would wait for must be done as it begins.
+    late = chosen[effect] & (graph.segments.kind[effect - 1] != WAIT)
     freed = edit.freed.copy()
-    freed[effect[chosen[effect - 1]]] = True
+    freed[effect[chosen[effect - 1] | late]] = True
     return replace(edit, freed=freed)
 
 
