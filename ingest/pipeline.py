@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -39,6 +40,7 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.bounds import find_bounds
+from tracegraph.ingest.what_if.facts import state_facts
 from tracegraph.ingest.what_if.fixes.found import find_fixes
 from tracegraph.ingest.what_if.potential import find_potential, predictor_of
 from tracegraph.store.memory import reuse_dropped_columns
@@ -107,17 +109,21 @@ def build_checked(
     return model
 
 
-def _what_if(model: Model) -> Mapping[str, str]:
+def _what_if(found: "_Read") -> Mapping[str, str]:
+    model = found.model
     return {
         "alternatives": json.dumps(find_alternatives(model)),
         "what_next": json.dumps(find_what_next(model)),
-        **_told_by_replays(model),
+        **_told_by_replays(found),
     }
 
 
-def _told_by_replays(model: Model) -> Mapping[str, str]:
+def _told_by_replays(found: "_Read") -> Mapping[str, str]:
     """What bounds a run, what its largest names and waits are worth, and what fixes gain."""
-    predictor = predictor_of(model)
+    model, devices = found.model, [(file.rank, file.devices) for file in found.files]
+    predictor = predictor_of(
+        model, cache(lambda: state_facts(found.stated, found.measures.operator, devices))
+    )
     if predictor is None:
         return {"potential": "[]", "fixes": "[]"}
     return {
@@ -149,7 +155,7 @@ def ingest_run(
         found = _read_one(sources[0], stages, options)
     else:
         found = _read_several(sources, stages, options)
-    late = beside(lambda: _what_if(found.model))
+    late = beside(lambda: _what_if(found))
     paths = [Path(file.path) for file in found.files]
     run = name or run_name(paths, found.sha256, options.policy, options.step_marker)
     stated = with_kernel_types(found.stated, options.spellings)

@@ -146,6 +146,7 @@ class Run(RunQueries):
         overhead: str | float = AUTO,
         depth: int = Settings.depth,
         workers: int = Settings.workers,
+        precision: Sequence[tuple[str, str]] = (),
         **fixes: str | Sequence[str],
     ) -> WhatIf:
         """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
@@ -153,7 +154,8 @@ class Run(RunQueries):
         `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
         gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `fixes`: each fix that the
         command has an option for, with its selectors, as `capture="phase=forward"`; `depth` and `workers` as
-        there. `overhead`: what recording an event cost: "auto", "none", or ns.
+        there, `precision` pairs of a type and a selector. `overhead`: what recording an event cost: "auto",
+        "none", or ns.
 
         Raises:
             InputError: nothing is changed, or nothing matches.
@@ -161,7 +163,8 @@ class Run(RunQueries):
         """
         removed, waits, assumed = (_texts(one) for one in (remove, remove_wait, assume))
         number = None if step is None else index(step)
-        asked = [(name.replace("_", "-"), one) for name, given in fixes.items() for one in _texts(given)]
+        asked = list(precision)
+        asked += [(name.replace("_", "-"), one) for name, given in fixes.items() for one in _texts(given)]
         unknown = [name for name, _ in asked if name not in ASKED]
         if unknown:
             raise InputError(f"there is no fix {unknown[0]!r}", f"there are: {', '.join(ASKED)}")

@@ -11,7 +11,7 @@ from tracegraph.cli.options import form_option, name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
 from tracegraph.ingest.what_if.fixes.fix import Settings
-from tracegraph.ingest.what_if.fixes.registry import ASKED
+from tracegraph.ingest.what_if.fixes.registry import ASKED, PRECISIONS
 from tracegraph.workbench.what_if.answer import AUTO
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, INFINITE_BANDWIDTH, NO_STRAGGLERS
 from tracegraph.workbench.what_if.selector import KEYS
@@ -23,7 +23,7 @@ _Command = Callable[..., int]
 
 def _fix_options(command: _Command) -> _Command:
     """An option for each fix that has one."""
-    for name, fix in reversed(ASKED.items()):
+    for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
         option = click.option(
             f"--{name}", name, metavar="SEL", multiple=True, help=f"{fix.title}: {fix.replayed}."
         )
@@ -63,6 +63,13 @@ def _fix_options(command: _Command) -> _Command:
     help=f"Of several ranks: {ASSUMPTIONS[INFINITE_BANDWIDTH].meaning}.",
 )
 @_fix_options
+@click.option(
+    "--precision",
+    type=(click.Choice(PRECISIONS), str),
+    metavar=f"{'|'.join(PRECISIONS)} SEL",
+    multiple=True,
+    help=f"Lower precision: {ASKED[PRECISIONS[0]].replayed}.",
+)
 @click.option(
     "--depth",
     type=click.IntRange(1),
@@ -118,6 +125,7 @@ def what_if(
     fail_above: int | None,
     depth: int,
     workers: int,
+    precision: tuple[tuple[str, str], ...],
     name: str | None,
     **fixes: tuple[str, ...],
 ) -> int:
@@ -137,6 +145,7 @@ def what_if(
             overhead=overhead,
             depth=depth,
             workers=workers,
+            precision=precision,
             **fixes,
         )
         files = () if output is None else found.save(output)

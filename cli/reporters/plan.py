@@ -43,5 +43,5 @@ def _print_floors(console: Console, floors: Sequence[dict[str, object]]) -> None
         length = floor["length_ns"]
         assert isinstance(length, int)
         name = label(str(floor["name"]), _NAME_CELLS)
-        said = f"no schedule of the work as recorded is shorter than {format_ns(length)}: {floor['floor']}, {name}"
-        console.print(indented(Text(said)))
+        said = f"no schedule of the work as recorded is shorter than {format_ns(length)}"
+        console.print(indented(Text(f"{said}: {floor['floor']}, {name}")))

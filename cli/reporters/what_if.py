@@ -35,6 +35,8 @@ def print_what_if(
     lines.add_row(
         "inferred", f"{format_share(predicted.inferred_share)} of the gain hangs on inferred dependencies"
     )
+    for text in found.assumptions:
+        lines.add_row("assumed", text)
     console.print(indented(lines))
     _print_matched(console, found)
     if predicted.following:

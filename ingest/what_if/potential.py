@@ -1,6 +1,6 @@
 """What could be gained: the largest names and waits of the path, each taken away and halved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
 from tracegraph.ingest.what_if.change import Change, whole_window
+from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.inside import nearest_above
 from tracegraph.ingest.what_if.overhead import estimate_overhead
@@ -44,9 +45,9 @@ def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
 
-def predictor_of(model: Model) -> Predictor | None:
+def predictor_of(model: Model, facts: Callable[[], WorkFacts] | None = None) -> Predictor | None:
     """What predicts changes of a run without what recording cost; None where nothing ends its window."""
-    graph = graph_of(model)
+    graph = replace(graph_of(model), facts=facts)
     if not graph.counted.any():
         return None
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

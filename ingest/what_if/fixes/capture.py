@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.holders import below_each
+from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
 from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
 from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -23,6 +23,8 @@ _FEW = 8
 """Calls beside a graph launch that are no reason to capture again."""
 _FEWEST, _ALIKE, _MOST = 10, 0.5, 3
 """Launches and share of repetitions that are the same, at least, and names that are tried, at most."""
+_WHOLE = 0.95
+"""Share of the path from which on a name is the whole program's."""
 
 
 def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
@@ -70,10 +72,11 @@ def _one_a_step(graph: ReplayGraph, calls: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Region:
-    """What might be captured: a selector, and its segments."""
+    """What might be captured: a selector, its segments, and what each is a part of, where that is no step."""
 
     selector: str
     chosen: Flags
+    group: Ints | None = None
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
@@ -82,7 +85,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     for region in _regions(scene):
         host = with_gaps(graph, region.chosen)
         spent = int(scene.on_path_ns[host].sum())
-        repeats = find_repeats(graph, host)
+        repeats = find_repeats(graph, host, region.group)
         alike = repeats.share >= _ALIKE and repeats.launches >= _FEWEST
         if spent >= scene.least_ns and alike and not _is_captured(graph, host).any():
             captured.append(region)
@@ -103,20 +106,22 @@ def _regions(scene: Scene) -> Iterator[_Region]:
     inclusive = below_each(
         frames, np.bincount(frames.of_segment, scene.on_path_ns, len(frames)).astype(np.int64)
     )
-    named = np.array(
-        [has_role(str(one), Role.ANNOTATION, Role.FRAME, Role.OPERATOR) for one in frames.category.values]
-    )[frames.category.codes]
     is_module = np.array([str(one).startswith(MODULE) for one in frames.name.values])[frames.name.codes]
-    is_frame = np.array([has_role(str(one), Role.FRAME) for one in frames.category.values])
-    candidates = np.flatnonzero(named & (~is_frame[frames.category.codes] | is_module))
-    tried: list[int] = []
-    for at in candidates[np.argsort(-inclusive[candidates], kind="stable")].tolist():
-        code = int(frames.name.codes[at])
-        if code not in tried and inclusive[at] >= scene.least_ns and len(tried) < _MOST:
-            tried.append(code)
-            below = nearest_above(frames, frames.name.codes == code) >= 0
-            name = str(frames.name.values[code])
-            yield _Region(f"under={escaped(name)}", below[frames.of_segment])
+    marks = np.array([has_role(str(one), Role.ANNOTATION) for one in frames.category.values])
+    named = is_module | marks[frames.category.codes] & ~frames.name.among(graph.step_marker)
+    spent = np.bincount(frames.name.codes[named], inclusive[named], len(frames.name.values))
+    total, tried = int(scene.on_path_ns.sum()), 0
+    for code in np.argsort(-spent, kind="stable").tolist():
+        if spent[code] < scene.least_ns or tried == _MOST:
+            return
+        if spent[code] > _WHOLE * total:
+            continue
+        tried += 1
+        name = str(frames.name.values[code])
+        below = nearest_above(frames, named & (frames.name.codes == code)) >= 0
+        events = graph.calls.name.among(name)
+        group = nearest_event(graph, events, graph.segments.event)
+        yield _Region(f"under={escaped(name)}", below[frames.of_segment], group)
 
 
 def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeats) -> Candidate:
@@ -127,7 +132,7 @@ def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeat
         options=asked_for(FIX.name, selectors),
         change=made_in(scene.graph, capture(scene.graph, chosen)),
         evidence=f"{repeats.launches:,} launches at a time, the same in {repeats.same:,} of "
-        f"{repeats.times:,} steps; the host works {told(spent)} of the path for them",
+        f"{repeats.times:,} times; the host works {told(spent)} of the path for them",
     )
 
 

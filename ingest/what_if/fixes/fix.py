@@ -71,7 +71,8 @@ class Fix:
     asks for it, with `{}` for the selector. `recognised`, `replayed`: for the documentation, how a run shows
     it and what a replay changes. `how`: how to do it, one line. `refuted_by`: what would show it wrong.
     `assumptions`: what no file tells. `find`: where a run shows it. `edit`: what it changes in chosen
-    segments, None where older options ask for it.
+    segments, None where older options ask for it. `option`: the words before a
+    selector that ask for it, where these are not its name.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Fix:
     find: Callable[[Scene], Iterator[Candidate]]
     asked: str = ""
     edit: Callable[[ReplayGraph, Flags, Settings], Edit] | None = None
+    option: tuple[str, ...] = ()
 
 
 def escaped(name: str) -> str:

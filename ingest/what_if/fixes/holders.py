@@ -48,7 +48,7 @@ def find_holders(graph: ReplayGraph, event: Ints) -> Ints:
     found = np.full(len(event), -1, dtype=np.int64)
     for rank in ranks:
         left = np.flatnonzero(found < 0)
-        found[left] = _nearest(np.append(rank, False), calls.parent, event[left])
+        found[left] = nearest_event(graph, rank, event[left])
     return found
 
 
@@ -59,9 +59,9 @@ def _codes_of_steps(graph: ReplayGraph) -> Ints:
     )
 
 
-def _nearest(chosen: Flags, parent: Ints, event: Ints) -> Ints:
+def nearest_event(graph: ReplayGraph, chosen: Flags, event: Ints) -> Ints:
     """The innermost chosen event at or above each event, -1 for none."""
-    above, at = np.append(parent, -1), event.copy()
+    above, at, chosen = np.append(graph.calls.parent, -1), event.copy(), np.append(chosen, False)
     while (climbing := (at >= 0) & ~chosen[at]).any():
         at = np.where(climbing, above[at], at)
     return at

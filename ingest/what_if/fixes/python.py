@@ -16,6 +16,8 @@ from tracegraph.store.categories import Role
 from tracegraph.store.units import told
 
 _MOST, _WHOLE = 3, 0.95
+_BUILT_IN = "<built-in"
+"""What the names of frames begin with that are compiled already."""
 
 
 def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
@@ -26,7 +28,9 @@ def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 def _python(graph: ReplayGraph) -> Flags:
     segments = graph.segments
-    is_frame = np.append(graph.calls.of_role(Role.FRAME), False)[segments.event]
+    interpreted = np.array([not str(name).startswith(_BUILT_IN) for name in graph.calls.name.values])
+    frames = graph.calls.of_role(Role.FRAME) & interpreted[graph.calls.name.codes]
+    is_frame = np.append(frames, False)[segments.event]
     own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0) & is_frame
     return own
 

@@ -9,6 +9,7 @@ from tracegraph.ingest.what_if.fixes import (
     balance,
     capture,
     fuse,
+    precision,
     prefetch,
     python,
     silences,
@@ -23,6 +24,8 @@ FIXES: tuple[Fix, ...] = (
     unsync.FIX,
     capture.FIX,
     fuse.FIX,
+    precision.TF32_FIX,
+    precision.BF16_FIX,
     prefetch.FIX,
     python.FIX,
     balance.FIX,
@@ -33,7 +36,9 @@ FIXES: tuple[Fix, ...] = (
 )
 """All of them."""
 ASKED: Mapping[str, Fix] = {fix.name: fix for fix in FIXES if fix.edit is not None}
-"""Those that an option of their own asks for."""
+"""Those that an option asks for."""
+PRECISIONS = tuple(fix.name for fix in FIXES if fix.option)
+"""Those of them that `--precision` asks for."""
 
 
 def edit_of(name: str, graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:

@@ -32,14 +32,23 @@ def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
     return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def find_repeats(graph: ReplayGraph, host: Flags) -> Repeats:
-    """How often chosen host segments launch the same works in the same order, step for step."""
+def find_repeats(graph: ReplayGraph, host: Flags, group: Ints | None = None) -> Repeats:
+    """How often chosen host segments launch the same works in the same order, on the rank that does it most.
+
+    `group`: for each segment what it is a part of, -1 for nothing; by default its step.
+    """
     call, work = launched(graph, by_graphs=False)
-    mine = host[call]
+    mine = host[call] if group is None else host[call] & (group[call] >= 0)
     call, work = call[mine], work[mine]
     if not len(call):
         return Repeats(0, 0, 0)
-    step = step_of(graph, call)
+    rank = graph.lanes.rank[graph.segments.lane[call]]
+    found = [_of_rank(graph, call[rank == one], work[rank == one], group) for one in np.unique(rank)]
+    return max(found, key=lambda one: (one.times > 1, one.same))
+
+
+def _of_rank(graph: ReplayGraph, call: Ints, work: Ints, group: Ints | None) -> Repeats:
+    step = step_of(graph, call) if group is None else group[call]
     order = np.lexsort((graph.segments.start[call], step))
     step, name = step[order], graph.calls.name.codes[graph.segments.event[work[order]]].astype(np.uint64)
     begins = np.append(True, step[1:] != step[:-1])

@@ -41,8 +41,8 @@ FIX = Fix(
     title="Do not share the GPU or the CPU",
     recognised="equal pauses of a GPU between works that were ready, or threads that were held off the CPU",
     replayed="these gaps end at once (`--remove-wait`)",
-    how="nvidia-smi shows who shares the GPU; fewer workers and threads (OMP_NUM_THREADS), and cores of their "
-    "own (taskset, numactl) keep threads on the CPU",
+    how="nvidia-smi shows who shares the GPU; fewer threads (OMP_NUM_THREADS) and workers, and own cores "
+    "(taskset, numactl) keep threads on the CPU",
     refuted_by="nobody else on the device (nvidia-smi), or idle cores (top) while the job runs",
     assumptions=("whoever has these turns can go elsewhere",),
     find=_find,
