@@ -2745,6 +2745,8 @@ class RunQueries(Asking):
             alternatives (str, may be missing): JSON list: the path's summary under each policy, and on recorded edges only
             what_next (str, may be missing): JSON list: what each of the top hotspots costs, and what is critical without it
             potential (str, may be missing): JSON list: the largest names and waits of the path, and what is gained without each
+            fixes (str, may be missing): JSON list: what could be done about the run, and what each gains
+            bounds (str, may be missing): JSON object: its length where each resource takes no time, and its floors
             step_marker (str, may be missing): glob of the annotations that mark its steps, null where the profiler does
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema
