@@ -55,35 +55,37 @@ under `recommendations`.
 
 _FIXES_HEAD = """# Fixes, bounds and plans
 
-What bounds a run says what it waits for; a fix says what can be done, and what that gains. Both are replays of the
-causal graph, made when a run is stored, and stand in the report, in summary.json under `bounds` and `fixes`, and on
-the Run node. This page is generated from the code (`python -m tracegraph.workbench.stubs .`); how to add a fix:
-[extending.md](extending.md). How true the gains are: [accuracy.md](accuracy.md).
+What bounds a run says what it waits for; a fix says what can be done, and what that gains. Both are replays
+of the causal graph, made when a run is stored, and stand in the report, in summary.json under `bounds` and
+`fixes`, and on the Run node. This page is generated from the code (`python -m tracegraph.workbench.stubs
+.`); how to add a fix: [extending.md](extending.md). How true the gains are: [accuracy.md](accuracy.md).
 
 ## Bounds
 
-The run replayed with each resource at no time, alone. The bottleneck is the one that gains most, where that is 1.5
-times what the next gains; else all that gain two thirds of the most are named, and `bottleneck` is `several`.
+The run replayed with each resource at no time, alone. The bottleneck is the one that gains most, where that
+is 1.5 times what the next gains; else all that gain two thirds of the most are named, and `bottleneck` is
+`several`.
 
 | resource | what takes no time |
 | --- | --- |
 {resources}
 
-Floors are what no schedule of the work as recorded is shorter than: the work of the busiest thread, the time in which
-the busiest device computes, and in which the busiest link (of one GPU) transfers.
+Floors are what no schedule of the work as recorded is shorter than: the work of the busiest thread, the
+time in which the busiest device computes, and in which the busiest link (of one GPU) transfers.
 
 ## Fixes
 
-A fix is made in what a selector selects (`tracegraph what-if --NAME SEL`, `run.what_if(name=SEL)`), repeatable and
-together with all other questions; `--keep` and `verify` take what it leaves. What a recording shows is proposed with
-its command, if it gains 1 % of the run. What no file can tell is an assumption, and said with the answer.
+A fix is made in what a selector selects (`tracegraph what-if --NAME SEL`, `run.what_if(name=SEL)`),
+repeatable and together with all other questions; `--keep` and `verify` take what it leaves. What a
+recording shows is proposed with its command, if it gains 1 % of the run. What no file can tell is an
+assumption, and said with the answer.
 
 {fixes}
 ## Plans
 
-`tracegraph plan --fixes K` (`run.plan(K)`) replays sets of the fixes that a run shows, of each kind the place that
-gains most: the best one, the best two of all pairs, then greedily one more, as long as it gains 1 % of the run. It also
-lists pairs that gain 1.1 times what both gain by themselves.
+`tracegraph plan --fixes K` (`run.plan(K)`) replays sets of the fixes that a run shows, of each kind the
+place that gains most: the best one, the best two of all pairs, then greedily one more, as long as it gains
+1 % of the run. It also lists pairs that gain 1.1 times what both gain by themselves.
 """
 
 

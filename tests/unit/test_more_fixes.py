@@ -1,8 +1,10 @@
 """Where fixes are recognised and what they gain, on traces whose every time is worked out by hand."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from tiny import call, event, kernel, step
@@ -14,9 +16,11 @@ from tracegraph.ingest.what_if.change import whole_window
 from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, silences, turns, warm_up
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
+from tracegraph.ingest.what_if.fixes.found import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.queries.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.store import bounds
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.what_if.answer import Question, answer
@@ -64,7 +68,7 @@ def test_small_kernels_below_a_module_are_fused_whatever_they_are_called() -> No
 
 
 def test_a_fused_run_is_launched_once() -> None:
-    # Nothing but the launches of 10 each holds the run: of 6, those of the last two of each three are left out.
+    # Two runs of three launches of 10 each: those of the last two of each three are left out.
     rows: list[tiny.Row] = []
     for number in range(6):
         at = 10.0 * number
@@ -219,7 +223,7 @@ def test_bounds_are_the_run_without_each_resource() -> None:
     of = graph(*GPU_BOUND)
     told = find_bounds(Predictor(of, whole_window(of)))
     gains = {row["resource"]: row["gain_ns"] / 1000 for row in told["resources"]}  # type: ignore[attr-defined]
-    # Without the kernel the call goes on 4 after it would begin; without the host: launch, latency, kernel, 4.
+    # Without the kernel the call goes on 4 after it would begin.
     assert gains[bounds.GPU] == 160
     assert told["bottleneck"] == bounds.GPU
     assert told["bottlenecks"] == [bounds.GPU]
@@ -275,3 +279,26 @@ def test_a_plan_makes_the_best_fix_first_and_no_set_gains_less_than_the_one_befo
 def test_a_plan_of_no_fix_is_refused() -> None:
     with pytest.raises(InputError, match="without fixes"):
         make_plan(graph(*GPU_BOUND), "run", 0)
+
+
+def test_what_is_stored_of_a_run_is_asked_as_rows() -> None:
+    of = graph(event("a", 0, 10), event("b", 50, 100))
+    predictor = Predictor(of, whole_window(of))
+    details = pd.DataFrame(
+        {"bounds": [json.dumps(find_bounds(predictor))], "fixes": [json.dumps(find_fixes(predictor))]}
+    )
+    rows, fixes_found = bound_rows({}, details), fix_rows({}, details)
+    assert list(rows.columns) == [column.name for column in BOUND_COLUMNS]
+    assert rows[["name", "gain_ns", "bounds"]].values.tolist()[:2] == [
+        [bounds.HOST, 60_000, True],
+        [bounds.UNRECORDED, 40_000, False],  # two thirds of the most
+    ]
+    assert rows["kind"].tolist()[-1] == "floor"
+    assert list(fixes_found.columns) == [column.name for column in FIX_COLUMNS]
+    assert fixes_found[["fix", "gain_ns"]].values.tolist() == [["silences", 40_000]]
+
+
+def test_an_older_run_has_no_rows() -> None:
+    details = pd.DataFrame({"bounds": [None], "fixes": [None]})
+    assert bound_rows({}, details).empty
+    assert fix_rows({}, details).empty

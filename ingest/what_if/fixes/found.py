@@ -7,7 +7,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.predict import Predictor
 
-_MOST, _LEAST = 12, 0.01
+_MOST, _OF_A_FIX, _LEAST = 8, 2, 0.01
 Row = dict[str, object]
 
 
@@ -23,15 +23,16 @@ def find_fixes(predictor: Predictor) -> list[Row]:
 
 
 def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[tuple[Fix, Candidate]]:
-    """The fixes that gain most, at least 1 % of the run, and more than another place of the same fix."""
+    """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= _LEAST * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
+    gains: dict[str, list[int]] = {}
     chosen: list[tuple[Fix, Candidate]] = []
-    seen = set()
     for fix, one, gain in found:
-        if (fix.name, gain.gain_ns) not in seen and len(chosen) < _MOST:
-            seen.add((fix.name, gain.gain_ns))
+        before = gains.setdefault(fix.name, [])
+        if gain.gain_ns not in before and len(before) < _OF_A_FIX and len(chosen) < _MOST:
+            before.append(gain.gain_ns)
             chosen.append((fix, one))
     return chosen
 
