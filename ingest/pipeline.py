@@ -22,7 +22,6 @@ from tracegraph.ingest.causal.invariants import check_model
 from tracegraph.ingest.causal.model import Model, RankModel, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
 from tracegraph.ingest.causal.step_marks import refuse_unmarked
-from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
@@ -42,7 +41,9 @@ from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.facts import state_facts
 from tracegraph.ingest.what_if.fixes.found import find_fixes
-from tracegraph.ingest.what_if.potential import find_potential, predictor_of
+from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.ingest.what_if.predict import predictor_of
+from tracegraph.ingest.what_if.what_next import find_what_next
 from tracegraph.store.memory import reuse_dropped_columns
 from tracegraph.store.parallel import beside
 from tracegraph.store.progress import Progress
@@ -110,24 +111,19 @@ def build_checked(
 
 
 def _what_if(found: "_Read") -> Mapping[str, str]:
-    model = found.model
-    return {
-        "alternatives": json.dumps(find_alternatives(model)),
-        "what_next": json.dumps(find_what_next(model)),
-        **_told_by_replays(found),
-    }
-
-
-def _told_by_replays(found: "_Read") -> Mapping[str, str]:
     """What bounds a run, what its largest names and waits are worth, and what fixes gain."""
     model, devices = found.model, [(file.rank, file.devices) for file in found.files]
-    predictor = predictor_of(
-        model, cache(lambda: state_facts(found.stated, found.measures.operator, devices))
-    )
-    if predictor is None:
-        return {"potential": "[]", "fixes": "[]"}
-    return {
+    facts = cache(lambda: state_facts(found.stated, found.measures.operator, devices))
+    predictor = predictor_of(model, facts)
+    told = {
+        "alternatives": json.dumps(find_alternatives(model)),
+        "what_next": json.dumps(find_what_next(model, predictor)),
         "potential": json.dumps(find_potential(model, predictor)),
+    }
+    if not predictor.graph.counted.any():
+        return {**told, "fixes": "[]"}
+    return {
+        **told,
         "fixes": json.dumps(find_fixes(predictor)),
         "bounds": json.dumps(find_bounds(predictor)),
     }

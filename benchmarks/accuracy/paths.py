@@ -17,10 +17,10 @@ from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.model import Model, build_model
 from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.what_if.what_next import find_what_next
 
 _NULLABLE = {"margin_ns": "Int64", "source_index": "Int64"}
 _COLUMNS = ["source_index", "start_ns", "end_ns", "margin_ns", "evidence", "confidence"]

@@ -1,4 +1,4 @@
-"""What-if of all that runs under an annotation, against simulations in which it takes no time."""
+"""What-if of all under an annotation, handed over work included, against simulations without it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -61,12 +61,12 @@ def judge_under(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> It
 
 def _true_gains(oracle: Oracle, one: OracleSet, names: Sequence[str]) -> tuple[int, dict[str, int]]:
     stem = Path(f"{one.stem}_under")
-    oracle.run("synth_kineto.py", stem, *one.options, *(f"--zero-under={name}" for name in names))
+    oracle.run("synth_kineto.py", stem, *one.options, *(f"--zero-caused={name}" for name in names))
     truth = read_json(stem.with_name(f"{stem.name}_truth.json"))
     for left in stem.parent.glob(f"{stem.name}_*.json"):
         left.unlink()
     total = round(truth["total_us"] * 1000)
-    return total, {name: total - round(truth["whatif"][f"under:{name}"] * 1000) for name in names}
+    return total, {name: total - round(truth["whatif"][f"caused:{name}"] * 1000) for name in names}
 
 
 def describe_under(found: Sequence[Said]) -> str:

@@ -18,13 +18,13 @@ from tracegraph.cli.main import main as tracegraph
 from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.ingest.what_if.what_next import find_what_next
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database

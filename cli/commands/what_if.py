@@ -112,6 +112,7 @@ def _fix_options(command: _Command) -> _Command:
 @pass_context
 def what_if(
     context: Context,
+    /,
     *,
     remove: tuple[str, ...],
     scale: tuple[tuple[float, str], ...],

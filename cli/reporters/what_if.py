@@ -7,13 +7,15 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.ingest.what_if.predict import Gain
+from tracegraph.ingest.what_if.gains import Gain
+from tracegraph.ingest.what_if.predict import CORRECTED, NAIVE
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
 _NAME_CELLS = 60
 _MOST_NAMES = 8
+_BASES = {CORRECTED: "corrected", NAIVE: "as recorded"}
 
 
 def print_what_if(
@@ -24,12 +26,15 @@ def print_what_if(
     where = "the run" if found.question.step is None else f"step {found.question.step}"
     console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
     lines = facts()
-    lines.add_row("predicted", Text(_said(predicted.corrected), style="bold"))
+    basis = _BASES[predicted.basis]
+    lines.add_row("predicted", Text(f"{_said(predicted.corrected)}, {basis}", style="bold"))
     low, high = predicted.low, predicted.high
     gains = f"gain {format_ns(low.gain_ns)} to {format_ns(high.gain_ns)}"
     lines.add_row(
         "range", f"{format_times(low.speedup)} to {format_times(high.speedup)} times as fast, {gains}"
     )
+    if predicted.wide:
+        lines.add_row("", f"so wide because {predicted.wide}")
     lines.add_row("naive", f"{_said(predicted.naive)}, as recorded")
     lines.add_row("recording", _overhead(found))
     lines.add_row(
@@ -39,6 +44,8 @@ def print_what_if(
         lines.add_row("assumed", text)
     console.print(indented(lines))
     _print_matched(console, found)
+    for note in found.notes:
+        console.print(indented(Text(note)))
     if predicted.following:
         shown = readable(str(row["name"]) for row in predicted.following)
         names = ", ".join(label(name, _NAME_CELLS) for name in shown.values())

@@ -172,13 +172,19 @@ def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
         at = int(busy.argmax())
         found.append({"floor": bounds.THREAD, "name": str(lanes["name"][at]), "length_ns": int(busy[at])})
     for floor, chosen in ((bounds.DEVICE, parts.computing), (bounds.LINK, parts.transfers)):
-        lengths = {}
-        for key, rows in (
-            lanes[~graph.lanes.is_thread].groupby(["rank", "device"], dropna=False).groups.items()
-        ):
-            mine = np.flatnonzero(chosen & np.isin(segments.lane, rows.to_numpy()))
-            lengths[key] = union_length(segments.start[mine], segments.start[mine] + work[mine])
+        streams = ~graph.lanes.is_thread
+        names = "GPU " + lanes["device"].astype(str) + " of rank " + lanes["rank"].astype(str)
+        lengths = {
+            str(name): _busy(graph, work, chosen & (streams & (names == name).to_numpy())[segments.lane])
+            for name in names[streams].unique()
+        }
         if any(lengths.values()):
-            (rank, device), length = max(lengths.items(), key=lambda one: one[1])
-            found.append({"floor": floor, "name": f"GPU {device} of rank {rank}", "length_ns": length})
+            name = max(lengths, key=lambda one: lengths[one])
+            found.append({"floor": floor, "name": name, "length_ns": lengths[name]})
     return sorted(found, key=lambda one: -int(str(one["length_ns"])))
+
+
+def _busy(graph: ReplayGraph, work: Ints, chosen: Flags) -> int:
+    """How long any of chosen segments runs, ns."""
+    start = graph.segments.start[chosen]
+    return union_length(start, start + work[chosen])

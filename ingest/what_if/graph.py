@@ -11,12 +11,13 @@ from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import WORK, Segments, Window
+from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.facts import WorkFacts
+from tracegraph.ingest.what_if.handed_over import HandedOver, find_handed_over
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
 from tracegraph.store.step_names import STEP_PREFIX
@@ -27,7 +28,7 @@ class Calls:
     """The events of a run in the order of the file, one array an attribute; times in ns.
 
     `parent`: index of the innermost event of its thread that contains it, -1 for none. `step`: number of the
-    step it belongs to, `NONE` outside of all.
+    step it belongs to, `NONE` outside of all. `call`: index of the call that launched it, -1 for none.
     """
 
     source_index: Ints
@@ -38,6 +39,7 @@ class Calls:
     end: Ints
     parent: Ints
     step: Ints
+    call: Ints
 
     def __len__(self) -> int:
         return len(self.start)
@@ -111,6 +113,11 @@ class ReplayGraph:
         return replay
 
     @cached_property
+    def handed_over(self) -> HandedOver:
+        """What its threads were handed by others."""
+        return find_handed_over(self)
+
+    @cached_property
     def counted(self) -> Flags:
         """Which segments may end the window: work of events on lanes that matter."""
         segments = self.segments
@@ -127,7 +134,7 @@ def never_early(found: Dependencies) -> Dependencies:
     return replace(found, lag=np.maximum(found.lag, 0))
 
 
-def graph_of(model: Model) -> ReplayGraph:
+def graph_of(model: Storable) -> ReplayGraph:
     """What a replay needs of a model."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]
@@ -141,6 +148,7 @@ def graph_of(model: Model) -> ReplayGraph:
             end=events.end,
             parent=model.stack.parent,
             step=steps.of_event,
+            call=model.launches.call,
         ),
         lanes=model.lanes,
         segments=model.segments,
@@ -166,7 +174,7 @@ def graph_of(model: Model) -> ReplayGraph:
     )
 
 
-def _rendezvous(model: Model) -> Ints:
+def _rendezvous(model: Storable) -> Ints:
     found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
     if meetings is not None:
         found[meetings.event] = meetings.rendezvous[meetings.member_of]

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.what_next import find_what_next
 from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts
@@ -22,6 +21,7 @@ from tracegraph.ingest.what_if.edit import inside_span
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.predict import Prediction
 from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
+from tracegraph.ingest.what_if.what_next import find_what_next
 from tracegraph.store.parallel import beside
 from tracegraph.store.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables

@@ -1,20 +1,17 @@
 """What could be gained: the largest names and waits of the path, each taken away and halved."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.causal.model import Model
 from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
-from tracegraph.ingest.what_if.change import Change, whole_window
-from tracegraph.ingest.what_if.facts import WorkFacts
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.inside import nearest_above
-from tracegraph.ingest.what_if.overhead import estimate_overhead
-from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.ingest.what_if.change import Change
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.ingest.what_if.predict import Predictor, predictor_of
 from tracegraph.store.categories import GAP, Role, has_role
 from tracegraph.store.common_names import common_name
 from tracegraph.store.gaps import GAP_NAMES, OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
@@ -31,31 +28,27 @@ def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row
     """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
 
     One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
-    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns,
-    base_ns, speedup, halved_ns, inferred_share, following (the hotspots then); corrected for what recording
-    cost. Of names that hold the same time it is the one that the user gave: an annotation, then a function
-    of the user's, a module, an operator. What holds nearly all of the path is left out. `predictor`: of the
-    model's whole window, where there is one already.
+    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns, wide
+    (why these are more than tenfold apart, empty where they are not), basis (what the gain is: "corrected"
+    for what recording cost, or "naive", as recorded, where the file does not show that), base_ns, speedup,
+    halved_ns, inferred_share, following (the hotspots then). Of names that hold the same time it is the one
+    that the user gave: an annotation, then a function of the user's, a module, an operator. What holds nearly
+    all of the path is left out.
+
+    `predictor`: that of the model's graph, where there is one already.
     """
     predictor = predictor or predictor_of(model)
-    if predictor is None:
+    graph = predictor.graph
+    if not graph.counted.any():
         return []
-    graph, rows = predictor.graph, find_stretches(model)
+    rows = find_stretches(model)
     found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
 
-def predictor_of(model: Model, facts: Callable[[], WorkFacts] | None = None) -> Predictor | None:
-    """What predicts changes of a run without what recording cost; None where nothing ends its window."""
-    graph = replace(graph_of(model), facts=facts)
-    if not graph.counted.any():
-        return None
-    return Predictor(graph, whole_window(graph), estimate_overhead(graph))
-
-
 @dataclass(frozen=True)
 class _Candidate:
-    """A name, or a wait, with the time of the path in it; `below`: the frames of a name, with all they call.
+    """A name, or a wait, with the time of the path in it; `held`: the segments that a name holds.
 
     `inside`: the larger name that holds nearly all of it, if one is listed.
     """
@@ -63,17 +56,16 @@ class _Candidate:
     name: str
     category: str
     path_ns: int
-    below: Flags | None = None
+    held: Flags | None = None
     inside: str | None = None
 
 
 def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
-    if one.below is None:
+    if one.held is None:
         changes = [Change(np.ones(len(graph.segments)), (GAP_NAMES.index(one.name),))]
         selector = f"remove-wait={one.name}"
     else:
-        mine = one.below[graph.frames.of_segment]
-        changes = [Change(np.where(mine, factor, 1.0)) for factor in (0.0, 0.5)]
+        changes = [Change(np.where(one.held, factor, 1.0)) for factor in (0.0, 0.5)]
         selector = "under=" + one.name.replace(",", "\\,")
     removed = predictor.predict(changes[0])
     return {
@@ -85,6 +77,8 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
         "gain_ns": removed.corrected.gain_ns,
         "low_ns": removed.low.gain_ns,
         "high_ns": removed.high.gain_ns,
+        "wide": removed.wide,
+        "basis": removed.basis,
         "base_ns": removed.corrected.base_ns,
         "speedup": removed.corrected.speedup if removed.corrected.predicted_ns else None,
         "halved_ns": predictor.gain(changes[1]).gain_ns if len(changes) > 1 else None,
@@ -106,28 +100,32 @@ def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
 
 def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
     """The names that hold most of the path, none of which is much the same as another."""
-    frames = graph.frames
-    own = np.bincount(frames.of_segment[rows.segment], rows.duration, len(frames)).astype(np.int64)
+    spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
     chosen: list[_Candidate] = []
-    for one in sorted(_candidates(frames, own, graph.step_marker), key=_preference):
-        if not any(_shared(own, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
+    for one in sorted(_candidates(graph, spent), key=_preference):
+        if not any(_shared(spent, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
             chosen.append(one)
     largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
-    return [replace(one, inside=_holder(own, one, largest[:place])) for place, one in enumerate(largest)]
+    return [replace(one, inside=_holder(spent, one, largest[:place])) for place, one in enumerate(largest)]
 
 
-def _holder(own: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
+def _holder(spent: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
     """The smallest of the larger names that hold nearly all of one."""
-    holding = [other.name for other in larger if _shared(own, one, other) >= _SAME * one.path_ns]
+    holding = [other.name for other in larger if _shared(spent, one, other) >= _SAME * one.path_ns]
     return holding[-1] if holding else None
 
 
-def _shared(own: Ints, one: _Candidate, other: _Candidate) -> int:
-    return int(own[one.below & other.below].sum()) if one.below is not None and other.below is not None else 0
+def _shared(spent: Ints, one: _Candidate, other: _Candidate) -> int:
+    return int(spent[one.held & other.held].sum()) if one.held is not None and other.held is not None else 0
 
 
-def _candidates(frames: Frames, own: Ints, marker: str) -> Iterator[_Candidate]:
-    inclusive = own.copy()
+def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
+    """The names that hold much of the path; `spent`: of the path in each segment, with the lag before it."""
+    frames, marker = graph.frames, graph.step_marker
+    own = np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64)
+    handed = graph.handed_over
+    given = np.bincount(handed.of_segment + 1, spent, len(handed) + 1)[1:]
+    inclusive = own + np.bincount(frames.of_segment[handed.giver], given, len(frames)).astype(np.int64)
     for here in range(len(frames) - 1, -1, -1):
         if frames.parent[here] >= 0:
             inclusive[frames.parent[here]] += inclusive[here]
@@ -135,16 +133,17 @@ def _candidates(frames: Frames, own: Ints, marker: str) -> Iterator[_Candidate]:
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
     total = int(own.sum())
     for one in _largest(kind, inclusive, called & (inclusive > 0)).tolist():
-        mine = called & (kind == one)  # on the path or not, and on all ranks: as `under=NAME` removes it
-        below = nearest_above(frames, mine) >= 0
-        path_ns, own_ns = int(own[below].sum()), int(own[mine].sum())
         name = str(frames.name.values[one // len(frames.category.values)])
         category = str(frames.category.values[one % len(frames.category.values)])
+        # On the path or not, on all ranks, and of every category: as `under=NAME` removes it.
+        mine = called & (frames.name.codes == one // len(frames.category.values))
+        held = held_by(graph, mine) >= 0
+        path_ns, own_ns = int(spent[held].sum()), int(own[mine].sum())
         is_whole = name in (marker, STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
         # A call is named for its own time: what it launches is named by the operator and by the kernel.
         launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
         if path_ns >= _LEAST * total and not is_whole and not launches:
-            yield _Candidate(name, category, path_ns, below)
+            yield _Candidate(name, category, path_ns, held)
 
 
 def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:

@@ -1,7 +1,7 @@
 """What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,54 +9,26 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
-from tracegraph.ingest.causal.segments import GAP, WORK
-from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge
+from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
+from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.what_if.change import (
+    Change,
+    Span,
+    changed_dependencies,
+    ended_dependencies,
+    ended_stretches,
+    whole_window,
+)
+from tracegraph.ingest.what_if.facts import WorkFacts
+from tracegraph.ingest.what_if.gains import Bound, Gain, possible_range, why_wide
+from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
 
+CORRECTED = "corrected"
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
 """Levels of what is taken off for recording: nothing, and by what it may have cost."""
-_UNKNOWN = 0.1
-"""Share of a gain by which it differs from one measurement of the same change to the next."""
 _FOLLOWING = 3
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A window before and after a change, ns."""
-
-    base_ns: int
-    predicted_ns: int
-
-    @property
-    def gain_ns(self) -> int:
-        """By how much it is shorter."""
-        return self.base_ns - self.predicted_ns
-
-    @property
-    def speedup(self) -> float:
-        """How many times as fast it is; infinite where nothing is left."""
-        return self.base_ns / self.predicted_ns if self.predicted_ns > 0 else float("inf")
-
-    def times(self, factor: float) -> "Gain":
-        """The same window with a multiple of the gain, at most all of it."""
-        return Gain(self.base_ns, max(0, self.base_ns - round(self.gain_ns * factor)))
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One end of a range, of the gain (ns) and of the speedup."""
-
-    gain_ns: int
-    speedup: float
-
-
-def possible_range(likely: Sequence[Gain]) -> tuple[Bound, Bound]:
-    """What gains that are likely leave possible, lowest and highest: what a replay does not know is added."""
-    possible = [gain.times(1 + by) for gain in likely for by in (-_UNKNOWN, _UNKNOWN)]
-    gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
-    return Bound(min(gains_ns), min(speedups)), Bound(max(gains_ns), max(speedups))
 
 
 @dataclass(frozen=True)
@@ -64,20 +36,39 @@ class Prediction:
     """A change's gain: corrected for what recording cost; and as recorded, `naive`.
 
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
-    (caches, other processes) leave it. `overhead_ns`: what recording cost in the window, on all threads.
-    `inferred_share`: of the corrected gain, how much hangs on inferred dependencies, 0..1. `after`: the naive
-    replay, `after_work`: the work of its segments. `following`: the hotspots of the path then.
+    (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
+    took. `wide`: why they are more than tenfold apart, empty where they are not. `overhead_ns`: what
+    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on
+    inferred dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments.
+    `following`: the hotspots of the path then.
     """
 
     corrected: Gain
     low: Bound
     high: Bound
+    wide: str
+    removed_ns: int
     naive: Gain
     overhead: Overhead
     overhead_ns: int
     inferred_share: float
     after: Outcome
     after_work: Ints
+    following: Sequence[Mapping[str, object]]
+
+    @property
+    def basis(self) -> str:
+        """What `corrected` is: "corrected", or "naive" where no cost of recording is known to take off."""
+        return CORRECTED if self.overhead.of_role else NAIVE
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A change's gain without its range, and what it is, corrected or naive: see `Prediction`."""
+
+    basis: str
+    corrected: Gain
+    naive: Gain
     following: Sequence[Mapping[str, object]]
 
 
@@ -127,26 +118,40 @@ class Predictor:
         """The window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
 
+    def glance(self, change: Change) -> Glance:
+        """What is said of a change, without how far that may be off."""
+        replay = self._changed_graph(change)
+        after = self._after(change, NAIVE, replay)
+        naive = self._gain(NAIVE, after)
+        usual = self._usual
+        corrected = naive if usual == NAIVE else self._gain(usual, self._after(change, usual, replay))
+        basis = CORRECTED if self.overhead.of_role else NAIVE
+        return Glance(basis, corrected, naive, self._following(change, after))
+
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
-        afters = {level: self._after(change, level, replay) for level in self._levels}
+        works = {level: self._changed_work(change, work) for level, work in self._levels.items()}
+        afters = {level: self._replay(work, replay) for level, work in works.items()}
         gains = {level: self._gain(level, after) for level, after in afters.items()}
         corrected = gains[self._usual]
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
         likely = (doubted, *gains.values())
-        low, high = possible_range(likely)
+        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
         return Prediction(
             corrected=corrected,
             low=low,
             high=high,
+            wide=why_wide(low, high, gains, doubted, inferred_part),
+            removed_ns=removed[self._usual],
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
             inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
             after=afters[NAIVE],
-            after_work=self._changed_work(change, self._levels[NAIVE]),
+            after_work=works[NAIVE],
             following=self._following(change, afters[NAIVE]),
         )
 
@@ -161,8 +166,34 @@ class Predictor:
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
         changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
-        ended = inside & (segments.kind == GAP) & np.isin(segments.gap_name, change.of_threads)
-        return np.where(ended, 0, changed)
+        if not change.ends_waits:
+            return changed
+        ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
+        return np.where(ended & segments.on_thread, 0, changed)
+
+    def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
+        """How long all that takes no time, or less, any more takes in the unchanged replay of a level.
+
+        `left`: the work that is left of each segment.
+        """
+        if change.edit is not None and change.edit.is_structural:
+            return self.span.length_ns  # order and lags are different, too: no sum of work bounds it
+        work = self._levels[level]
+        removed = np.maximum(work - left, 0)
+        if not change.ends_waits:
+            return int(removed.sum())
+        segments, start = self.graph.segments, self._before[level].start
+        ended = ended_stretches(self.graph, self.span, change)
+        # A wait lasts until what follows on its lane.
+        follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
+        until = np.where(follows, np.append(start[1:], 0), start + work)
+        lag = np.zeros(len(segments), dtype=np.int64)
+        found = self.graph.dependencies
+        lagging = ended_dependencies(self.graph, self.span, change)
+        # On a thread the stretch before says what the edge that ends it says again.
+        lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
+        np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """The replay in which other things depend on each other, None where only work is changed."""
@@ -191,3 +222,9 @@ class Predictor:
         kinds = find_kinds(calls, segments.event[at])
         lengths = kinds.lengths(self._changed_work(change, segments.work)[at])
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
+
+
+def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
+    """The predictor of the whole window of a run, with what recording it cost."""
+    graph = replace(graph_of(model), facts=facts)
+    return Predictor(graph, whole_window(graph), estimate_overhead(graph))

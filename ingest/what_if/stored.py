@@ -67,19 +67,6 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
     )
 
 
-def _phases(tables: GraphTables) -> Phases:
-    rows = tables.nodes["Phase"]
-    numbers = ("rank", "lane", "end_lane", "occurrence", "start", "end", "window_end")
-    kept = {name: f"{name}_ns" if name in ("start", "end", "window_end") else name for name in numbers}
-    return Phases(
-        **{name: _numbers(rows[column]) for name, column in kept.items()},
-        step=_numbers(rows["step"], NONE),
-        name=np.array([PHASE_NAMES.index(name) for name in rows["name"].to_pylist()], dtype=np.int64),
-        recorded=np.array([text == EVIDENCE[0] for text in rows["evidence"].to_pylist()], dtype=bool),
-        confidence=rows["confidence"].to_numpy(),
-    )
-
-
 def _rendezvous(tables: GraphTables, events: int, first: int) -> Ints:
     found = np.full(events, NONE, dtype=np.int64)
     if "Collective" in tables.nodes:
@@ -99,6 +86,9 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
     child_of = tables.relationships["CHILD_OF"]
     parent = np.full(len(events), -1, dtype=np.int64)
     parent[_numbers(child_of["start"]) - first] = _numbers(child_of["end"]) - first
+    launched = tables.relationships["LAUNCHED"]
+    call = np.full(len(events), -1, dtype=np.int64)
+    call[_numbers(launched["end"]) - first] = _numbers(launched["start"]) - first
     return Calls(
         source_index=_numbers(events["source_index"]),
         name=read_texts(_encoded(events["name"])),
@@ -108,6 +98,7 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
         end=_numbers(events["end_ns"]),
         parent=parent,
         step=_numbers(events["step"], NONE),
+        call=call,
     )
 
 
@@ -206,6 +197,19 @@ def _steps(tables: GraphTables) -> tuple[StepWindow, ...]:
             marker=row["marker"],
         )
         for row in rows
+    )
+
+
+def _phases(tables: GraphTables) -> Phases:
+    rows = tables.nodes["Phase"]
+    numbers = ("rank", "lane", "end_lane", "occurrence", "start", "end", "window_end")
+    kept = {name: f"{name}_ns" if name in ("start", "end", "window_end") else name for name in numbers}
+    return Phases(
+        **{name: _numbers(rows[column]) for name, column in kept.items()},
+        step=_numbers(rows["step"], NONE),
+        name=np.array([PHASE_NAMES.index(name) for name in rows["name"].to_pylist()], dtype=np.int64),
+        recorded=np.array([text == EVIDENCE[0] for text in rows["evidence"].to_pylist()], dtype=bool),
+        confidence=rows["confidence"].to_numpy(),
     )
 
 

@@ -93,16 +93,20 @@ def test_json(ask: Ask) -> None:
         },
         "step": None,
         "window_ns": [0, 130_000],
+        "basis": "naive",
         **gain,
         "naive": gain,
         "overhead": {"method": "none", "ns_per_event": {}, "total_ns": 0},
         "inferred_share": 0.0,
+        "removed_ns": 128_000,
         "range": {
             "gain_low_ns": 36_000,
             "gain_high_ns": 44_000,
             "speedup_low": 130 / 94,
             "speedup_high": 130 / 86,
+            "wide": None,
         },
+        "notes": [],
         "matched": [
             {"name": "op", "count": 1, "own_ns": 20_000},
             {"name": "gemm", "count": 2, "own_ns": 118_000},
@@ -153,7 +157,7 @@ def test_table(ask: Ask) -> None:
     assert (code, err) == (0, "")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == f"{RUN}: step 1 without name=gemm"
-    assert "predicted 50.000 µs become 20.000 µs: 2.5 times as fast, gain 30.000 µs" in lines
+    assert "predicted 50.000 µs become 20.000 µs: 2.5 times as fast, gain 30.000 µs, as recorded" in lines
     assert "range 2.17 to 2.94 times as fast, gain 27.000 µs to 33.000 µs" in lines
     assert "recording cost of recording: none taken off" in lines
     assert "gemm 2 118.000 µs" in lines

@@ -2,9 +2,11 @@
 
 import oracle
 import tiny
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.store.mechanisms import MECHANISMS
 
 PHASES = ("forward", "## backward ##", "Optimizer.step#SGD.step")
@@ -58,6 +60,13 @@ def rows(draw: st.DrawFn) -> list[tiny.Row]:
     for row in out:
         row.update({name: scale * int(str(row[name])) for name in ("start_ns", "end_ns")})
     return draw(st.permutations(out))
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    events = draw(rows())
+    assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
+    return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
 
 
 def replay(model: Model) -> oracle.Answer:

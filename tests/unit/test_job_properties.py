@@ -91,10 +91,14 @@ def test_path_waits_clocks_and_gains_are_those_of_the_simulation(
         1000 * sum(max(step) - step[rank] for step in arrivals) for rank in range(len(works))
     ]
     graph, rank = graph_of(job.model), data.draw(st.integers(0, len(works) - 1))
+    # Without waits for other ranks each of them runs on its own; the path is the longest of these.
+    each, waits = len(works[0]), by_rank.any()
+    unwaiting = [Question(remove_wait=("waiting for another rank",), overhead="none")] if waits else []
     idle = [[0] * len(mine) if one == rank else mine for one, mine in enumerate(works)]
     for question, left in (
         (Question(remove=(f"name=work,rank={rank}",), overhead="none"), simulate(idle)[1][-1]),
         (Question(assume=(INFINITE_BANDWIDTH,), overhead="none"), simulate(works, transfer=0)[1][-1]),
+        *((one, max(map(sum, works)) + each * (LAUNCH + TRANSFER)) for one in unwaiting),
     ):
         assert answer(graph, "job", question).prediction.corrected.predicted_ns == 1000 * left
 

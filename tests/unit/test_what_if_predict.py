@@ -6,20 +6,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import tiny
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from random_traces import replay, rows
+from random_traces import models, replay
 from tiny import call, event, kernel, step, sync
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.what_if.change import Change, step_window, whole_window
+from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
-from tracegraph.ingest.what_if.predict import Gain, Predictor
+from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
 from tracegraph.store.errors import InputError
 from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
@@ -27,13 +27,6 @@ from tracegraph.store.mechanisms import MECHANISMS
 from tracegraph.workbench.what_if.answer import Question, answer
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@st.composite
-def models(draw: st.DrawFn) -> Model:
-    events = draw(rows())
-    assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
-    return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
 
 
 def factors(model: Model, seed: int, most: float = 3.0) -> Floats:

@@ -8,8 +8,9 @@ from tiny import Model, call, event, kernel, step
 
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.store.errors import InputError
-from tracegraph.workbench.what_if.selection import match_gap, select
+from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector
+from tracegraph.workbench.what_if.waits import match_waits
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ RANKS = [
     ],
 )
 def test_what_a_gap_means(rows: list[tiny.Row], wanted: str, expected: tuple[str, int, float]) -> None:
-    found = match_gap(graph_of(tiny.model(*rows)), wanted)[1]
+    found = match_waits(graph_of(tiny.model(*rows)), wanted).matched
     assert (found.name, found.count, found.own_ns / 1000) == expected
 
 
@@ -251,7 +252,7 @@ def test_what_a_gap_means(rows: list[tiny.Row], wanted: str, expected: tuple[str
         (
             "GIL",
             "'GIL' is no gap of the run",
-            "name one of: untraced CPU time, launch latency, waiting for GPU",
+            "name one of: untraced CPU time, launch latency, waiting for GPU, device synchronize",
         ),
         (
             "t",
@@ -262,5 +263,5 @@ def test_what_a_gap_means(rows: list[tiny.Row], wanted: str, expected: tuple[str
 )
 def test_what_is_no_gap(wanted: str, message: str, advice: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as raised:
-        match_gap(graph_of(tiny.model(*GPU)), wanted)
+        match_waits(graph_of(tiny.model(*GPU)), wanted)
     assert raised.value.hint == advice

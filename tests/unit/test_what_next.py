@@ -5,7 +5,7 @@ from tiny import call, event, kernel
 
 from tracegraph.ingest.causal.alternatives import find_alternatives
 from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.what_next import find_what_next
+from tracegraph.ingest.what_if.what_next import find_what_next
 
 
 def gains(model: Model) -> dict[str, tuple[float, float]]:

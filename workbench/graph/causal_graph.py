@@ -15,8 +15,8 @@ from tracegraph.ingest.causal.path_rows import path_table
 from tracegraph.ingest.causal.replay import Outcome
 from tracegraph.ingest.what_if.change import Span, whole_window
 from tracegraph.ingest.what_if.edited import Edited, of_step, unedited, with_added
+from tracegraph.ingest.what_if.gains import Gain, possible_range
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
-from tracegraph.ingest.what_if.predict import Gain, possible_range
 from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes import PATH_COLUMNS

@@ -68,7 +68,8 @@ RULES = (
         metrics.straggler,
         "Look at what it is late by (Ranks, Ranks compared), and make it as on the other ranks: its data, "
         "its machine, or work that only it does. `tracegraph what-if` predicts the gain: `--no-stragglers` "
-        "for host work, `--remove-wait NAME` for a gap.",
+        "for host work, `--remove-wait NAME` for a wait that makes it late. That is never `waiting for "
+        "another rank`: who comes last waits for none.",
     ),
     Rule(
         "rank-wait",

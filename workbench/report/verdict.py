@@ -148,6 +148,7 @@ def _change(findings: Findings, row: Mapping[str, Any]) -> str:
     faster = f"{format_times(row['speedup'])} times as fast" if row["speedup"] else "done"
     gain = f"{format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])}"
     likely = f"{format_ns(row['low_ns'])} to {format_ns(row['high_ns'])}"
+    likely += ", corrected for recording" if row.get("basis") == "corrected" else ""
     what = f"Without {_name(row)}" if row["category"] != GAP else f"Without {row['name']}"
     return f"{what} {where} would be {faster}: it gains {gain} ({likely}){_worth(findings, row)}."
 

@@ -17,6 +17,10 @@ _COLUMNS = (
     Column("_then", "critical then", "lines"),
 )
 _METHOD = "The gain is a replay's: all work of that name removed, on the path or not, and all lags kept."
+_BASES = {
+    "corrected": "Gains are corrected for what recording cost: they are of a run without the profiler.",
+    "naive": "Gains are as recorded: the file does not show what recording cost.",
+}
 _NOTE = "Less gain than time on the path: something else was nearly as late."
 
 
@@ -30,9 +34,10 @@ _LARGEST = (
     Column("_worth", "", "lines"),
 )
 _INSIDE = (
-    "The same with all that runs inside a name, GPU work launched there included, taken away or halved; or "
-    "without a wait. Corrected for what recording cost: gains are of a run without the profiler."
+    "The same with all that runs inside a name, GPU work launched there and what is handed over to other "
+    "threads meanwhile included, taken away or halved; or without a wait."
 )
+_WIDE = "at most is more than ten times at least: "
 _LITTLE = 0.5
 
 
@@ -49,10 +54,11 @@ def _largest(findings: Findings) -> Sequence[Block]:
 
 
 def _why_little(findings: Findings, row: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """Why what is large on the path gains little: what is critical then."""
+    """Why what is large on the path gains little: what is critical then; and why a range is wide."""
+    wide = [(f"{_WIDE}{row['wide']}", "")] if row.get("wide") else []
     if row["gain_ns"] >= _LITTLE * findings.share(row["path_ns"]) * row["base_ns"]:
-        return [("", "")]
-    return [("worth little: critical then is ", str(spot["name"])) for spot in row["following"][:1]]
+        return wide or [("", "")]
+    return [*(("worth little: critical then is ", str(spot["name"])) for spot in row["following"][:1]), *wide]
 
 
 def _hotspots(findings: Findings) -> Sequence[Block]:
@@ -61,7 +67,8 @@ def _hotspots(findings: Findings) -> Sequence[Block]:
     rows = pd.DataFrame([dict(row) for row in findings.what_next])
     rows["share"] = [findings.share(gain_ns) for gain_ns in rows["gain_ns"]]
     rows["_then"] = pd.Series([_names(row) for row in findings.what_next], dtype=object)
-    return [Words(_METHOD), Table(rows.drop(columns="following"), _COLUMNS, note=_NOTE)]
+    basis = _BASES[str(findings.what_next[0].get("basis", "naive"))]
+    return [Words(_METHOD), Words(basis), Table(rows.drop(columns="following"), _COLUMNS, note=_NOTE)]
 
 
 def _names(row: Mapping[str, object]) -> Sequence[tuple[str, str]]:

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.edit import Edit, join_edits
 from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED, edit_of
+from tracegraph.ingest.what_if.gains import Bound, Gain
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
     NO_OVERHEAD,
@@ -22,15 +24,17 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import Bound, Gain, Prediction, Predictor
+from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
 from tracegraph.workbench.text import format_ns, format_times
-from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import AT_CALL, Matched, match_gap, select, select_with_waits
+from tracegraph.workbench.what_if.selection import Matched, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
+from tracegraph.workbench.what_if.waits import match_waits
 
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run
@@ -71,6 +75,7 @@ class Question:
 class WhatIf:
     """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
 
+    `notes`: what an engineer should know beside it.
     `store` keeps the answer of a stored run as a run of its own.
     """
 
@@ -81,6 +86,7 @@ class WhatIf:
     change: Change
     matched: Sequence[Matched]
     prediction: Prediction
+    notes: Sequence[str] = ()
     store: "Callable[[WhatIf, str], Run] | None" = None
 
     @property
@@ -122,6 +128,7 @@ class WhatIf:
     def __repr__(self) -> str:
         predicted = self.prediction.corrected
         faster = f"{format_times(predicted.speedup)} times as fast, {format_ns(predicted.gain_ns)} gained"
+        faster += f", {self.prediction.basis}"
         return f"<WhatIf {self.run} {self.question}: {faster}>"
 
     def as_json(self) -> dict[str, object]:
@@ -140,6 +147,7 @@ class WhatIf:
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
+            "basis": predicted.basis,
             **gain_json(predicted.corrected),
             "naive": gain_json(predicted.naive),
             "overhead": {
@@ -149,7 +157,9 @@ class WhatIf:
             },
             "inferred_share": predicted.inferred_share,
             "assumptions": self.assumptions,
-            "range": range_json(predicted.low, predicted.high),
+            "removed_ns": predicted.removed_ns,
+            "range": {**range_json(predicted.low, predicted.high), "wide": predicted.wide or None},
+            "notes": list(self.notes),
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
         }
@@ -184,7 +194,19 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         span = span_of_step(graph, find_step(graph, question.step))
     change, matched = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change))
+    notes = tuple(_notes(predictor, change))
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
+
+
+def _notes(predictor: Predictor, change: Change) -> Iterator[str]:
+    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
+    if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
+        even = predictor.gain(Change(ASSUMPTIONS[NO_STRAGGLERS].factor(predictor.graph)))
+        yield (
+            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
+            f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
+            f"{format_ns(even.gain_ns)}"
+        )
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
@@ -200,13 +222,13 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         by_segment, known = assume(graph, name)
         factor *= by_segment
         matched += known
-    gaps: dict[bool, list[int]] = {True: [], False: []}
+    change = Change(factor)
     for name in question.remove_wait:
-        gap, one = match_gap(graph, name)
-        gaps[name.endswith(AT_CALL)].append(gap)
-        matched.append(one)
+        waits = match_waits(graph, name)
+        change = waits.added_to(change)
+        matched.append(waits.matched)
     edit, of_fixes = _edit(graph, question)
-    return Change(factor, tuple(gaps[False]), tuple(gaps[True]), edit), [*matched, *of_fixes]
+    return replace(change, edit=edit), [*matched, *of_fixes]
 
 
 def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.fixes.threads import host_waits
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_NAMES
 from tracegraph.store.mechanisms import CODE, MECHANISMS
 from tracegraph.store.phases import PHASE_NAMES, spelt
 from tracegraph.store.python_frames import MODULE
@@ -23,8 +22,6 @@ from tracegraph.workbench.names import match_names, near_names, readable
 from tracegraph.workbench.text import label, visible
 from tracegraph.workbench.what_if.selector import Selector
 
-AT_CALL = " at a call"
-"""After the name of a gap: where a thread waits, not a stream."""
 _NAME_CELLS = 80
 
 
@@ -59,9 +56,9 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
     place: Ints | None = None
     for key, value in selector.conditions.items():
         if key in _BELOW:
-            found = _frames(graph, selector, value, _BELOW[key])
-            above = nearest_above(graph.frames, found)[graph.frames.of_segment]
-            selected &= (above >= 0) & _of_one_step(graph, value)
+            found = frames_named(graph, selector, value, _BELOW[key])
+            above = held_by(graph, found, _of_one_step(graph, value))
+            selected &= above >= 0
             place = above if place is None else place
         else:
             selected &= _HOLDS[key](graph, selector, value)
@@ -86,42 +83,7 @@ def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
     return select(replace(graph, segments=whole), selector)
 
 
-def match_gap(graph: ReplayGraph, wanted: str) -> tuple[int, Matched]:
-    """The gap that a name means, by its code, and how often and how long the run waits in it.
-
-    Where the name ends with `AT_CALL` it is about threads alone.
-
-    Raises:
-        InputError: no gap of the run has the name.
-    """
-    segments, found = graph.segments, graph.dependencies
-    of_segment = np.where(segments.kind != WORK, segments.gap_name, -1)
-    lagging = found.binding & (found.gap > 0)
-    if wanted.endswith(AT_CALL):
-        lagging &= segments.on_thread[found.effect]
-        of_segment = np.where(segments.on_thread, of_segment, -1)
-    there = [
-        code
-        for code in range(len(GAP_NAMES))
-        if (of_segment == code).any() or (graph.gap_name[lagging] == code).any()
-    ]
-    names = [GAP_NAMES[code] for code in there]
-    chosen = match_names(names, wanted.removesuffix(AT_CALL))
-    if len(chosen) != 1:
-        raise InputError(
-            f"{wanted!r} is {'several gaps' if chosen else 'no gap'} of the run",
-            f"name one of: {', '.join(chosen or names)}",
-        )
-    code = GAP_NAMES.index(chosen[0])
-    stretch = of_segment == code
-    # On a thread the stretch before says what the edge that ends it says again.
-    again = segments.on_thread[found.effect] & stretch[found.effect - 1]
-    lag = lagging & (graph.gap_name == code) & ~again
-    own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
-    return code, Matched(chosen[0], int(stretch.sum() + lag.sum()), own_ns)
-
-
-def _frames(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
+def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
     """The frames of the events that a name means; of modules all that have the prefix."""
     frames = graph.frames
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
@@ -176,7 +138,8 @@ def _of_text(column: Callable[[ReplayGraph], TextColumn]) -> _Holds:
     def holds(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
         texts = column(graph)
         held = texts.among(*_meant(selector, sorted({str(text) for text in texts.values}), wanted))
-        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind == WORK)
+        # What no rule explains inside an event is its own time, too: it keeps its length in a replay.
+        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind != WAIT)
         return is_own & held[graph.segments.event]
 
     return holds
@@ -212,10 +175,12 @@ def _of_rank(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
 
 def _of_phase(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
     there = [PHASE_NAMES[code] for code in np.unique(graph.phases.name).tolist()]
-    held = np.zeros(len(graph.segments), dtype=bool)
-    for name in _meant(selector, there, spelt(wanted)):
-        held |= of_phase(graph, name)
-    return held
+    if spelt(wanted) not in there:
+        raise InputError(
+            f"'{visible(selector.text)}' matches nothing: the run has no phase '{visible(wanted)}'",
+            f"present: {', '.join(there)}" if there else "none of its phases is known: see docs/phases.md",
+        )
+    return of_phase(graph, spelt(wanted))
 
 
 def _of_wait(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
@@ -228,14 +193,14 @@ def _of_wait(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
 
 
 _HOLDS: dict[str, _Holds] = {
-    "phase": _of_phase,
-    "wait": _of_wait,
     "name": _of_text(lambda graph: graph.calls.name),
     "category": _of_text(lambda graph: graph.calls.category),
     "thread": _of_thread,
     "stream": _of_stream,
     "step": lambda graph, _, number: _of_steps(graph, frozenset([int(number)])),
     "rank": _of_rank,
+    "phase": _of_phase,
+    "wait": _of_wait,
 }
 
 

@@ -9,14 +9,15 @@ from tracegraph.store.suggest import did_you_mean
 
 KEYS: Mapping[str, str] = {
     "name": "its own time: the name of the event",
-    "under": "all that runs in events of this name, with the GPU work launched there",
+    "under": "all that runs in events of this name, with the GPU work launched there, and what is handed "
+    "over to other threads meanwhile, as a backward pass to the autograd engine",
     "category": "category of the event, as `kernel` or `python_function`",
     "module": "as `under`, the name of an nn.Module",
     "stream": "number of a GPU stream",
     "thread": "name or id of a thread",
     "step": "number of a step",
-    "rank": "number of a rank",
     "phase": "what runs in a phase, as `forward`, with the GPU work launched there",
+    "rank": "number of a rank",
     "wait": "where a thread waits, by the rule that ends the wait, as `silent synchronize`",
 }
 """What a selector may say, and what it means."""

@@ -12,7 +12,7 @@ from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
 from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
 from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.store.categories import Role, has_role
 from tracegraph.store.phases import BACKWARD, FORWARD, PHASE_NAMES
@@ -118,10 +118,10 @@ def _regions(scene: Scene) -> Iterator[_Region]:
             continue
         tried += 1
         name = str(frames.name.values[code])
-        below = nearest_above(frames, named & (frames.name.codes == code)) >= 0
+        held = held_by(graph, frames.name.codes == code) >= 0
         events = graph.calls.name.among(name)
         group = nearest_event(graph, events, graph.segments.event)
-        yield _Region(f"under={escaped(name)}", below[frames.of_segment], group)
+        yield _Region(f"under={escaped(name)}", held, group)
 
 
 def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeats) -> Candidate:

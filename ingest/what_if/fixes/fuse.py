@@ -13,6 +13,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events, module_class
 from tracegraph.ingest.what_if.fixes.threads import launched
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role
 from tracegraph.store.units import told
 
@@ -108,69 +109,75 @@ def _left_out(graph: ReplayGraph, runs: _Runs) -> Flags:
     return segments.on_thread & (segments.event >= 0) & inside_events(graph, removed)[segments.event]
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """Runs launched below what has one name, or is of one class of modules; the name is empty for nothing.
+
+    `gpu_ns`: time of their kernels; `saved_ns`: that without the longest of each run.
+    """
+
+    name: str
+    runs: int
+    kernels: int
+    gpu_ns: int
+    saved_ns: int
+
+    def __str__(self) -> str:
+        where = f" below {self.name}" if self.name else ""
+        return f"{self.runs:,} × {self.kernels / self.runs:.0f}{where}"
+
+
 def _find(scene: Scene) -> Iterator[Candidate]:
     """The kinds of modules, annotations or functions whose runs would save most, and all runs together."""
     graph = scene.graph
     everything = np.ones(len(graph.segments), dtype=bool)
-    runs = find_runs(graph, everything)
-    if not len(runs):
-        return
-    rows = _by_kind(graph, runs)
-    rows = rows[(rows["saved"] >= scene.least_ns) & (rows["runs"] >= _REPEATED)]
-    rows = rows.sort_values("saved", ascending=False)
-    for row in rows[rows["kind"] != ""][:_MOST].itertuples():
-        chosen = np.zeros(len(graph.segments), dtype=bool)
-        mine = np.isin(runs.holder, row.holders)
-        chosen[runs.segment[mine]] = True
-        yield _candidate(graph, str(row.selector), chosen, row.runs, row.kernels, row.gpu, str(row.kind))
-    if len(rows) == 1 and rows["kind"].iloc[0]:
-        return
-    total = _by_kind(graph, runs)[["runs", "kernels", "gpu", "saved"]].sum()
-    if total["saved"] >= scene.least_ns and rows["runs"].sum() >= _REPEATED:
-        numbers = [int(total[name]) for name in ("runs", "kernels", "gpu")]
-        named = [
-            f"{row.runs:,} × {row.kernels / row.runs:.0f} below {row.kind}"
-            for row in rows[rows["kind"] != ""][:_MOST].itertuples()
-        ]
-        one = _candidate(graph, "category=kernel", everything, *numbers, "")
-        yield replace(one, evidence=": ".join([one.evidence, ", ".join(named)]) if named else one.evidence)
-
-
-def _by_kind(graph: ReplayGraph, runs: _Runs) -> pd.DataFrame:
-    """Runs by the kind of what launched them: how many, their kernels, their time and what is saved, ns."""
-    calls, work = graph.calls, graph.segments.work[runs.segment]
-    begins = np.flatnonzero(runs.first)
-    holder = runs.holder[begins]
-    sums, most = np.add.reduceat(work, begins), np.maximum.reduceat(work, begins)
-    names = [str(calls.name[at]) if at >= 0 else "" for at in holder.tolist()]
-    frame = pd.DataFrame(
-        {
-            "kind": [module_class(name) for name in names],
-            "holder": holder,
-            "kernels": np.diff(np.append(begins, len(runs))),
-            "gpu": sums,
-            "saved": sums - most,
-        }
+    kinds = _kinds(graph, find_runs(graph, everything))
+    large = [one for one in kinds if one.saved_ns >= scene.least_ns and one.runs >= _REPEATED]
+    named = [one for one in large if one.name][:_MOST]
+    classes = {name: module_class(str(name)) for name in graph.frames.name.values}
+    for one in named:
+        mine = graph.frames.name.among(*(name for name, kind in classes.items() if kind == one.name))
+        yield _candidate(graph, f"under={escaped(one.name)}", held_by(graph, mine) >= 0, one)
+    whole = _Kind(
+        "",
+        sum(one.runs for one in kinds),
+        sum(one.kernels for one in kinds),
+        sum(one.gpu_ns for one in kinds),
+        sum(one.saved_ns for one in kinds),
     )
-    grouped = frame.groupby("kind", sort=False)
-    found = grouped[["kernels", "gpu", "saved"]].sum()
-    found["runs"] = grouped.size()
-    found["holders"] = grouped["holder"].agg(lambda one: sorted(set(one)))
-    found = found.reset_index()
-    found["selector"] = [f"under={escaped(kind)}" for kind in found["kind"]]
-    return found
+    often = sum(one.runs for one in kinds if one.runs >= _REPEATED) >= _REPEATED
+    if often and whole.saved_ns >= scene.least_ns and len(kinds) > len(named[:1]):
+        found = _candidate(graph, "category=kernel", everything, whole)
+        listed = ", ".join(map(str, named))
+        yield replace(found, evidence=": ".join(filter(None, [found.evidence, listed])))
 
 
-def _candidate(
-    graph: ReplayGraph, selector: str, chosen: Flags, runs: int, kernels: int, gpu_ns: int, kind: str
-) -> Candidate:
-    where = f" below {kind}" if kind else ""
+def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
+    """Runs by the kind of what they were launched below, those first that would save most."""
+    if not len(runs):
+        return []
+    work, begins = graph.segments.work[runs.segment], np.flatnonzero(runs.first)
+    names = [str(graph.calls.name[at]) if at >= 0 else "" for at in runs.holder[begins].tolist()]
+    kind, kinds = pd.factorize(np.array([module_class(name) for name in names], dtype=object))
+    sums, most = np.add.reduceat(work, begins), np.maximum.reduceat(work, begins)
+    kernels = np.diff(np.append(begins, len(runs)))
+    totals = [np.bincount(kind, weights, len(kinds)) for weights in (kernels, sums, sums - most)]
+    counts = np.bincount(kind, minlength=len(kinds))
+    found = [
+        _Kind(str(name), int(counts[at]), *(int(total[at]) for total in totals))
+        for at, name in enumerate(kinds)
+    ]
+    return sorted(found, key=lambda one: -one.saved_ns)
+
+
+def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, kind: _Kind) -> Candidate:
+    where = f" below {kind.name}" if kind.name else ""
     return Candidate(
         selector=selector,
         options=asked_for(FIX.name, [selector]),
         change=made_in(graph, fuse(graph, chosen)),
-        evidence=f"{runs:,} runs of {kernels / max(runs, 1):.0f} elementwise, reduction and copy kernels each"
-        f"{where}, {told(gpu_ns)} of GPU time",
+        evidence=f"{kind.runs:,} runs of {kind.kernels / max(kind.runs, 1):.0f} elementwise, reduction and "
+        f"copy kernels each{where}, {told(kind.gpu_ns)} of GPU time",
     )
 
 

@@ -11,7 +11,7 @@ from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, is_own
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role
 from tracegraph.store.units import told
 
@@ -49,8 +49,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     by_name = np.bincount(frames.name.codes[own], inclusive[own], len(frames.name.values))
     tried = 0
     for code in np.argsort(-by_name, kind="stable").tolist():
-        below = nearest_above(frames, own & (frames.name.codes == code)) >= 0
-        held = int(spent[below[frames.of_segment]].sum())
+        below = held_by(graph, frames.name.codes == code) >= 0
+        held = int(spent[below].sum())
         if by_name[code] < scene.least_ns or tried == _MOST:
             break
         if held > _WHOLE * total:
@@ -58,7 +58,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         tried += 1
         name = str(frames.name.values[code])
         selector = f"under={escaped(name)}"
-        yield _candidate(graph, selector, below[frames.of_segment], f"below {name}", held)
+        yield _candidate(graph, selector, below, f"below {name}", held)
     yield _candidate(graph, "category=python_function", python, "everywhere", total)
 
 

@@ -1,0 +1,103 @@
+"""What threads were handed by others: to the autograd engine, through queues, by a call to its worker."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.store.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.what_if.graph import ReplayGraph
+
+_HANDS_OVER = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, HAND_OVER))
+_RETURNS = tuple(CODE[name] for name in (AUTOGRAD_JOIN, RESUME))
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """Work that threads were handed by others.
+
+    `giver`: for each hand-over the segment that ends with it. `after`: the one that follows on the giver's
+    thread, `giver` itself where there is none. `of_segment`: the hand-over that each segment of the graph
+    belongs to, GPU work to that of the call that launched it; -1 for none.
+    """
+
+    giver: Ints
+    after: Ints
+    of_segment: Ints
+
+    def __len__(self) -> int:
+        return len(self.giver)
+
+    def spread(self, values: Ints) -> Ints:
+        """Values of the segments, -1 for none: what was handed over has, where it has none, its giver's."""
+        found = values.copy()
+        left = np.flatnonzero((self.of_segment >= 0) & (found < 0))
+        while len(left):
+            before, after = found[self.giver], found[self.after]
+            given = np.where(before >= 0, before, after)[self.of_segment[left]]
+            found[left] = given
+            # What was handed over may hand over itself.
+            if not (given >= 0).any():
+                break
+            left = left[given < 0]
+        return found
+
+
+def find_handed_over(graph: "ReplayGraph") -> HandedOver:
+    """What the graph's dependencies say was handed over from one thread to another.
+
+    It begins where the thread takes it up, and lasts to the last moment at which another thread waits for it
+    before the next is taken up; where none waits, until the thread waits outside of all events or takes up
+    the next.
+    """
+    segments, found = graph.segments, graph.dependencies
+    hands = np.flatnonzero(np.isin(found.mechanism, _HANDS_OVER) & segments.on_thread[found.cause])
+    hands = hands[np.lexsort((found.cause[hands], found.binding[hands], found.effect[hands]))]
+    begin = found.effect[hands]
+    last = np.append(begin[1:] != begin[:-1], True)[: len(begin)]
+    begin, giver = begin[last], found.cause[hands[last]]
+    lane = segments.lane
+    until = np.minimum(
+        np.append(begin[1:], len(lane))[: len(begin)], np.searchsorted(lane, lane[begin], "right")
+    )
+    end = _ends(graph, begin, until)
+    of_segment = np.full(len(lane), -1, dtype=np.int64)
+    taken = np.searchsorted(begin, np.arange(len(lane)), "right") - 1
+    inside = segments.on_thread & (taken >= 0)
+    inside[inside] = np.flatnonzero(inside) < end[taken[inside]]
+    of_segment[inside] = taken[inside]
+    _add_launched(graph, of_segment)
+    after = np.minimum(giver + 1, len(lane) - 1)
+    return HandedOver(giver, np.where(lane[after] == lane[giver], after, giver), of_segment)
+
+
+def _ends(graph: "ReplayGraph", begin: Ints, until: Ints) -> Ints:
+    """Where each stretch of segments ends that a hand-over begins, at the latest at `until`."""
+    segments, found, frames = graph.segments, graph.dependencies, graph.frames
+    back = np.unique(found.cause[np.isin(found.mechanism, _RETURNS)])
+    back = back[segments.on_thread[back]]
+    returned = np.append(-1, back)[np.searchsorted(back, until, "left")]
+    outermost = frames.depth[frames.of_segment] == 1
+    idle = np.flatnonzero(segments.on_thread & (segments.kind == WAIT) & outermost)
+    pause = np.append(idle, len(segments))[np.searchsorted(idle, begin, "right")]
+    return np.where(returned >= begin, returned + 1, np.minimum(pause, until))
+
+
+def _add_launched(graph: "ReplayGraph", of_segment: Ints) -> None:
+    """GPU work belongs to the hand-over that the call belongs to which launched it."""
+    segments, calls = graph.segments, graph.calls
+    threads = np.flatnonzero(segments.on_thread)
+    on_gpu = np.flatnonzero(~segments.on_thread & (segments.event >= 0))
+    on_gpu = on_gpu[calls.call[segments.event[on_gpu]] >= 0]
+    if not len(on_gpu) or not len(threads):
+        return
+    call = calls.call[segments.event[on_gpu]]
+    stride = graph.window.end - graph.window.start + 2
+    keys = segments.lane[threads] * stride + segments.start[threads] - graph.window.start
+    called = np.clip(calls.start[call], graph.window.start, graph.window.end) - graph.window.start
+    at = threads[np.maximum(np.searchsorted(keys, calls.lane[call] * stride + called, "right") - 1, 0)]
+    of_segment[on_gpu] = np.where(segments.lane[at] == calls.lane[call], of_segment[at], -1)

@@ -1,0 +1,114 @@
+"""Which waits of a run a name means: of a gap, or of a rule, everywhere, at calls, or inside some events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.what_if.change import (
+    Change,
+    EndedWaits,
+    ended_dependencies,
+    ended_stretches,
+    whole_window,
+)
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import nearest_above
+from tracegraph.store.errors import InputError
+from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.store.mechanisms import CODE, MECHANISMS
+from tracegraph.workbench.names import match_names
+from tracegraph.workbench.what_if.selection import Matched, frames_named
+from tracegraph.workbench.what_if.selector import Selector
+
+AT, A_CALL = " at ", "a call"
+"""After the name of a gap: the name of the event in which a thread waits; or any thread, not a stream."""
+_RULES = [rule.name for rule in MECHANISMS if rule.kind in ("SYNCHRONIZATION", "CROSS_THREAD")]
+
+
+@dataclass(frozen=True)
+class MatchedWaits:
+    """Waits that a name means: which way they end in a change; how many there are and how long they take."""
+
+    change: Change
+    matched: Matched
+
+    def added_to(self, change: Change) -> Change:
+        """A change in which these end at once, too."""
+        mine = self.change
+        return replace(
+            change,
+            gaps=(*change.gaps, *mine.gaps),
+            at_calls=(*change.at_calls, *mine.at_calls),
+            waits=(*change.waits, *mine.waits),
+        )
+
+
+def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
+    """The waits that a name means: a gap or, where it is none, a rule that ends waits.
+
+    `GAP at NAME` are those of threads inside events of that name, `GAP at a call` those of all threads.
+
+    Raises:
+        InputError: nothing in the run has the name.
+    """
+    name, _, place = wanted.partition(AT)
+    there = [name for name in GAP_NAMES if matched(graph, _everywhere(graph, name)).count]
+    chosen = match_names(there, name)
+    if len(chosen) == 1:
+        change = _everywhere(graph, chosen[0])
+        inside = _inside(graph, wanted, place)
+        if place == A_CALL:
+            change = replace(change, gaps=(), at_calls=change.gaps)
+        elif inside is not None:
+            change = replace(change, gaps=(), waits=(EndedWaits(inside, gap=change.gaps[0]),))
+        said = chosen[0]
+    else:
+        said = _rule(graph, wanted, name, chosen, there)
+        inside = _inside(graph, wanted, place)
+        everywhere = np.ones(len(graph.segments), dtype=bool)
+        one = EndedWaits(everywhere if inside is None else inside, mechanism=CODE[said])
+        change = Change(np.ones(len(graph.segments)), waits=(one,))
+    found = matched(graph, change)
+    if not found.count:
+        raise InputError(f"{wanted!r} is no wait of the run", f"{said!r} has others: leave out where")
+    return MatchedWaits(change, replace(found, name=said if not place else f"{said}{AT}{place}"))
+
+
+def matched(graph: ReplayGraph, change: Change) -> Matched:
+    """How many waits and lags end at once in a change, and how long they are, without a name."""
+    segments, found, span = graph.segments, graph.dependencies, whole_window(graph)
+    stretch = ended_stretches(graph, span, change)
+    lag = ended_dependencies(graph, span, change) & found.binding & (found.gap > 0)
+    # On a thread the stretch before says what the edge that ends it says again.
+    lag &= ~(segments.on_thread[found.effect] & stretch[found.effect - 1])
+    own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
+    return Matched("", int(stretch.sum() + lag.sum()), own_ns)
+
+
+def _everywhere(graph: ReplayGraph, gap: str) -> Change:
+    return Change(np.ones(len(graph.segments)), (GAP_NAMES.index(gap),))
+
+
+def _rule(graph: ReplayGraph, wanted: str, name: str, gaps: Sequence[str], there: Sequence[str]) -> str:
+    """The rule that a name means, where it means no gap."""
+    mine = graph.dependencies.mechanism[graph.segments.on_thread[graph.dependencies.effect]]
+    rules = [rule for rule in _RULES if (mine == CODE[rule]).any()]
+    chosen = [] if gaps else match_names(rules, name)
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = gaps or chosen or [*there, *rules]
+    raise InputError(
+        f"{wanted!r} is {'several gaps' if gaps or chosen else 'no gap'} of the run",
+        f"name one of: {', '.join(listed)}",
+    )
+
+
+def _inside(graph: ReplayGraph, wanted: str, place: str) -> Flags | None:
+    """The segments inside events of a name, by the call stacks; None for everywhere."""
+    if not place or place == A_CALL:
+        return None
+    chosen = frames_named(graph, Selector(wanted, {}), place, "")
+    inside: Flags = (nearest_above(graph.frames, chosen) >= 0)[graph.frames.of_segment]
+    return inside
