@@ -20,11 +20,12 @@ _RETURNS = tuple(CODE[name] for name in (AUTOGRAD_JOIN, RESUME))
 class HandedOver:
     """Work that threads were handed by others.
 
-    `giver`: for each hand-over the segment that ends with it. `after`: the one that follows on the giver's
-    thread, `giver` itself where there is none. `of_segment`: the hand-over that each segment of the graph
-    belongs to, GPU work to that of the call that launched it; -1 for none.
+    `mechanism`: for each hand-over the rule that says so. `giver`: the segment that ends with it. `after`:
+    the one that follows on the giver's thread, `giver` itself where there is none. `of_segment`: the
+    hand-over that each segment of the graph belongs to, GPU work to that of its call; -1 for none.
     """
 
+    mechanism: Ints
     giver: Ints
     after: Ints
     of_segment: Ints
@@ -59,7 +60,8 @@ def find_handed_over(graph: "ReplayGraph") -> HandedOver:
     hands = hands[np.lexsort((found.cause[hands], found.binding[hands], found.effect[hands]))]
     begin = found.effect[hands]
     last = np.append(begin[1:] != begin[:-1], True)[: len(begin)]
-    begin, giver = begin[last], found.cause[hands[last]]
+    hands, begin = hands[last], begin[last]
+    giver = found.cause[hands]
     lane = segments.lane
     until = np.minimum(
         np.append(begin[1:], len(lane))[: len(begin)], np.searchsorted(lane, lane[begin], "right")
@@ -72,7 +74,9 @@ def find_handed_over(graph: "ReplayGraph") -> HandedOver:
     of_segment[inside] = taken[inside]
     _add_launched(graph, of_segment)
     after = np.minimum(giver + 1, len(lane) - 1)
-    return HandedOver(giver, np.where(lane[after] == lane[giver], after, giver), of_segment)
+    return HandedOver(
+        found.mechanism[hands], giver, np.where(lane[after] == lane[giver], after, giver), of_segment
+    )
 
 
 def _ends(graph: "ReplayGraph", begin: Ints, until: Ints) -> Ints:

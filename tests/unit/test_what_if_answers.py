@@ -131,6 +131,11 @@ def test_under_holds_what_the_engine_is_handed_while_it_is_open() -> None:
         for text in ("under=bw", "under=## backward ##", "name=## backward ##")
     )
     assert inside == whole / 2 + own == 200 + own
+    said = answer(graph, "run", Question(remove=("under=## backward ##",)))
+    assert said.notes == (
+        "305.000 µs of it is work that other threads were handed meanwhile, inferred by: autograd hand-off",
+    )
+    assert answer(graph, "run", Question(remove=("under=bw",))).notes == ()
 
 
 def test_under_a_step_holds_the_backward_pass_of_that_step_alone() -> None:

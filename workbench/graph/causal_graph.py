@@ -17,6 +17,7 @@ from tracegraph.ingest.what_if.change import Span, whole_window
 from tracegraph.ingest.what_if.edited import Edited, of_step, unedited, with_added
 from tracegraph.ingest.what_if.gains import Gain, possible_range
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.predict import NAIVE
 from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes import PATH_COLUMNS
@@ -261,6 +262,7 @@ class CausalGraph:
             "change": {"edits": self._edits()},
             "step": None if self.step is None else self.step.number,
             "window_ns": [self._span.start, self._span.end],
+            "basis": NAIVE,
             **said,
             "naive": said,
             "range": range_json(*possible_range([gain])),

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.between_ranks import transfers
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.edit import Edit, join_edits
 from tracegraph.ingest.what_if.fixes.fix import Settings
@@ -27,9 +26,9 @@ from tracegraph.ingest.what_if.overhead import (
 from tracegraph.ingest.what_if.predict import Prediction, Predictor
 from tracegraph.store.categories import names_of
 from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
 from tracegraph.workbench.text import format_ns, format_times
-from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -192,31 +191,23 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     span = whole_window(graph)
     if question.step is not None:
         span = span_of_step(graph, find_step(graph, question.step))
-    change, matched = _change(graph, question)
+    change, matched, handed = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
-    notes = tuple(_notes(predictor, change))
+    notes = (*notes_of_ranks(predictor, change), *notes_of_handed(graph, handed & span.inside))
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
 
 
-def _notes(predictor: Predictor, change: Change) -> Iterator[str]:
-    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
-    if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
-        even = predictor.gain(Change(ASSUMPTIONS[NO_STRAGGLERS].factor(predictor.graph)))
-        yield (
-            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
-            f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
-            f"{format_ns(even.gain_ns)}"
-        )
-
-
-def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched]]:
+def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
+    """What changes, what the names in the question mean, and what of it other threads were handed."""
     factor = np.ones(len(graph.segments))
+    handed = np.zeros(len(factor), dtype=bool)
     matched: list[Matched] = []
     for by, text in (*question.scale, *((0.0, text) for text in question.remove)):
         if not (math.isfinite(by) and by >= 0):
             raise InputError(f"{by} is no factor", "give one of 0 or more: 0.5 halves the time")
         found = select(graph, parse_selector(text))
         factor[found.segments] *= by
+        handed |= found.handed
         matched += found.matched
     for name in question.assume:
         by_segment, known = assume(graph, name)
@@ -228,7 +219,7 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         change = waits.added_to(change)
         matched.append(waits.matched)
     edit, of_fixes = _edit(graph, question)
-    return replace(change, edit=edit), [*matched, *of_fixes]
+    return replace(change, edit=edit), [*matched, *of_fixes], handed
 
 
 def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:

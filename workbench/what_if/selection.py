@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.fixes.threads import host_waits
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.ingest.what_if.inside import held_by, nearest_above
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
@@ -36,10 +36,15 @@ class Matched:
 
 @dataclass(frozen=True)
 class Selection:
-    """The segments that a selector selects, and the names that it matched, the longest first."""
+    """The segments that a selector selects, and the names that it matched, the longest first.
+
+    `handed`: those that run on other threads than what is selected, which handed them over, or were launched
+    there.
+    """
 
     segments: Flags
     matched: Sequence[Matched]
+    handed: Flags
 
 
 def select(graph: ReplayGraph, selector: Selector) -> Selection:
@@ -53,12 +58,14 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
     segments = graph.segments
     # A stretch without an event, as an unknown gap inside a call, belongs to what is open.
     selected = np.ones(len(segments), dtype=bool)
+    handed = np.zeros(len(segments), dtype=bool)
     place: Ints | None = None
     for key, value in selector.conditions.items():
         if key in _BELOW:
             found = frames_named(graph, selector, value, _BELOW[key])
             above = held_by(graph, found, _of_one_step(graph, value))
             selected &= above >= 0
+            handed |= (above >= 0) & (nearest_above(graph.frames, found)[graph.frames.of_segment] < 0)
             place = above if place is None else place
         else:
             selected &= _HOLDS[key](graph, selector, value)
@@ -71,6 +78,7 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
         named_work(graph, selected, segments.work)
         if place is None
         else _matched_frames(graph, selected, place),
+        selected & handed,
     )
 
 

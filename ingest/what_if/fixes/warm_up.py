@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.what_if.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
 from tracegraph.store.categories import Role
@@ -37,7 +37,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         yield Candidate(
             selector=selector,
             options=("--remove", selector),
-            change=Change(np.where(chosen & (segments.kind == WORK), 0.0, 1.0)),
+            change=Change(np.where(chosen & (segments.kind != WAIT), 0.0, 1.0)),
             evidence=f"the first {calls.name[at]} of {len(alike):,} takes {told(int(own[at]))}, the next "
             f"longest {told(int(own[others].max()))}",
         )

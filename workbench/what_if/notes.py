@@ -1,0 +1,35 @@
+"""What an engineer should know beside an answer: what a question leaves as it is, and what is inferred."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.what_if.between_ranks import transfers, without_stragglers
+from tracegraph.ingest.what_if.change import Change
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
+from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.workbench.text import format_ns
+
+
+def notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:
+    """How much of what is removed or scaled other threads do, and how it is known that they do it for it."""
+    ns = int(graph.segments.work[handed].sum())
+    if ns:
+        of = graph.handed_over.of_segment[handed]
+        rules = np.unique(graph.handed_over.mechanism[of[of >= 0]]).tolist()
+        named = ", ".join(MECHANISMS[rule].name for rule in rules)
+        yield f"{format_ns(ns)} of it is work that other threads were handed meanwhile, inferred by: {named}"
+
+
+def notes_of_ranks(predictor: Predictor, change: Change) -> Iterator[str]:
+    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
+    if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
+        even = predictor.gain(Change(without_stragglers(predictor.graph)))
+        yield (
+            "each rank goes on from when it comes itself; the one that comes last waits for none, so what "
+            f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
+            f"{format_ns(even.gain_ns)}"
+        )
