@@ -1,7 +1,7 @@
 """What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from tracegraph.ingest.what_if.change import (
     ended_stretches,
     whole_window,
 )
+from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.gains import Bound, Gain, possible_range, why_wide
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
@@ -103,6 +104,16 @@ class Predictor:
         """What recording cost in the window, on all threads, ns."""
         return int((self._levels[NAIVE] - self._levels[self._usual]).sum())
 
+    @property
+    def usual_work(self) -> Ints:
+        """The work of each segment without what recording usually costs, ns."""
+        return self._levels[self._usual]
+
+    @property
+    def base_ns(self) -> int:
+        """Length of the window before any change, without what recording usually costs."""
+        return self.span.length_where(self._before[self._usual].end, self._before[NAIVE].end)
+
     def gain(self, change: Change) -> Gain:
         """The window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
@@ -154,7 +165,7 @@ class Predictor:
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
-        changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
+        changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
         if not change.ends_waits:
             return changed
         ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
@@ -165,6 +176,8 @@ class Predictor:
 
         `left`: the work that is left of each segment.
         """
+        if change.edit is not None and change.edit.is_structural:
+            return self.span.length_ns  # order and lags are different, too: no sum of work bounds it
         work = self._levels[level]
         removed = np.maximum(work - left, 0)
         if not change.ends_waits:
@@ -183,8 +196,8 @@ class Predictor:
         return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """The replay in which the gaps of a change end at once, None where there are none."""
-        if not change.ends_waits:
+        """The replay in which other things depend on each other, None where only work is changed."""
+        if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
@@ -211,7 +224,7 @@ class Predictor:
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
 
 
-def predictor_of(model: Storable) -> Predictor:
+def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
     """The predictor of the whole window of a run, with what recording it cost."""
-    graph = graph_of(model)
+    graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

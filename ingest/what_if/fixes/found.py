@@ -1,0 +1,62 @@
+"""What could be done about a run, and what each gains: fixes that it shows, replayed, as rows."""
+
+import shlex
+from collections.abc import Sequence
+
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
+from tracegraph.ingest.what_if.fixes.registry import FIXES
+from tracegraph.ingest.what_if.predict import Predictor
+
+_MOST, _OF_A_FIX, _LEAST = 8, 2, 0.01
+Row = dict[str, object]
+
+
+def find_fixes(predictor: Predictor) -> list[Row]:
+    """The fixes that gain at least 1 % of a run, the largest gain first; corrected for what recording cost.
+
+    One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
+    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
+    gain the same, the first.
+    """
+    rows = [_row(predictor, *one) for one in worthwhile(predictor, Scene(predictor.graph))]
+    return sorted(rows, key=lambda row: -int(str(row["gain_ns"])))
+
+
+def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[tuple[Fix, Candidate]]:
+    """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
+    found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
+    found = [one for one in found if one[2].gain_ns >= _LEAST * max(one[2].base_ns, 1)]
+    found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
+    gains: dict[str, list[int]] = {}
+    chosen: list[tuple[Fix, Candidate]] = []
+    for fix, one, gain in found:
+        before = gains.setdefault(fix.name, [])
+        if gain.gain_ns not in before and len(before) < _OF_A_FIX and len(chosen) < _MOST:
+            before.append(gain.gain_ns)
+            chosen.append((fix, one))
+    return chosen
+
+
+def command_of(options: Sequence[str]) -> str:
+    """The command that predicts what some options ask for, as a shell takes it."""
+    return shlex.join(["tracegraph", "what-if", *options])
+
+
+def _row(predictor: Predictor, fix: Fix, one: Candidate) -> Row:
+    predicted = predictor.predict(one.change)
+    return {
+        "fix": fix.name,
+        "title": one.title or fix.title,
+        "selector": one.selector,
+        "gain_ns": predicted.corrected.gain_ns,
+        "low_ns": predicted.low.gain_ns,
+        "high_ns": predicted.high.gain_ns,
+        "base_ns": predicted.corrected.base_ns,
+        "speedup": predicted.corrected.speedup if predicted.corrected.predicted_ns else None,
+        "inferred_share": predicted.inferred_share,
+        "evidence": one.evidence,
+        "how": fix.how,
+        "command": command_of(one.options),
+        "assumptions": [*fix.assumptions, *one.assumptions],
+        "refuted_by": fix.refuted_by,
+    }
