@@ -4,7 +4,7 @@ Segments that follow each other on a lane move together between their ports, so 
 loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -23,11 +23,19 @@ _FAR = 1 << 62
 
 @dataclass(frozen=True)
 class Outcome:
-    """A replay: when each segment starts, when the last that counts is complete, and which lead there."""
+    """A replay: when each segment starts, and when the last that counts is complete; ns.
+
+    `walk`: finds the segments that lead there.
+    """
 
     start: Ints
     end: int
-    on_path: Flags
+    walk: Callable[[], Flags]
+
+    @cached_property
+    def on_path(self) -> Flags:
+        """Which segments lead to the last that counts."""
+        return self.walk()
 
 
 class Replay:
@@ -127,18 +135,20 @@ class Replay:
         earliest = [start] * len(ports)
         for segment, time in self._fixed.items():
             earliest[self._place[segment]] = time - int(offset[segment])
-        at, run = offset[ports].tolist(), self._run[ports].tolist()
-        done = (offset + work)[ports].tolist()
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
-        first, other, lag = self._causes.lists()
-        for port in range(len(ports)):
-            mine = run[port]
-            anchor = max(anchors[mine], earliest[port])
-            for i in range(first[port], first[port + 1]):
-                cause = other[i]
-                arrival = port_anchor[cause] + done[cause] + lag[i] - at[port]
+        until, causes = self._causes.until, self._causes.others
+        later = self._causes.along(offset[ports], (offset + work)[ports])
+        i = 0
+        for port, mine in enumerate(self._run_of_port):
+            anchor, floor = anchors[mine], earliest[port]
+            if floor > anchor:
+                anchor = floor
+            for i in range(i, until[port]):
+                cause = causes[i]
+                arrival = port_anchor[cause] + later[i]
                 if arrival > anchor:
                     anchor, chosen[port] = arrival, cause
+            i = until[port]
             if chosen[port] >= 0:
                 raised[mine] = port
             anchors[mine] = port_anchor[port] = anchor
@@ -148,7 +158,7 @@ class Replay:
         completion = starts + work
         counted = np.flatnonzero(counts)
         sink = int(counted[completion[counted].argmax()])
-        return Outcome(starts, int(completion[sink]), self._walk(sink, chosen, raised_by))
+        return Outcome(starts, int(completion[sink]), lambda: self._walk(sink, chosen, raised_by))
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
@@ -166,6 +176,11 @@ class Replay:
                 on_path: Flags = np.cumsum(marks)[:-1] > 0
                 return on_path
             at = int(self._ports[chosen[entry]])
+
+    @cached_property
+    def _run_of_port(self) -> list[int]:
+        run: list[int] = self._run[self._ports].tolist()
+        return run
 
     @cached_property
     def _port_before(self) -> Ints:
@@ -198,7 +213,24 @@ class _Edges:
         order = np.argsort(key, kind="stable")
         self.counts: Ints = np.bincount(key, minlength=ports)
         self._first = np.append(0, np.cumsum(self.counts))
-        self._other, self._lag = other[order], lag[order]
+        self._key, self._other, self._lag = key[order], other[order], lag[order]
+
+    @cached_property
+    def until(self) -> list[int]:
+        """Where each port's edges end; those of the next one begin there."""
+        ends: list[int] = self._first[1:].tolist()
+        return ends
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The port at the other end of each edge."""
+        ports: list[int] = self._other.tolist()
+        return ports
+
+    def along(self, at: Ints, done: Ints) -> list[int]:
+        """By how much each edge's effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
+        later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
+        return later
 
     def lists(self) -> tuple[list[int], list[int], list[int]]:
         """Where each port's edges begin, the port at their other end, and their lag."""

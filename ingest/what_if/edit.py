@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.segments import Segments
+from tracegraph.store.gaps import GAP_CODE, STREAM_QUEUE
 from tracegraph.store.mechanisms import CODE, COLLECTIVE, MECHANISMS, PROGRAM_ORDER, QUEUE_FULL, STREAM_ORDER
 
 _KEPT = (COLLECTIVE, QUEUE_FULL)
@@ -120,7 +121,9 @@ def apply_edit(
     kept = ~apart & ~(freed[found.effect] & FOR_GPU[found.mechanism])
     follows = found.mechanism == CODE[STREAM_ORDER]
     lag = edit.queue_lag[found.effect]
-    changed = replace(found, lag=np.where(follows & (lag != NONE), lag, found.lag))
+    # What lasts longer than a queue does has another reason, which stays: a turn of others, lost work.
+    in_queue = follows & (gap_name == GAP_CODE[STREAM_QUEUE]) & (lag != NONE)
+    changed = replace(found, lag=np.where(in_queue, lag, found.lag))
     usual = int(np.median(found.lag[follows])) if follows.any() else 0
     added = join_rows([_side_by_side(segments, lane, usual), edit.added])
     names = np.append(gap_name[kept], GAP_OF_MECHANISM[added.mechanism])

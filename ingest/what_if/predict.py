@@ -32,15 +32,13 @@ _FOLLOWING = 3
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """A change's gain: corrected for what recording cost; and as recorded, `naive`.
+class Ranged:
+    """A change's gain, corrected for what recording cost, and how far it may be off.
 
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
     (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
-    took. `wide`: why they are more than tenfold apart, empty where they are not. `overhead_ns`: what
-    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on
-    inferred dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments.
-    `following`: the hotspots of the path then.
+    took. `wide`: why they are more than tenfold apart, empty where they are not. `inferred_share`: of the
+    corrected gain, how much hangs on inferred dependencies, 0..1.
     """
 
     corrected: Gain
@@ -48,10 +46,20 @@ class Prediction:
     high: Bound
     wide: str
     removed_ns: int
+    inferred_share: float
+
+
+@dataclass(frozen=True)
+class Prediction(Ranged):
+    """All that is said of a change; `naive`: its gain as recorded.
+
+    `overhead_ns`: what recording cost in the window, on all threads. `after`: the naive replay, `after_work`:
+    the work of its segments. `following`: the hotspots of the path then.
+    """
+
     naive: Gain
     overhead: Overhead
     overhead_ns: int
-    inferred_share: float
     after: Outcome
     after_work: Ints
     following: Sequence[Mapping[str, object]]
@@ -77,24 +85,32 @@ class Predictor:
 
     def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
         self.graph, self.span, self.overhead = graph, span, overhead
+        self._works: dict[str, Ints] = {}
+        self._outcomes: dict[str, Outcome] = {}
 
     @property
     def _usual(self) -> str:
         return USUAL if self.overhead.of_role else NAIVE
 
-    @cached_property
-    def _levels(self) -> dict[str, Ints]:
-        """The work of each segment by what is taken off for recording."""
-        overhead, work = self.overhead, self.graph.segments.work
-        levels = {NAIVE: work}
-        if overhead.of_role:
-            for level, one in ((LEAST, overhead.low), (USUAL, overhead), (MOST, overhead.high)):
-                levels[level] = work - np.where(self.span.inside, charge(self.graph, one), 0)
-        return levels
+    @property
+    def _levels(self) -> tuple[str, ...]:
+        return (NAIVE, LEAST, USUAL, MOST) if self.overhead.of_role else (NAIVE,)
 
-    @cached_property
-    def _before(self) -> dict[str, Outcome]:
-        return {level: self._replay(work) for level, work in self._levels.items()}
+    def _work(self, level: str) -> Ints:
+        """The work of each segment without what is taken off for recording."""
+        if level not in self._works:
+            work, overhead = self.graph.segments.work, self.overhead
+            costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
+            if level != NAIVE:
+                work = work - np.where(self.span.inside, charge(self.graph, costs[level]), 0)
+            self._works[level] = work
+        return self._works[level]
+
+    def unchanged(self, level: str = NAIVE) -> Outcome:
+        """The replay of the window without a change."""
+        if level not in self._outcomes:
+            self._outcomes[level] = self._replay(self._work(level))
+        return self._outcomes[level]
 
     def _replay(self, work: Ints, replay: Replay | None = None) -> Outcome:
         return (replay or self.graph.replay).run(work, self.span.counts)
@@ -102,17 +118,17 @@ class Predictor:
     @property
     def overhead_ns(self) -> int:
         """What recording cost in the window, on all threads, ns."""
-        return int((self._levels[NAIVE] - self._levels[self._usual]).sum())
+        return int((self._work(NAIVE) - self._work(self._usual)).sum())
 
     @property
     def usual_work(self) -> Ints:
         """The work of each segment without what recording usually costs, ns."""
-        return self._levels[self._usual]
+        return self._work(self._usual)
 
     @property
     def base_ns(self) -> int:
         """Length of the window before any change, without what recording usually costs."""
-        return self.span.length_where(self._before[self._usual].end, self._before[NAIVE].end)
+        return self.span.length_where(self.unchanged(self._usual).end, self.unchanged().end)
 
     def gain(self, change: Change) -> Gain:
         """The window before and after a change, corrected for the usual cost of recording."""
@@ -131,37 +147,53 @@ class Predictor:
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
-        works = {level: self._changed_work(change, work) for level, work in self._levels.items()}
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         afters = {level: self._replay(work, replay) for level, work in works.items()}
         gains = {level: self._gain(level, after) for level, after in afters.items()}
-        corrected = gains[self._usual]
-        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
-        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
-        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
-        likely = (doubted, *gains.values())
-        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        said = self._ranged(change, works, gains)
         return Prediction(
-            corrected=corrected,
-            low=low,
-            high=high,
-            wide=why_wide(low, high, gains, doubted, inferred_part),
-            removed_ns=removed[self._usual],
+            **vars(said),
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
-            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
             after=afters[NAIVE],
             after_work=works[NAIVE],
             following=self._following(change, afters[NAIVE]),
         )
 
+    def ranged(self, change: Change, known: Gain) -> Ranged:
+        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it."""
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
+        gains = {self._usual: known}
+        if len(works) > 1:
+            replay = self._changed_graph(change)
+            others = {level: work for level, work in works.items() if level != self._usual}
+            gains |= {level: self._gain(level, self._replay(work, replay)) for level, work in others.items()}
+        return self._ranged(change, works, gains)
+
+    def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:
+        corrected = gains[self._usual]
+        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
+        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
+        likely = (doubted, *(gains[level] for level in works))
+        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        return Ranged(
+            corrected=corrected,
+            low=low,
+            high=high,
+            wide=why_wide(low, high, gains, doubted, inferred_part),
+            removed_ns=removed[self._usual],
+            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
+        )
+
     def _gain(self, level: str, after: Outcome) -> Gain:
-        before = self._before[level].end
-        base = self.span.length_where(before, self._before[NAIVE].end)
+        before = self.unchanged(level).end
+        base = self.span.length_where(before, self.unchanged().end)
         return Gain(base, base - (before - after.end))
 
     def _after(self, change: Change, level: str, replay: Replay | None) -> Outcome:
-        return self._replay(self._changed_work(change, self._levels[level]), replay)
+        return self._replay(self._changed_work(change, self._work(level)), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
@@ -178,11 +210,11 @@ class Predictor:
         """
         if change.edit is not None and change.edit.is_structural:
             return self.span.length_ns  # order and lags are different, too: no sum of work bounds it
-        work = self._levels[level]
+        work = self._work(level)
         removed = np.maximum(work - left, 0)
         if not change.ends_waits:
             return int(removed.sum())
-        segments, start = self.graph.segments, self._before[level].start
+        segments, start = self.graph.segments, self.unchanged(level).start
         ended = ended_stretches(self.graph, self.span, change)
         # A wait lasts until what follows on its lane.
         follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)

@@ -189,7 +189,7 @@ def test_every_fix_is_asked_for_by_the_options_that_it_names() -> None:
         graph = graph_of(tiny.model(*events))
         predictor = Predictor(graph, whole_window(graph))
         for fix in FIXES:
-            for one in fix.find(Scene(graph)):
+            for one in fix.find(Scene(graph, graph.replay.run(graph.segments.work, graph.counted).on_path)):
                 words = list(zip(one.options[::2], one.options[1::2], strict=True))
                 asked = [(name[2:], text) for name, text in words if name[2:] in ASKED]
                 workers = int(dict(words).get("--workers", 1))

@@ -32,7 +32,9 @@ def graph(*rows: tiny.Row) -> ReplayGraph:
 
 
 def found(of: ReplayGraph, fix: Fix) -> dict[str, Candidate]:
-    return {one.selector: one for one in fix.find(Scene(of))}
+    return {
+        one.selector: one for one in fix.find(Scene(of, of.replay.run(of.segments.work, of.counted).on_path))
+    }
 
 
 def gain_us(of: ReplayGraph, one: Candidate) -> float:
@@ -197,7 +199,7 @@ def test_what_is_recognised_asks_for_itself() -> None:
     for rows in (norms(4), list(PRODUCT)):
         of = graph(*rows)
         for fix in FIXES:
-            for one in fix.find(Scene(of)):
+            for one in fix.find(Scene(of, of.replay.run(of.segments.work, of.counted).on_path)):
                 pairs = list(zip(one.options[::2], one.options[1::2], strict=True))
                 question = Question(
                     remove=[text for name, text in pairs if name == "--remove"],

@@ -86,7 +86,7 @@ class _Search:
         self.predictor = predictor
         self._chosen: tuple[int, ...] = ()
         self._gains: dict[tuple[int, ...], int] = {}
-        scene = Scene(predictor.graph)
+        scene = Scene(predictor.graph, predictor.unchanged().on_path)
         places: list[tuple[int, Fix, Candidate]] = []
         for fix in FIXES:
             found = [(predictor.gain(one.change).gain_ns, -len(one.options), one) for one in fix.find(scene)]

@@ -8,6 +8,7 @@ import numpy as np
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.what_if.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped
+from tracegraph.ingest.what_if.fixes.threads import with_reasons
 from tracegraph.ingest.what_if.fixes.unsync import unsync
 from tracegraph.store.categories import Role
 from tracegraph.store.units import told
@@ -33,7 +34,10 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     yield Candidate(
         selector=", ".join(selectors),
         options=options,
-        change=Change(np.where(chosen & (segments.kind != WAIT), 0.0, 1.0), edit=unsync(graph, chosen)),
+        change=Change(
+            np.where(chosen & (segments.kind != WAIT) & with_reasons(segments), 0.0, 1.0),
+            edit=unsync(graph, chosen),
+        ),
         evidence=f"{int(mine.sum()):,} calls of {', '.join(names)} take {told(int(lasting))}",
     )
 

@@ -10,7 +10,7 @@ from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
 from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
-from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps
+from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps, with_reasons
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.of_phase import of_phase
@@ -39,7 +39,7 @@ def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
     mine = host[call]
     if not mine.any():
         return edit
-    factor = np.where(host, 0.0, 1.0)
+    factor = np.where(host & with_reasons(graph.segments), 0.0, 1.0)
     factor[_one_a_step(graph, call[mine])] = 1.0
     queue_lag, usual = edit.queue_lag.copy(), back_to_back_ns(graph)
     if usual is not None:
@@ -82,6 +82,8 @@ class _Region:
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Forward and backward, else the names below which the same is launched again and again."""
     graph, captured = scene.graph, []
+    if len(launched(graph, by_graphs=False)[0]) < _FEWEST:
+        return
     for region in _regions(scene):
         host = with_gaps(graph, region.chosen)
         spent = int(scene.on_path_ns[host].sum())

@@ -24,9 +24,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Scene:
-    """A run in which fixes are looked for."""
+    """A run in which fixes are looked for; `on_path`: which segments are on its critical path."""
 
     graph: ReplayGraph
+    on_path: Flags
 
     @property
     def window_ns(self) -> int:
@@ -36,9 +37,7 @@ class Scene:
     @cached_property
     def on_path_ns(self) -> Ints:
         """How much of its work each segment does on the critical path, ns."""
-        graph = self.graph
-        outcome = graph.replay.run(graph.segments.work, graph.counted)
-        return np.where(outcome.on_path, graph.segments.work, 0)
+        return np.where(self.on_path, self.graph.segments.work, 0)
 
     @property
     def least_ns(self) -> int:

@@ -5,35 +5,36 @@ from collections.abc import Sequence
 
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
+from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.predict import Predictor
 
-_MOST, _OF_A_FIX, _LEAST = 8, 2, 0.01
+_MOST, _OF_A_FIX, _LEAST = 5, 2, 0.01
 Row = dict[str, object]
 
 
 def find_fixes(predictor: Predictor) -> list[Row]:
-    """The fixes that gain at least 1 % of a run, the largest gain first; corrected for what recording cost.
+    """The five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
     how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
     gain the same, the first.
     """
-    rows = [_row(predictor, *one) for one in worthwhile(predictor, Scene(predictor.graph))]
-    return sorted(rows, key=lambda row: -int(str(row["gain_ns"])))
+    scene = Scene(predictor.graph, predictor.unchanged().on_path)
+    return [_row(predictor, *one) for one in worthwhile(predictor, scene)]
 
 
-def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[tuple[Fix, Candidate]]:
+def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[tuple[Fix, Candidate, Gain]]:
     """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= _LEAST * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
     gains: dict[str, list[int]] = {}
-    chosen: list[tuple[Fix, Candidate]] = []
+    chosen: list[tuple[Fix, Candidate, Gain]] = []
     for fix, one, gain in found:
         before = gains.setdefault(fix.name, [])
         if gain.gain_ns not in before and len(before) < _OF_A_FIX and len(chosen) < _MOST:
             before.append(gain.gain_ns)
-            chosen.append((fix, one))
+            chosen.append((fix, one, gain))
     return chosen
 
 
@@ -42,8 +43,8 @@ def command_of(options: Sequence[str]) -> str:
     return shlex.join(["tracegraph", "what-if", *options])
 
 
-def _row(predictor: Predictor, fix: Fix, one: Candidate) -> Row:
-    predicted = predictor.predict(one.change)
+def _row(predictor: Predictor, fix: Fix, one: Candidate, gain: Gain) -> Row:
+    predicted = predictor.ranged(one.change, gain)
     return {
         "fix": fix.name,
         "title": one.title or fix.title,

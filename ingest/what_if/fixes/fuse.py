@@ -11,7 +11,7 @@ from tracegraph.ingest.flops import bytes_bound
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events, module_class
-from tracegraph.ingest.what_if.fixes.threads import launched
+from tracegraph.ingest.what_if.fixes.threads import launched, with_reasons
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role
@@ -106,7 +106,8 @@ def _left_out(graph: ReplayGraph, runs: _Runs) -> Flags:
     gone = whole & ~np.isin(outermost, list(kept)) & ~runs.first
     removed = np.zeros(len(calls), dtype=bool)
     removed[np.where(gone, outermost, event)[~runs.first]] = True
-    return segments.on_thread & (segments.event >= 0) & inside_events(graph, removed)[segments.event]
+    inside = inside_events(graph, removed)[segments.event]
+    return segments.on_thread & (segments.event >= 0) & inside & with_reasons(segments)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.causal.segments import GAP, WAIT, Segments
 from tracegraph.ingest.what_if.edit import FOR_GPU
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.store.gaps import GAP_CODE, NOT_IN_FILE, UNKNOWN
 from tracegraph.store.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH, STREAM_ORDER
 
 _LONGEST_QUEUE_LAG_NS, _AHEAD_NS, _ENOUGH = 5_000, 20_000, 20
@@ -44,6 +45,13 @@ def launched(graph: ReplayGraph, *, by_graphs: bool) -> tuple[Ints, Ints]:
     mine = found.mechanism == CODE[GRAPH_LAUNCH if by_graphs else LAUNCH]
     mine &= ~graph.segments.on_thread[found.effect] & graph.segments.on_thread[found.cause]
     return found.cause[mine], found.effect[mine]
+
+
+def with_reasons(segments: Segments) -> Flags:
+    """All segments but those of which no file says what they are: they keep their length."""
+    codes = [GAP_CODE[name] for name in (UNKNOWN, *NOT_IN_FILE)]
+    found: Flags = (segments.kind != GAP) | ~np.isin(segments.gap_name, codes)
+    return found
 
 
 def host_waits(graph: ReplayGraph) -> Ints:
