@@ -25,12 +25,17 @@ _FAR = 1 << 62
 class Outcome:
     """A replay: when each segment starts, and when the last that counts is complete; ns.
 
-    `walk`: finds the segments that lead there.
+    `starts`, `walk`: find when each segment starts, and the segments that lead to the end.
     """
 
-    start: Ints
     end: int
+    starts: Callable[[], Ints]
     walk: Callable[[], Flags]
+
+    @cached_property
+    def start(self) -> Ints:
+        """When each segment starts, ns."""
+        return self.starts()
 
     @cached_property
     def on_path(self) -> Flags:
@@ -67,6 +72,8 @@ class Replay:
         self._begins = np.ones(count, dtype=bool)
         self._begins[found.effect[along]] = False
         self._run: Ints = np.cumsum(self._begins) - 1
+        self._firsts = np.flatnonzero(self._begins)
+        self._counted: tuple[Flags, Ints] | None = None
         across = ~along
         cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
         in_order = replay_order(segments, found)
@@ -128,20 +135,22 @@ class Replay:
 
     def run(self, work: Ints, counts: Flags) -> Outcome:
         """The replay in which each segment does that much work, up to the last of `counts`, not empty."""
-        ports, start = self._ports, self.window.start
-        offset = self._offsets(work)
-        anchors = [start] * (int(self._run[-1]) + 1)
+        ports, begun = self._ports, self.window.start
+        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        origin = total[self._firsts]
+        at = total[ports] - origin[self._run[ports]]
+        anchors = [begun] * len(origin)
         raised = [-1] * len(anchors)
-        earliest = [start] * len(ports)
+        earliest = [begun] * len(ports)
         for segment, time in self._fixed.items():
-            earliest[self._place[segment]] = time - int(offset[segment])
+            earliest[self._place[segment]] = time - int(at[self._place[segment]])
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
         until, causes = self._causes.until, self._causes.others
-        later = self._causes.along(offset[ports], (offset + work)[ports])
+        later = self._causes.along(at, at + work[ports])
         i = 0
         for port, mine in enumerate(self._run_of_port):
             anchor, floor = anchors[mine], earliest[port]
-            if floor > anchor:
+            if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
                 anchor = floor
             for i in range(i, until[port]):
                 cause = causes[i]
@@ -153,23 +162,37 @@ class Replay:
                 raised[mine] = port
             anchors[mine] = port_anchor[port] = anchor
             raised_by[port] = raised[mine]
-        base = np.full(len(anchors), start, dtype=np.int64)
-        starts = self._spread(port_anchor, base, self._port_before) + offset
-        completion = starts + work
-        counted = np.flatnonzero(counts)
-        sink = int(counted[completion[counted].argmax()])
-        return Outcome(starts, int(completion[sink]), lambda: self._walk(sink, chosen, raised_by))
+        known = np.array([*port_anchor, begun], dtype=np.int64)
+
+        def starts(which: Ints | slice = slice(None)) -> Ints:
+            found: Ints = known[self._port_before[which]] + total[which] - origin[self._run[which]]
+            return found
+
+        def walk() -> Flags:
+            counted = np.flatnonzero(counts)
+            sink = int(counted[(starts(counted) + work[counted]).argmax()])
+            return self._walk(sink, chosen, raised_by)
+
+        last = self._last_of_runs(counts)
+        return Outcome(int((starts(last) + work[last]).max()), starts, walk)
+
+    def _last_of_runs(self, counts: Flags) -> Ints:
+        """Of the segments that count the last of each run: it completes last, as no work or lag is negative."""
+        if self._counted is None or self._counted[0] is not counts:
+            counted = np.flatnonzero(counts)
+            run = self._run[counted]
+            self._counted = counts, counted[np.append(run[1:] != run[:-1], True)[: len(run)]]
+        return self._counted[1]
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
         before = self._port_before
-        firsts = np.flatnonzero(self._begins)
         at = sink
         while True:
             port = int(before[at])
             entry = raised_by[port] if port >= 0 else -1
-            begin = int(self._ports[entry]) if entry >= 0 else int(firsts[self._run[at]])
+            begin = int(self._ports[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
             marks[begin] += 1
             marks[at + 1] -= 1
             if entry < 0:

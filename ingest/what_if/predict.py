@@ -232,6 +232,10 @@ class Predictor:
         if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
+        found = self.graph.dependencies
+        if len(changed) == len(found) and (changed.lag == np.maximum(found.lag, 0)).all():
+            if not (change.edit is not None and change.edit.is_structural):
+                return None  # what ends is gaps between the segments of threads: nothing else was held by it
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
 
     @cached_property
