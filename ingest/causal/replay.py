@@ -147,17 +147,17 @@ class Replay:
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
         until, causes = self._causes.until, self._causes.others
         later = self._causes.along(at, at + work[ports])
-        i = 0
+        end = 0
         for port, mine in enumerate(self._run_of_port):
             anchor, floor = anchors[mine], earliest[port]
             if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
                 anchor = floor
-            for i in range(i, until[port]):
+            begin, end = end, until[port]
+            for i in range(begin, end):
                 cause = causes[i]
                 arrival = port_anchor[cause] + later[i]
                 if arrival > anchor:
                     anchor, chosen[port] = arrival, cause
-            i = until[port]
             if chosen[port] >= 0:
                 raised[mine] = port
             anchors[mine] = port_anchor[port] = anchor
@@ -177,7 +177,7 @@ class Replay:
         return Outcome(int((starts(last) + work[last]).max()), starts, walk)
 
     def _last_of_runs(self, counts: Flags) -> Ints:
-        """Of the segments that count the last of each run: it completes last, as no work or lag is negative."""
+        """Of the segments that count the last of each run, which completes last: no work is negative."""
         if self._counted is None or self._counted[0] is not counts:
             counted = np.flatnonzero(counts)
             run = self._run[counted]
@@ -251,7 +251,7 @@ class _Edges:
         return ports
 
     def along(self, at: Ints, done: Ints) -> list[int]:
-        """By how much each edge's effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
+        """By how much each effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
         later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
         return later
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
 from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
@@ -24,6 +25,7 @@ from tracegraph.ingest.what_if.gains import Bound, Gain, possible_range, why_wid
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
+from tracegraph.store.mechanisms import CODE, STREAM_ORDER
 
 CORRECTED = "corrected"
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
@@ -161,15 +163,23 @@ class Predictor:
             following=self._following(change, afters[NAIVE]),
         )
 
-    def ranged(self, change: Change, known: Gain) -> Ranged:
-        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it."""
+    def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
+        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it.
+
+        `least`: less of the change, where that is the most that is possible.
+        """
         works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         gains = {self._usual: known}
         if len(works) > 1:
             replay = self._changed_graph(change)
             others = {level: work for level, work in works.items() if level != self._usual}
             gains |= {level: self._gain(level, self._replay(work, replay)) for level, work in others.items()}
-        return self._ranged(change, works, gains)
+        said = self._ranged(change, works, gains)
+        if least is None:
+            return said
+        by_half = self.gain(least)
+        lowest = min(said.low, Bound(by_half.gain_ns, by_half.speedup), key=lambda one: one.gain_ns)
+        return replace(said, low=lowest, high=Bound(known.gain_ns, known.speedup))
 
     def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:
         corrected = gains[self._usual]
@@ -208,14 +218,18 @@ class Predictor:
 
         `left`: the work that is left of each segment.
         """
-        if change.edit is not None and change.edit.is_structural:
-            return self.span.length_ns  # order and lags are different, too: no sum of work bounds it
+        edit = change.edit if change.edit is not None and change.edit.is_structural else None
+        if edit is not None and (edit.lane.any() or len(edit.added)):
+            return self.span.length_ns  # what was in order is no longer: no sum of work bounds it
         work = self._work(level)
         removed = np.maximum(work - left, 0)
-        if not change.ends_waits:
+        if not change.ends_waits and edit is None:
             return int(removed.sum())
         segments, start = self.graph.segments, self.unchanged(level).start
         ended = ended_stretches(self.graph, self.span, change)
+        if edit is not None:
+            freed = edit.freed & self.span.inside
+            ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
         # A wait lasts until what follows on its lane.
         follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
         until = np.where(follows, np.append(start[1:], 0), start + work)
@@ -225,6 +239,10 @@ class Predictor:
         # On a thread the stretch before says what the edge that ends it says again.
         lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
         np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        if edit is not None:
+            follows = (found.mechanism == CODE[STREAM_ORDER]) & (edit.queue_lag[found.effect] != NONE)
+            shorter = np.maximum(found.lag - np.maximum(edit.queue_lag[found.effect], 0), 0)
+            np.maximum.at(lag, found.effect[follows], shorter[follows])
         return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
@@ -233,9 +251,10 @@ class Predictor:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
         found = self.graph.dependencies
-        if len(changed) == len(found) and (changed.lag == np.maximum(found.lag, 0)).all():
-            if not (change.edit is not None and change.edit.is_structural):
-                return None  # what ends is gaps between the segments of threads: nothing else was held by it
+        edited = change.edit is not None and change.edit.is_structural
+        alike = not edited and len(changed) == len(found)
+        if alike and (changed.lag == np.maximum(found.lag, 0)).all():
+            return None  # what ends are gaps between the segments of threads: nothing else was held by them
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
 
     @cached_property

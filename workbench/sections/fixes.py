@@ -20,8 +20,8 @@ _COLUMNS = (
     Column("_assumed", "taken for granted", "prose", roomy=True),
 )
 _METHOD = (
-    "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost. What "
-    "is taken for granted stands in no file."
+    "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost: what "
+    "several gain together is no sum, `tracegraph plan` says it. What is taken for granted stands in no file."
 )
 _NOTHING = "No fix that is known here gains 1 % of the run."
 
@@ -33,7 +33,6 @@ def _content(findings: Findings) -> Sequence[Block]:
         return [Words(_NOTHING)]
     rows = pd.DataFrame([dict(row) for row in findings.fixes])
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
-    rows["assumptions"] = rows["_assumed"]
     return [Words(_METHOD), Table(rows, _COLUMNS)]
 
 

@@ -105,6 +105,7 @@ class _Search:
             tried = list(combinations(numbers, count))
         else:
             tried = [tuple(sorted((*self._chosen, at))) for at in numbers if at not in self._chosen]
+        tried = [places for places in tried if self._fit(places)]
         if not tried:
             return None
         self._chosen = max(tried, key=self._gain)
@@ -112,8 +113,16 @@ class _Search:
 
     def together(self) -> list[Made]:
         """The pairs that pay only, or much better, together; the best first."""
-        pairs = [pair for pair in combinations(range(len(self._places)), 2) if self._pays(pair)]
+        pairs = [
+            pair for pair in combinations(range(len(self._places)), 2) if self._fit(pair) and self._pays(pair)
+        ]
         return [self._made(pair) for pair in sorted(pairs, key=self._gain, reverse=True)]
+
+    def _fit(self, places: tuple[int, ...]) -> bool:
+        """Whether all of them can be made: none is there instead of another."""
+        fixes = [self._places[at][0] for at in places]
+        names = {fix.name for fix in fixes}
+        return not any(names & set(fix.instead_of) for fix in fixes)
 
     def _pays(self, pair: tuple[int, ...]) -> bool:
         alone = sum(max(self._gain((at,)), 0) for at in pair)

@@ -23,12 +23,13 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     mine = np.flatnonzero((graph.lanes.rank[segments.lane] == late) & (more > 0))
     by_name = np.bincount(graph.calls.name.codes[segments.event[mine]], more[mine])
     name = str(graph.calls.name.values[int(by_name.argmax())])
+    where = "between the events of its steps" if name in {one.name for one in graph.steps} else f"in {name}"
     yield Candidate(
         selector=f"rank={late}",
         options=("--no-stragglers",),
         change=Change(factor),
         evidence=f"rank {late} spends {told(of_rank[late])} more on its host than the middle rank does, "
-        f"{told(by_name.max())} of it in {name}",
+        f"{told(by_name.max())} of it {where}",
     )
 
 

@@ -50,8 +50,9 @@ class Candidate:
     """Where a run shows that a fix can be made.
 
     `options`: of `tracegraph what-if`, word by word, which ask for it. `selector`: what it is made in.
-    `evidence`: what shows it, with counts. `assumptions`: what is taken for granted here besides. `title`:
-    what it is called here, where that is not what the fix is.
+    `evidence`: what shows it, with counts. `assumptions`: what is taken for granted here besides. `title`,
+    `how`: what it is called and how it is done here, where that is not what the fix says. `least`: less
+    of the change, where that is the most that is possible.
     """
 
     selector: str
@@ -60,6 +61,8 @@ class Candidate:
     evidence: str
     assumptions: tuple[str, ...] = ()
     title: str | None = None
+    how: str | None = None
+    least: Change | None = None
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,9 @@ class Fix:
     asks for it, with `{}` for the selector. `recognised`, `replayed`: for the documentation, how a run shows
     it and what a replay changes. `how`: how to do it, one line. `refuted_by`: what would show it wrong.
     `assumptions`: what no file tells. `find`: where a run shows it. `edit`: what it changes in chosen
-    segments, None where older options ask for it. `option`: the words before a
-    selector that ask for it, where these are not its name.
+    segments, None where older options ask for it. `option`: the words before a selector that ask for it,
+    where these are not its name. `instead_of`: fixes of which only one can be made: their gains do not add
+    up.
     """
 
     name: str
@@ -85,6 +89,7 @@ class Fix:
     asked: str = ""
     edit: Callable[[ReplayGraph, Flags, Settings], Edit] | None = None
     option: tuple[str, ...] = ()
+    instead_of: tuple[str, ...] = ()
 
 
 def escaped(name: str) -> str:

@@ -9,6 +9,10 @@ from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.predict import Predictor
 
 _MOST, _OF_A_FIX, _LEAST = 5, 2, 0.01
+_SAME = 0.9
+"""Share of the gain of a place from which on one inside of it says the same."""
+_INSTEAD = "made instead of {}, not besides: the gains do not add up"
+Place = tuple[Fix, Candidate, Gain]
 Row = dict[str, object]
 
 
@@ -16,26 +20,27 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     """The five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
-    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
-    gain the same, the first.
+    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that gain nearly the same, the narrowest.
     """
     scene = Scene(predictor.graph, predictor.unchanged().on_path)
     return [_row(predictor, *one) for one in worthwhile(predictor, scene)]
 
 
-def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[tuple[Fix, Candidate, Gain]]:
+def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
     """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= _LEAST * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
-    gains: dict[str, list[int]] = {}
-    chosen: list[tuple[Fix, Candidate, Gain]] = []
-    for fix, one, gain in found:
-        before = gains.setdefault(fix.name, [])
-        if gain.gain_ns not in before and len(before) < _OF_A_FIX and len(chosen) < _MOST:
-            before.append(gain.gain_ns)
-            chosen.append((fix, one, gain))
-    return chosen
+    places: dict[str, list[Place]] = {}
+    for place in found:
+        before = places.setdefault(place[0].name, [])
+        if before and place[2].gain_ns >= _SAME * before[-1][2].gain_ns:
+            if len(place[1].options) < len(before[-1][1].options):
+                before[-1] = place
+        elif len(before) < _OF_A_FIX:
+            before.append(place)
+    chosen = [place for of_fix in places.values() for place in of_fix]
+    return sorted(chosen, key=lambda one: -one[2].gain_ns)[:_MOST]
 
 
 def command_of(options: Sequence[str]) -> str:
@@ -44,7 +49,7 @@ def command_of(options: Sequence[str]) -> str:
 
 
 def _row(predictor: Predictor, fix: Fix, one: Candidate, gain: Gain) -> Row:
-    predicted = predictor.ranged(one.change, gain)
+    predicted = predictor.ranged(one.change, gain, one.least)
     return {
         "fix": fix.name,
         "title": one.title or fix.title,
@@ -56,8 +61,8 @@ def _row(predictor: Predictor, fix: Fix, one: Candidate, gain: Gain) -> Row:
         "speedup": predicted.corrected.speedup if predicted.corrected.predicted_ns else None,
         "inferred_share": predicted.inferred_share,
         "evidence": one.evidence,
-        "how": fix.how,
+        "how": one.how or fix.how,
         "command": command_of(one.options),
-        "assumptions": [*fix.assumptions, *one.assumptions],
+        "assumptions": [*fix.assumptions, *one.assumptions, *map(_INSTEAD.format, fix.instead_of)],
         "refuted_by": fix.refuted_by,
     }

@@ -24,6 +24,8 @@ FUSABLE = frozenset(name for name in bytes_bound.FORMULAS if _POOLING not in nam
 }
 """Operators that compilers fuse: elementwise ones, reductions, normalisations and copies."""
 _REPEATED, _MOST = 3, 4
+_OPTIMIZER = "Optimizer."
+"""What the annotations of optimizers begin with: they go through the parameters one after the other."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _left_out(graph: ReplayGraph, runs: _Runs) -> Flags:
 
 @dataclass(frozen=True)
 class _Kind:
-    """Runs launched below what has one name, or is of one class of modules; the name is empty for nothing.
+    """Runs launched below what has one name, or is of one class of modules.
 
     `gpu_ns`: time of their kernels; `saved_ns`: that without the longest of each run.
     """
@@ -123,34 +125,27 @@ class _Kind:
     gpu_ns: int
     saved_ns: int
 
-    def __str__(self) -> str:
-        where = f" below {self.name}" if self.name else ""
-        return f"{self.runs:,} × {self.kernels / self.runs:.0f}{where}"
-
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """The kinds of modules, annotations or functions whose runs would save most, and all runs together."""
+    """The kinds of modules, annotations or functions whose runs would save most, and these together.
+
+    What runs below none of these, or in an optimizer, may be about a tensor each: nothing says that a kernel
+    goes on with what the one before wrote.
+    """
     graph = scene.graph
     everything = np.ones(len(graph.segments), dtype=bool)
     kinds = _kinds(graph, find_runs(graph, everything))
     large = [one for one in kinds if one.saved_ns >= scene.least_ns and one.runs >= _REPEATED]
-    named = [one for one in large if one.name][:_MOST]
     classes = {name: module_class(str(name)) for name in graph.frames.name.values}
-    for one in named:
+    selectors, whole = [], np.zeros(len(graph.segments), dtype=bool)
+    for one in large[:_MOST]:
         mine = graph.frames.name.among(*(name for name, kind in classes.items() if kind == one.name))
-        yield _candidate(graph, f"under={escaped(one.name)}", held_by(graph, mine) >= 0, one)
-    whole = _Kind(
-        "",
-        sum(one.runs for one in kinds),
-        sum(one.kernels for one in kinds),
-        sum(one.gpu_ns for one in kinds),
-        sum(one.saved_ns for one in kinds),
-    )
-    often = sum(one.runs for one in kinds if one.runs >= _REPEATED) >= _REPEATED
-    if often and whole.saved_ns >= scene.least_ns and len(kinds) > len(named[:1]):
-        found = _candidate(graph, "category=kernel", everything, whole)
-        listed = ", ".join(map(str, named))
-        yield replace(found, evidence=": ".join(filter(None, [found.evidence, listed])))
+        held = held_by(graph, mine) >= 0
+        selectors.append(f"under={escaped(one.name)}")
+        whole |= held
+        yield _candidate(graph, selectors[-1:], held, [one])
+    if len(selectors) > 1:
+        yield _candidate(graph, selectors, whole, large[:_MOST])
 
 
 def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
@@ -167,18 +162,21 @@ def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
     found = [
         _Kind(str(name), int(counts[at]), *(int(total[at]) for total in totals))
         for at, name in enumerate(kinds)
+        if name and not str(name).startswith(_OPTIMIZER)
     ]
     return sorted(found, key=lambda one: -one.saved_ns)
 
 
-def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, kind: _Kind) -> Candidate:
-    where = f" below {kind.name}" if kind.name else ""
+def _candidate(graph: ReplayGraph, selectors: list[str], chosen: Flags, kinds: list[_Kind]) -> Candidate:
     return Candidate(
-        selector=selector,
-        options=asked_for(FIX.name, [selector]),
+        selector=", ".join(selectors),
+        options=asked_for(FIX.name, selectors),
         change=made_in(graph, fuse(graph, chosen)),
-        evidence=f"{kind.runs:,} runs of {kind.kernels / max(kind.runs, 1):.0f} elementwise, reduction and "
-        f"copy kernels each{where}, {told(kind.gpu_ns)} of GPU time",
+        evidence="; ".join(
+            f"{kind.runs:,} runs of {kind.kernels / max(kind.runs, 1):.0f} elementwise, reduction and copy "
+            f"kernels each below {kind.name}, {told(kind.gpu_ns)} of GPU time"
+            for kind in kinds
+        ),
     )
 
 

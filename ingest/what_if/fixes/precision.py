@@ -23,6 +23,9 @@ _SHORT = {"tf32": (TF32,), "bf16": ("bfloat16", "float16")}
 _BYTES = {"tf32": 4, "bf16": 2}
 _ENOUGH_FLOPS, _NS_PER_S = 1_000_000_000, 1e9
 _SELECTOR = "category=kernel"
+_IN_FLOAT16 = (
+    'torch.autocast("cuda", dtype=torch.float16) with torch.amp.GradScaler; this device has no bfloat16'
+)
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ def _find(kind: str, scene: Scene) -> Iterator[Candidate]:
         return
     own = _rate(graph, kind, found.peaks)
     by = "the rate of the file's own products in it" if own else f"the peaks of {found.peaks.source}"
+    half = replace(edit, factor=np.where(edit.factor < 1, np.minimum(1.0, 2 * edit.factor), edit.factor))
+    only_half = kind != "tf32" and "bfloat16" not in found.peaks.flop_per_s
     yield Candidate(
         selector=_SELECTOR,
         options=("--precision", kind, _SELECTOR),
@@ -136,7 +141,10 @@ def _find(kind: str, scene: Scene) -> Iterator[Candidate]:
         evidence=f"{len(mine):,} kernels of float32 products take {told(spent)} of GPU time; by {by}",
         assumptions=()
         if own
-        else ("products reach as much of the higher peak as now of the lower: at most",),
+        else ("at most: products reach as much of the higher peak as now of the lower; half of it at least",),
+        title="Compute in float16" if only_half else None,
+        how=_IN_FLOAT16 if only_half else None,
+        least=None if own else made_in(graph, half),
     )
 
 
@@ -159,6 +167,7 @@ def _fix(kind: str, title: str, how: str) -> Fix:
         asked="with the float32 products of {} in " + kind,
         edit=partial(_edit, kind),
         option=("--precision", kind),
+        instead_of=tuple(other for other in _SHORT if other != kind),
     )
 
 

@@ -13,10 +13,11 @@ from tracegraph.ingest.what_if.fixes.callers import caller_of
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.threads import host_waits
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.mechanisms import CODE, SILENT_SYNCHRONIZE
+from tracegraph.store.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
 from tracegraph.store.units import told
 
 _MOST = 3
+_FREEING = (CODE[ALLOCATOR_FLUSH], CODE[IMPLICIT_SYNCHRONIZE])
 
 
 def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
@@ -34,7 +35,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     """The calls in which threads wait longest, and silent waits; and all of them together."""
     graph, segments, found = scene.graph, scene.graph.segments, scene.graph.dependencies
     edge = host_waits(graph)
-    edge = edge[found.binding[edge]]
+    # What frees memory waits by the way: not to allocate is another fix.
+    edge = edge[found.binding[edge] & ~np.isin(found.mechanism[edge], _FREEING)]
     wait = found.effect[edge] - 1
     lasting = segments.kind[wait] == WAIT
     wait, silent = wait[lasting], (found.mechanism[edge] == CODE[SILENT_SYNCHRONIZE])[lasting]
@@ -50,7 +52,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             f"wait={SILENT_SYNCHRONIZE}" if name < 0 else f"name={escaped(graph.calls.name.values[name])}"
         )
         if name < 0:
-            evidence = f"a thread is silent {count:,} times until the GPU has caught up, {told(spent)} in all"
+            evidence = f"{count:,} times a thread goes on as the GPU has caught up, {told(spent)} in all"
         else:
             longest = segments.event[mine[(segments.end - segments.start)[mine].argmax()]]
             evidence = f"{count:,} calls wait {told(spent)} for the GPU{caller_of(graph, int(longest))}"
