@@ -20,7 +20,8 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     """The five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
-    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that gain nearly the same, the narrowest.
+    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
+    gain nearly the same, the narrowest.
     """
     scene = Scene(predictor.graph, predictor.unchanged().on_path)
     return [_row(predictor, *one) for one in worthwhile(predictor, scene)]
