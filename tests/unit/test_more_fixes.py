@@ -95,6 +95,31 @@ def test_what_is_no_pass_over_data_or_happens_once_is_not_fused() -> None:
     assert found(graph(*products), fuse.FIX) == {}
 
 
+def test_what_goes_through_tensors_one_by_one_is_not_fused() -> None:
+    # An optimizer's kernels follow each other, but none goes on with what the one before wrote.
+    def named(name: str) -> list[tiny.Row]:
+        marks = {"name": name, "category": "user_annotation"}
+        return [{**row, **marks} if row["category"] == "python_function" else row for row in norms(4)]
+
+    assert set(found(graph(*named("norm")), fuse.FIX)) == {"under=norm"}
+    assert found(graph(*named("Optimizer.step#SGD.step")), fuse.FIX) == {}
+    assert found(graph(*(row for row in norms(4) if row["category"] != "python_function")), fuse.FIX) == {}
+
+
+def test_a_pause_longer_than_a_queue_stays_where_a_step_is_captured() -> None:
+    # The second kernel follows the first after 200 µs that nothing explains: it was launched long before.
+    of = graph(
+        event("nn.Module: Block_0", 0, 40, category="python_function"),
+        call("cudaLaunchKernel", 0, 10, 1),
+        call("cudaLaunchKernel", 20, 30, 2),
+        kernel("k", 40, 50, 1),
+        kernel("k", 250, 260, 2),
+        call("cudaDeviceSynchronize", 50, 260, 3),
+    )
+    asked = answer(of, "run", Question(fixes=(("capture", "under=nn.Module: Block_0"),), overhead="none"))
+    assert asked.prediction.naive.predicted_ns >= 200_000
+
+
 def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGraph:
     """Each kernel is the product of the operator that launched it."""
     calls = of.calls
@@ -129,6 +154,27 @@ def test_float32_products_take_what_the_peaks_say() -> None:
     (bf16,) = found(of, precision.BF16_FIX).values()
     assert (gain_us(of, tf32), gain_us(of, bf16)) == (1560 - 195, 1560 - 97.5)
     assert tf32.options == ("--precision", "tf32", "category=kernel")
+
+
+def test_what_the_peaks_say_is_the_most_and_one_precision_is_instead_of_another() -> None:
+    of = with_facts(graph(*PRODUCT), "float32", 20_000_000_000, "NVIDIA A100-SXM4-40GB")
+    told = find_fixes(Predictor(of, whole_window(of)))
+    rows = {str(row["fix"]): row for row in told}
+    for row in (rows["tf32"], rows["bf16"]):
+        assert int(str(row["low_ns"])) <= int(str(row["gain_ns"])) == row["high_ns"]
+    assert int(str(rows["tf32"]["low_ns"])) <= 1_560_000 - 2 * 195_000
+    assert "made instead of bf16" in str(rows["tf32"]["assumptions"])
+    for one in (*make_plan(of, "run", 3).steps, *make_plan(of, "run", 3).together):
+        assert len({"Compute in bfloat16", "Let float32 products run in TF32"} & set(one.titles)) < 2
+
+
+def test_a_device_without_bfloat16_is_told_float16() -> None:
+    of = with_facts(graph(*PRODUCT), "float32", 20_000_000_000, "Tesla V100-SXM2-16GB")
+    (one,) = found(of, precision.BF16_FIX).values()
+    assert one.title == "Compute in float16"
+    assert one.how is not None
+    assert "no bfloat16" in one.how
+    assert found(of, precision.TF32_FIX) == {}
 
 
 def test_products_that_are_fast_already_and_unknown_devices_are_left() -> None:

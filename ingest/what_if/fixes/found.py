@@ -1,7 +1,7 @@
 """What could be done about a run, and what each gains: fixes that it shows, replayed, as rows."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
@@ -24,7 +24,9 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     gain nearly the same, the narrowest.
     """
     scene = Scene(predictor.graph, predictor.unchanged().on_path)
-    return [_row(predictor, *one) for one in worthwhile(predictor, scene)]
+    chosen = worthwhile(predictor, scene)
+    shown = {fix.name for fix, *_ in chosen}
+    return [_row(predictor, place, shown) for place in chosen]
 
 
 def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
@@ -49,7 +51,9 @@ def command_of(options: Sequence[str]) -> str:
     return shlex.join(["tracegraph", "what-if", *options])
 
 
-def _row(predictor: Predictor, fix: Fix, one: Candidate, gain: Gain) -> Row:
+def _row(predictor: Predictor, place: Place, shown: Collection[str]) -> Row:
+    fix, one, gain = place
+    others = [_INSTEAD.format(name) for name in fix.instead_of if name in shown]
     predicted = predictor.ranged(one.change, gain, one.least)
     return {
         "fix": fix.name,
@@ -64,6 +68,6 @@ def _row(predictor: Predictor, fix: Fix, one: Candidate, gain: Gain) -> Row:
         "evidence": one.evidence,
         "how": one.how or fix.how,
         "command": command_of(one.options),
-        "assumptions": [*fix.assumptions, *one.assumptions, *map(_INSTEAD.format, fix.instead_of)],
+        "assumptions": [*fix.assumptions, *one.assumptions, *others],
         "refuted_by": fix.refuted_by,
     }
