@@ -103,6 +103,7 @@ def test_json(ask: Ask) -> None:
         "inferred_share": 0.0,
         "assumptions": [],
         "removed_ns": 128_000,
+        "unrecorded_ns": 0,
         "range": {
             "gain_low_ns": 36_000,
             "gain_high_ns": 44_000,

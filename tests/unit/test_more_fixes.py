@@ -107,17 +107,20 @@ def test_what_goes_through_tensors_one_by_one_is_not_fused() -> None:
 
 
 def test_a_pause_longer_than_a_queue_stays_where_a_step_is_captured() -> None:
-    # The second kernel follows the first after 200 µs that nothing explains: it was launched long before.
+    # The second kernel, launched long before, follows the first after 200 µs that nothing explains; the third
+    # stands in the queue behind it and follows after 1 µs.
     of = graph(
         event("nn.Module: Block_0", 0, 40, category="python_function"),
         call("cudaLaunchKernel", 0, 10, 1),
         call("cudaLaunchKernel", 20, 30, 2),
-        kernel("k", 40, 50, 1),
-        kernel("k", 250, 260, 2),
-        call("cudaDeviceSynchronize", 50, 260, 3),
+        call("cudaLaunchKernel", 30, 40, 3),
+        kernel("k", 40, 2050, 1),
+        kernel("k", 2250, 2260, 2),
+        kernel("k", 2261, 2271, 3),
+        call("cudaDeviceSynchronize", 50, 2271, 4),
     )
     asked = answer(of, "run", Question(fixes=(("capture", "under=nn.Module: Block_0"),), overhead="none"))
-    assert asked.prediction.naive.predicted_ns >= 200_000
+    assert asked.prediction.naive.predicted_ns >= 2_200_000
 
 
 def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGraph:
