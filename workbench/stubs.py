@@ -77,8 +77,13 @@ time in which the busiest device computes, and in which the busiest link (of one
 
 A fix is made in what a selector selects (`tracegraph what-if --NAME SEL`, `run.what_if(name=SEL)`),
 repeatable and together with all other questions; `--keep` and `verify` take what it leaves. What a
-recording shows is proposed with its command, if it gains 1 % of the run. What no file can tell is an
-assumption, and said with the answer.
+recording shows is proposed with its command: the five fixes that gain most, from 1 % of the run on, and of
+two places of one fix that gain nearly the same the narrower. What no file can tell is an assumption, and
+said with the answer.
+
+A range ends at what the work, waits and lags take that a fix removes; where a gain follows from the peaks of
+a device it is the most, and half of the higher speed the least. Gaps that nothing explains, and those of work
+that is in no file, keep their length: no fix gains them.
 
 {fixes}
 ## Plans
@@ -116,6 +121,7 @@ def _fix(fix: Fix) -> str:
         "how": fix.how,
         "taken for granted": "; ".join(fix.assumptions),
         "refuted by": fix.refuted_by,
+        **({"made instead of": ", ".join(fix.instead_of)} if fix.instead_of else {}),
     }
     table = "\n".join(f"| {name} | {text} |" for name, text in rows.items())
     return f"### {fix.title}\n\n| `{fix.name}` | |\n| --- | --- |\n{table}\n"

@@ -184,7 +184,7 @@ FIX = Fix(
     name="fuse",
     title="Fuse small kernels",
     recognised="runs of elementwise, reduction and copy kernels on one stream, launched below one module, "
-    "annotation or function, again and again",
+    "annotation or function, again and again; not in optimizers, which go through tensors one by one",
     replayed="a run is one launch that takes as long as its longest kernel; the operators that launched the "
     "others take no time",
     how="torch.compile, or a fused kernel for the pattern (a norm, a rotary embedding, an activation)",
