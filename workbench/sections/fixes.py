@@ -33,6 +33,7 @@ def _content(findings: Findings) -> Sequence[Block]:
         return [Words(_NOTHING)]
     rows = pd.DataFrame([dict(row) for row in findings.fixes])
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
+    rows["assumptions"] = rows["_assumed"]
     return [Words(_METHOD), Table(rows, _COLUMNS)]
 
 
