@@ -72,10 +72,12 @@ def test_rows_with_external_ids_only_are_joined(report: Report) -> None:
 
 
 def test_an_export_of_the_old_profiler_has_a_gpu(report: Report) -> None:
-    """1,740 of 1,900 µs."""
+    """1,740 of 1,900 µs; one operator lasts until all work has ended, which it may have waited for."""
     summary = report("c20_legacy_autograd/trace.json")
     assert summary["gpu_busy_share"] == pytest.approx(1740 / 1900, abs=0.001)
-    assert codes(summary, "error", "warning") == set()
+    assert codes(summary, "error", "warning") == {"path_mostly_unrecorded"}
+    assert summary["verdict"]["bottleneck"] == "unknown"
+    assert summary["verdict"]["gains"] == []
 
 
 @pytest.mark.parametrize("folder", ["accelerate", "sgl"])

@@ -46,7 +46,7 @@ def found(*rows: tiny.Row) -> dict[str, Finding]:
         ([*LAUNCHED, *OF_ANOTHER], "device_shared", 1, 1.0),
         ([row | {"correlation": None} for row in LAUNCHED], "launches_unjoined", 5, 1.0),
         ([*LAUNCHED, *LATER], "recording_hole", 1, 440 / 530),
-        ([CALL, tiny.kernel("a", 20, 40, 1), tiny.kernel("b", 34, 54, 1)], "stream_overlap", 1, 0.15),
+        ([CALL, tiny.kernel("a", 20, 40, 1), tiny.kernel("b", 26, 46, 1)], "stream_overlap", 1, 0.35),
         ([CALL, tiny.event("rest", 10, 50)], "gpu_work_missing", 1, None),
         (
             [CALL, tiny.kernel("k", 20, 50, 1), tiny.call("cudaLaunchKernel", 60, 70, 2)],

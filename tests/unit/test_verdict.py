@@ -302,6 +302,22 @@ def test_work_that_is_not_in_the_file_is_nobody_s(gap: str) -> None:
     assert f"what ran in 60.0 % of the path, not in the file: 60.0 % {gap}" in verdict.sentences[-1]
 
 
+def test_nothing_is_first_where_most_of_the_path_has_no_explanation() -> None:
+    path = rows((0, "aten::mm", "cpu_op", 20), (0, "unknown", "gap", 80))
+    findings = replace(found(path, gain("aten::mm", "cpu_op", 20)), gpu=gpu_time(100, 0.9, 0.9, 0.0))
+    verdict = judge(findings)
+    assert (verdict.bottleneck, verdict.gains) == ("unknown", [])
+    assert verdict.sentences[1] == (
+        "What to change first cannot be told: 80.0 % of the path has no explanation."
+    )
+    codes = {one.code: one.number for one in recommend(findings)}
+    assert "cpu-bound" not in codes
+    assert codes["cpu-or-gpu"] == (
+        "90.0 % of the window: a GPU works; what threads do in 80.0 % of the path may be work or a wait "
+        "for it"
+    )
+
+
 def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
     path = rows((2, "work whose rows are missing", "gap", 20), (2, "gemm", "kernel", 80))
     verdict = judge(found(path, gain("gemm", "kernel", 79)))

@@ -13,6 +13,7 @@ from tracegraph.store.gaps import (
     BUSY_GPU,
     CPU_TURN,
     LAUNCH_LATENCY,
+    NOT_IN_FILE,
     UNKNOWN,
     UNRECORDED_GRAPH,
     WAITING_FOR_GIL,
@@ -35,7 +36,7 @@ _ALLOCATION = re.compile(
 )
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
 _GRAPH = "GraphLaunch"
-_NOT_IDLE = 0.5
+_NOT_IDLE, _MUCH_UNKNOWN = 0.5, 0.3
 _SLOW_LAUNCH_NS = 1_000_000
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
 
@@ -211,22 +212,33 @@ def idle_gpu(findings: Findings) -> Measured | None:
 
 def cpu_bound(findings: Findings) -> Measured | None:
     """Share of the path on CPU threads, in a run that uses a GPU; None where the GPU may be the reason."""
-    on_gpu = _on_gpu(findings)
     if findings.gpu.empty or contradiction(findings):
         return None
-    return measured(findings, int(findings.durations[~on_gpu].sum()), "on CPU threads")
+    nobody_s = findings.is_gap & findings.path["name"].isin([UNKNOWN, *NOT_IN_FILE])
+    on_threads = ~_on_gpu(findings) & ~nobody_s
+    return measured(findings, int(findings.durations[on_threads].sum()), "on CPU threads")
 
 
 def cpu_or_gpu(findings: Findings) -> Measured | None:
     """Share of the window in which a GPU works beside threads whose work it may explain."""
     doubt = contradiction(findings)
     if doubt is None:
-        return None
+        return _unknown_beside_gpu(findings)
     number = f"{format_share(doubt.busy)} of the window: a GPU works"
     if doubt.gain_ns is not None:
         name, gain = readable([doubt.name])[doubt.name], format_ns(doubt.gain_ns)
         number += f"; without {name} the run would be {gain} shorter"
     return Measured(doubt.busy, number)
+
+
+def _unknown_beside_gpu(findings: Findings) -> Measured | None:
+    """The same where threads do what may be work or a wait for much of the path."""
+    busy, unknown = findings.gpu_working_share, findings.is_gap & findings.path["name"].eq(UNKNOWN)
+    share = findings.share(int(findings.durations[unknown & ~_on_gpu(findings)].sum()))
+    if busy is None or share < _MUCH_UNKNOWN:
+        return None
+    number = f"{format_share(busy)} of the window: a GPU works; what threads do in {format_share(share)} of "
+    return Measured(busy, f"{number}the path may be work or a wait for it")
 
 
 def copies(findings: Findings) -> Measured | None:

@@ -85,16 +85,15 @@ def judge(findings: Findings) -> Verdict:
 
 
 def _cannot_tell(findings: Findings, ranked: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether so much of the path is not in the file that what gains most may be there."""
+    """Whether so much of the path is not in the file, or has no cause, that what gains most may be there."""
     most = max((findings.share(row["gain_ns"]) for row in ranked), default=0.0)
-    return findings.unrecorded_share >= max(_DOUBT, most)
+    return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, most)
 
 
 def _no_change(findings: Findings) -> str:
-    name, share = next(iter(findings.unrecorded.items()))
-    return (
-        f"What to change first cannot be told: {format_share(share)} of the path is {name}, not in the file."
-    )
+    named = [(share, f"is {name}, not in the file") for name, share in findings.unrecorded.items()]
+    share, what = max([*named, (findings.unknown_share, "has no explanation")])
+    return f"What to change first cannot be told: {format_share(share)} of the path {what}."
 
 
 def _ranked(findings: Findings, bottleneck: Bottleneck) -> list[Mapping[str, Any]]:
