@@ -165,9 +165,8 @@ def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
     """The busiest thread, device and link of a run: none of its schedules is shorter."""
     graph, segments = parts.graph, parts.graph.segments
     lanes, found = graph.lanes.frame, []
-    busy = np.bincount(
-        segments.lane, work * (graph.counted & segments.on_thread), minlength=len(lanes)
-    ).astype(np.int64)
+    own = graph.counted & segments.on_thread & (segments.kind == WORK)  # a gap may end at once
+    busy = np.bincount(segments.lane, work * own, minlength=len(lanes)).astype(np.int64)
     if busy.any():
         at = int(busy.argmax())
         found.append({"floor": bounds.THREAD, "name": str(lanes["name"][at]), "length_ns": int(busy[at])})
