@@ -26,6 +26,7 @@ COMMANDS = {
     "ingest": "Store traces as a run.",
     "runs": "List, show and delete stored runs.",
     "what-if": "Predict what is gained where something takes less time.",
+    "plan": "Say which fixes to make, and what several gain together.",
     "diff": "Say what differs between two runs, ranks or steps, and what decides the length.",
     "verify": "Compare a run with what a scenario predicted of it.",
     "query": "Run one of the named queries, or list them.",

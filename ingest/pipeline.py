@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -38,6 +39,9 @@ from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
+from tracegraph.ingest.what_if.bounds import find_bounds
+from tracegraph.ingest.what_if.facts import state_facts
+from tracegraph.ingest.what_if.fixes.found import find_fixes
 from tracegraph.ingest.what_if.potential import find_potential
 from tracegraph.ingest.what_if.predict import predictor_of
 from tracegraph.ingest.what_if.what_next import find_what_next
@@ -107,12 +111,22 @@ def build_checked(
     return model
 
 
-def _what_if(model: Model) -> Mapping[str, str]:
-    predictor = predictor_of(model)
-    return {
+def _what_if(found: "_Read") -> Mapping[str, str]:
+    """What bounds a run, what its largest names and waits are worth, and what fixes gain."""
+    model, devices = found.model, [(file.rank, file.devices) for file in found.files]
+    facts = cache(lambda: state_facts(found.stated, found.measures.operator, devices))
+    predictor = predictor_of(model, facts)
+    told = {
         "alternatives": json.dumps(find_alternatives(model)),
         "what_next": json.dumps(find_what_next(model, predictor)),
         "potential": json.dumps(find_potential(model, predictor)),
+    }
+    if not predictor.graph.counted.any():
+        return {**told, "fixes": "[]"}
+    return {
+        **told,
+        "fixes": json.dumps(find_fixes(predictor)),
+        "bounds": json.dumps(find_bounds(predictor)),
     }
 
 
@@ -138,7 +152,7 @@ def ingest_run(
         found = _read_one(sources[0], stages, options)
     else:
         found = _read_several(sources, stages, options)
-    late = beside(lambda: _what_if(found.model))
+    late = beside(lambda: _what_if(found))
     paths = [Path(file.path) for file in found.files]
     run = name or run_name(paths, found.sha256, options.policy, options.step_marker)
     stated = with_kernel_types(found.stated, options.spellings)

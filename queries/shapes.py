@@ -17,6 +17,7 @@ from tracegraph.queries.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.module import Column
 from tracegraph.queries.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.phase_sums import PHASE_COLUMNS, phase_paths
+from tracegraph.queries.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.queries.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.series import (
     BANDWIDTH_COLUMNS,
@@ -371,6 +372,20 @@ DERIVED = (
         ("bandwidth_points",),
         BANDWIDTH_COLUMNS,
         memory_bandwidth_series,
+    ),
+    Derived(
+        "bounds",
+        "What bounds a run: its length where each resource takes no time, alone, and what no schedule beats.",
+        ("run_details",),
+        BOUND_COLUMNS,
+        bound_rows,
+    ),
+    Derived(
+        "fixes",
+        "What could be done about a run: the fixes that it shows, and what each of them gains.",
+        ("run_details",),
+        FIX_COLUMNS,
+        fix_rows,
     ),
     *DIFFERENCES,
 )

@@ -48,6 +48,8 @@ RUN = NodeLabel(
         text(
             "potential", "JSON list: the largest names and waits of the path, and what is gained without each"
         ),
+        text("fixes", "JSON list: what could be done about the run, and what each gains"),
+        text("bounds", "JSON object: the run's length where each resource takes no time, and its floors"),
         text(
             "step_marker",
             "glob of the annotations that mark its steps, null where the profiler does, or the names of a "

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.what_if.fixes.fix import Settings
+from tracegraph.ingest.what_if.fixes.registry import ASKED
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.scenario import Scenario
@@ -28,6 +30,7 @@ from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.run_report import Report
 from tracegraph.workbench.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
+from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan, make_plan
 from tracegraph.workbench.what_if.steps import find_step
 
 if TYPE_CHECKING:
@@ -141,22 +144,43 @@ class Run(RunQueries):
         assume: str | Sequence[str] = (),
         step: int | None = None,
         overhead: str | float = AUTO,
+        depth: int = Settings.depth,
+        workers: int = Settings.workers,
+        precision: Sequence[tuple[str, str]] = (),
+        **fixes: str | Sequence[str],
     ) -> WhatIf:
         """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
 
         `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
-        gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `overhead`: what recording an
-        event cost: "auto", "none", or ns.
+        gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `fixes`: each fix that the
+        command has an option for, with its selectors, as `capture="phase=forward"`; `depth` and `workers` as
+        there, `precision` pairs of a type and a selector. `overhead`: what recording an event cost: "auto",
+        "none", or ns.
 
         Raises:
             InputError: nothing is changed, or nothing matches.
             StoreError: the run is not kept in the workspace, or is damaged.
         """
-        given = ((one,) if isinstance(one, str) else tuple(one) for one in (remove, remove_wait, assume))
-        removed, waits, assumed = given
+        removed, waits, assumed = (_texts(one) for one in (remove, remove_wait, assume))
         number = None if step is None else index(step)
-        question = Question(removed, tuple(scale), waits, assumed, number, overhead)
+        asked = list(precision)
+        asked += [(name.replace("_", "-"), one) for name, given in fixes.items() for one in _texts(given)]
+        unknown = [name for name, _ in asked if name not in ASKED]
+        if unknown:
+            raise InputError(f"there is no fix {unknown[0]!r}", f"there are: {', '.join(ASKED)}")
+        question = Question(
+            removed, tuple(scale), waits, assumed, number, overhead, tuple(asked), depth, workers
+        )
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
+
+    def plan(self, fixes: int = FIXES_WANTED) -> Plan:
+        """What `tracegraph plan` says: the best fix, the best two, and so on, and what they leave of the run.
+
+        Raises:
+            InputError: no fix is wanted.
+            StoreError: the run is not kept in the workspace, or is damaged.
+        """
+        return make_plan(self._replay_graph, self.name, index(fixes))
 
     def diff(
         self,
@@ -227,3 +251,8 @@ class Run(RunQueries):
 
     def __repr__(self) -> str:
         return f"<Run {self.name}>"
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One text, or several."""
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -7,6 +7,24 @@ from tracegraph.workbench.methods import Asking
 class RunQueries(Asking):
     """A method for each query about a run."""
 
+    def bounds(
+        self,
+    ) -> pd.DataFrame:
+        """What bounds a run: its length where each resource takes no time, alone, and what no schedule beats.
+
+        Columns:
+            kind (str): `resource`: taking no time, alone; `floor`: no schedule is shorter
+            name (str): the resource, or what the floor is
+            length_ns (int64): length of the run then, or of the floor, ns
+            gain_ns (int64, may be missing): by how much the run is shorter, null of a floor, ns
+            share (float64, may be missing): that as a share of the run, null of a floor, 0..1
+            bounds (bool): whether it is the bottleneck, or one of several
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def call_tree(
         self,
         source_index: int,
@@ -603,6 +621,30 @@ class RunQueries(Asking):
             exposed_ns (int64): how much of that no computation of the rank hides, what overlaps counted once, ns
             exposed_share (float64): exposed time as a share of the durations, 0..1
             bytes (int64, may be missing): bytes that they state to move, B
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def fixes(
+        self,
+    ) -> pd.DataFrame:
+        """What could be done about a run: the fixes that it shows, and what each of them gains.
+
+        Columns:
+            fix (str): name of the fix
+            title (str): what to do
+            selector (str): what it is made in
+            gain_ns (int64): by how much the run is shorter, corrected for what recording cost, ns
+            low_ns (int64): the least that is likely, ns
+            high_ns (int64): the most that is likely, ns
+            speedup (float64, may be missing): how many times as fast the run is, null where nothing is left of it
+            inferred_share (float64): of the gain, how much hangs on inferred dependencies, 0..1
+            evidence (str): what shows it
+            how (str): how to do it
+            command (str): the command that predicts it
+            assumptions (str): what is taken for granted, joined by `; `
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -2799,6 +2841,8 @@ class RunQueries(Asking):
             alternatives (str, may be missing): JSON list: the path's summary under each policy, and on recorded edges only
             what_next (str, may be missing): JSON list: what each of the top hotspots costs, and what is critical without it
             potential (str, may be missing): JSON list: the largest names and waits of the path, and what is gained without each
+            fixes (str, may be missing): JSON list: what could be done about the run, and what each gains
+            bounds (str, may be missing): JSON object: its length where each resource takes no time, and its floors
             step_marker (str, may be missing): glob of the annotations that mark its steps, null where the profiler does
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema

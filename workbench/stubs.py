@@ -9,9 +9,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tracegraph.ingest.what_if.fixes.fix import Fix
+from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.runs import parameters
+from tracegraph.store.bounds import RESOURCES
 from tracegraph.workbench.methods import docstring, of_benches, of_runs, signature
 from tracegraph.workbench.report.recommendations import RULES, Rule
 from tracegraph.workbench.text import format_share
@@ -50,6 +53,46 @@ under `recommendations`.
 | rule | what it says | what is measured | threshold | advice |
 | --- | --- | --- | --- | --- |"""
 
+_FIXES_HEAD = """# Fixes, bounds and plans
+
+What bounds a run says what it waits for; a fix says what can be done, and what that gains. Both are replays
+of the causal graph, made when a run is stored, and stand in the report, in summary.json under `bounds` and
+`fixes`, and on the Run node. This page is generated from the code (`python -m tracegraph.workbench.stubs
+.`); how to add a fix: [extending.md](extending.md). How true the gains are: [accuracy.md](accuracy.md).
+
+## Bounds
+
+The run replayed with each resource at no time, alone. The bottleneck is the one that gains most, where that
+is 1.5 times what the next gains; else all that gain two thirds of the most are named, and `bottleneck` is
+`several`.
+
+| resource | what takes no time |
+| --- | --- |
+{resources}
+
+Floors are what no schedule of the work as recorded is shorter than: the work of the busiest thread, the
+time in which the busiest device computes, and in which the busiest link (of one GPU) transfers.
+
+## Fixes
+
+A fix is made in what a selector selects (`tracegraph what-if --NAME SEL`, `run.what_if(name=SEL)`),
+repeatable and together with all other questions; `--keep` and `verify` take what it leaves. What a
+recording shows is proposed with its command: the five fixes that gain most, from 1 % of the run on, and of
+two places of one fix that gain nearly the same the narrower. What no file can tell is an assumption, and
+said with the answer.
+
+A range ends at what the work, waits and lags take that a fix removes; where a gain follows from the peaks of
+a device it is the most, and half of the higher speed the least. Gaps that nothing explains, and those of work
+that is in no file, keep their length: no fix gains them.
+
+{fixes}
+## Plans
+
+`tracegraph plan --fixes K` (`run.plan(K)`) replays sets of the fixes that a run shows, of each kind the
+place that gains most: the best one, the best two of all pairs, then greedily one more, as long as it gains
+1 % of the run. It also lists pairs that gain 1.1 times what both gain by themselves.
+"""
+
 
 def generated() -> dict[str, str]:
     """Text of each generated file by its path in the project."""
@@ -60,7 +103,28 @@ def generated() -> dict[str, str]:
         ),
         "docs/queries.md": _document(),
         "docs/recommendations.md": _recommendations(),
+        "docs/fixes.md": _fixes(),
     }
+
+
+def _fixes() -> str:
+    resources = "\n".join(f"| {name} | {meaning} |" for name, meaning in RESOURCES.items())
+    return _FIXES_HEAD.format(resources=resources, fixes="\n".join(map(_fix, FIXES)))
+
+
+def _fix(fix: Fix) -> str:
+    option = " ".join(fix.option or (f"--{fix.name}",)) if fix.edit is not None else None
+    rows = {
+        "asked by": f"`{option} SEL`" if option else "older options, as its command says",
+        "recognised by": fix.recognised,
+        "a replay": fix.replayed,
+        "how": fix.how,
+        "taken for granted": "; ".join(fix.assumptions),
+        "refuted by": fix.refuted_by,
+        **({"made instead of": ", ".join(fix.instead_of)} if fix.instead_of else {}),
+    }
+    table = "\n".join(f"| {name} | {text} |" for name, text in rows.items())
+    return f"### {fix.title}\n\n| `{fix.name}` | |\n| --- | --- |\n{table}\n"
 
 
 def _recommendations() -> str:

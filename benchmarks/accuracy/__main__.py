@@ -13,6 +13,7 @@ from benchmarks.accuracy.ablation import ablate, describe_ablation
 from benchmarks.accuracy.calibration import describe_calibration, halves
 from benchmarks.accuracy.calibration import judge_all as judge_edges
 from benchmarks.accuracy.files import describe_files, kineto_files, measure
+from benchmarks.accuracy.fixes import describe_fixes, judge_fixes
 from benchmarks.accuracy.harder import (
     compare_ways,
     describe_harder,
@@ -111,6 +112,29 @@ def under(
         sets = kinder + harder_sets(oracle, mixes, seeds, events)
         found = list(counted(judge_under(oracle, sets, processes), len(sets)))
     block.write(describe_under([one for several in found for one in several]))
+
+
+@main.command()
+@simulated(seeds="0-4", events=10_000)
+@processes_option
+@click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
+def fixes(
+    *,
+    seeds: range,
+    events: int,
+    processes: int,
+    mixes: Sequence[str],
+    oracle_folder: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Score what fixes gain, alone and in pairs, in both halves of the simulations."""
+    block = find_block(document, "fixes")
+    with open_oracle(oracle_folder, folder) as oracle:
+        kinder = [] if mixes else oracle.matrix(list(SCENARIOS), VARIANTS, seeds, events)
+        sets = kinder + harder_sets(oracle, mixes, seeds, events)
+        found = list(counted(judge_fixes(oracle, sets, processes), len(sets)))
+    block.write(describe_fixes([one for several in found for one in several]))
 
 
 @main.command()

@@ -1,6 +1,7 @@
 """`tracegraph what-if`: by how much a run or step is shorter where something takes less time."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -9,12 +10,25 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import folder_option, form_option, name_option, named
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.what_if import print_what_if
+from tracegraph.ingest.what_if.fixes.fix import Settings
+from tracegraph.ingest.what_if.fixes.registry import ASKED, PRECISIONS
 from tracegraph.workbench.what_if.answer import AUTO
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, INFINITE_BANDWIDTH, NO_STRAGGLERS
 from tracegraph.workbench.what_if.selector import KEYS
 
 _EXCEEDED = 1
 _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
+_Command = Callable[..., int]
+
+
+def _fix_options(command: _Command) -> _Command:
+    """An option for each fix that has one."""
+    for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
+        option = click.option(
+            f"--{name}", name, metavar="SEL", multiple=True, help=f"{fix.title}: {fix.replayed}."
+        )
+        command = option(command)
+    return command
 
 
 @click.command(name="what-if")
@@ -48,6 +62,28 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
     multiple=True,
     help=f"Of several ranks: {ASSUMPTIONS[INFINITE_BANDWIDTH].meaning}.",
 )
+@_fix_options
+@click.option(
+    "--precision",
+    type=(click.Choice(PRECISIONS), str),
+    metavar=f"{'|'.join(PRECISIONS)} SEL",
+    multiple=True,
+    help=f"Lower precision: {ASKED[PRECISIONS[0]].replayed}.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    default=Settings.depth,
+    show_default=True,
+    help="With --prefetch: how many are ready ahead for each worker.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=Settings.workers,
+    show_default=True,
+    help="With --prefetch: how many threads make them in turn.",
+)
 @click.option("--step", type=int, help="Predict this step, by its number, its start fixed.")
 @click.option(
     "--overhead",
@@ -71,6 +107,7 @@ _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
 @pass_context
 def what_if(
     context: Context,
+    /,
     *,
     remove: tuple[str, ...],
     scale: tuple[tuple[float, str], ...],
@@ -82,7 +119,11 @@ def what_if(
     output: Path | None,
     keep: str | None,
     fail_above: int | None,
+    depth: int,
+    workers: int,
+    precision: tuple[tuple[str, str], ...],
     name: str | None,
+    **fixes: tuple[str, ...],
 ) -> int:
     """Predict a run or step where something takes less time, by a replay of its causal graph.
 
@@ -92,7 +133,16 @@ def what_if(
     with context.bench() as bench:
         run = bench.kept_run(name)
         found = run.what_if(
-            remove, scale=scale, remove_wait=remove_wait, assume=assume, step=step, overhead=overhead
+            remove,
+            scale=scale,
+            remove_wait=remove_wait,
+            assume=assume,
+            step=step,
+            overhead=overhead,
+            depth=depth,
+            workers=workers,
+            precision=precision,
+            **fixes,
         )
         files = () if output is None else found.save(output)
         if keep is not None:

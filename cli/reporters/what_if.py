@@ -41,6 +41,8 @@ def print_what_if(
     lines.add_row(
         "inferred", f"{format_share(predicted.inferred_share)} of the gain hangs on inferred dependencies"
     )
+    for text in found.assumptions:
+        lines.add_row("assumed", text)
     window = found.graph.window
     if found.unrecorded_ns >= _MUCH_UNRECORDED * (window.end - window.start):
         lost = f"{format_ns(found.unrecorded_ns)} of the path is work that is not in the file"

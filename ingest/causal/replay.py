@@ -4,7 +4,7 @@ Segments that follow each other on a lane move together between their ports, so 
 loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -23,11 +23,24 @@ _FAR = 1 << 62
 
 @dataclass(frozen=True)
 class Outcome:
-    """A replay: when each segment starts, when the last that counts is complete, and which lead there."""
+    """A replay: when each segment starts, and when the last that counts is complete; ns.
 
-    start: Ints
+    `starts`, `walk`: find when each segment starts, and the segments that lead to the end.
+    """
+
     end: int
-    on_path: Flags
+    starts: Callable[[], Ints]
+    walk: Callable[[], Flags]
+
+    @cached_property
+    def start(self) -> Ints:
+        """When each segment starts, ns."""
+        return self.starts()
+
+    @cached_property
+    def on_path(self) -> Flags:
+        """Which segments lead to the last that counts."""
+        return self.walk()
 
 
 class Replay:
@@ -59,6 +72,8 @@ class Replay:
         self._begins = np.ones(count, dtype=bool)
         self._begins[found.effect[along]] = False
         self._run: Ints = np.cumsum(self._begins) - 1
+        self._firsts = np.flatnonzero(self._begins)
+        self._counted: tuple[Flags, Ints] | None = None
         across = ~along
         cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
         in_order = replay_order(segments, found)
@@ -120,52 +135,75 @@ class Replay:
 
     def run(self, work: Ints, counts: Flags) -> Outcome:
         """The replay in which each segment does that much work, up to the last of `counts`, not empty."""
-        ports, start = self._ports, self.window.start
-        offset = self._offsets(work)
-        anchors = [start] * (int(self._run[-1]) + 1)
+        ports, begun = self._ports, self.window.start
+        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        origin = total[self._firsts]
+        at = total[ports] - origin[self._run[ports]]
+        anchors = [begun] * len(origin)
         raised = [-1] * len(anchors)
-        earliest = [start] * len(ports)
+        earliest = [begun] * len(ports)
         for segment, time in self._fixed.items():
-            earliest[self._place[segment]] = time - int(offset[segment])
-        at, run = offset[ports].tolist(), self._run[ports].tolist()
-        done = (offset + work)[ports].tolist()
+            earliest[self._place[segment]] = time - int(at[self._place[segment]])
         port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
-        first, other, lag = self._causes.lists()
-        for port in range(len(ports)):
-            mine = run[port]
-            anchor = max(anchors[mine], earliest[port])
-            for i in range(first[port], first[port + 1]):
-                cause = other[i]
-                arrival = port_anchor[cause] + done[cause] + lag[i] - at[port]
+        until, causes = self._causes.until, self._causes.others
+        later = self._causes.along(at, at + work[ports])
+        end = 0
+        for port, mine in enumerate(self._run_of_port):
+            anchor, floor = anchors[mine], earliest[port]
+            if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
+                anchor = floor
+            begin, end = end, until[port]
+            for i in range(begin, end):
+                cause = causes[i]
+                arrival = port_anchor[cause] + later[i]
                 if arrival > anchor:
                     anchor, chosen[port] = arrival, cause
             if chosen[port] >= 0:
                 raised[mine] = port
             anchors[mine] = port_anchor[port] = anchor
             raised_by[port] = raised[mine]
-        base = np.full(len(anchors), start, dtype=np.int64)
-        starts = self._spread(port_anchor, base, self._port_before) + offset
-        completion = starts + work
-        counted = np.flatnonzero(counts)
-        sink = int(counted[completion[counted].argmax()])
-        return Outcome(starts, int(completion[sink]), self._walk(sink, chosen, raised_by))
+        known = np.array([*port_anchor, begun], dtype=np.int64)
+
+        def starts(which: Ints | slice = slice(None)) -> Ints:
+            found: Ints = known[self._port_before[which]] + total[which] - origin[self._run[which]]
+            return found
+
+        def walk() -> Flags:
+            counted = np.flatnonzero(counts)
+            sink = int(counted[(starts(counted) + work[counted]).argmax()])
+            return self._walk(sink, chosen, raised_by)
+
+        last = self._last_of_runs(counts)
+        return Outcome(int((starts(last) + work[last]).max()), starts, walk)
+
+    def _last_of_runs(self, counts: Flags) -> Ints:
+        """Of the segments that count the last of each run, which completes last: no work is negative."""
+        if self._counted is None or self._counted[0] is not counts:
+            counted = np.flatnonzero(counts)
+            run = self._run[counted]
+            self._counted = counts, counted[np.append(run[1:] != run[:-1], True)[: len(run)]]
+        return self._counted[1]
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
         before = self._port_before
-        firsts = np.flatnonzero(self._begins)
         at = sink
         while True:
             port = int(before[at])
             entry = raised_by[port] if port >= 0 else -1
-            begin = int(self._ports[entry]) if entry >= 0 else int(firsts[self._run[at]])
+            begin = int(self._ports[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
             marks[begin] += 1
             marks[at + 1] -= 1
             if entry < 0:
                 on_path: Flags = np.cumsum(marks)[:-1] > 0
                 return on_path
             at = int(self._ports[chosen[entry]])
+
+    @cached_property
+    def _run_of_port(self) -> list[int]:
+        run: list[int] = self._run[self._ports].tolist()
+        return run
 
     @cached_property
     def _port_before(self) -> Ints:
@@ -198,7 +236,24 @@ class _Edges:
         order = np.argsort(key, kind="stable")
         self.counts: Ints = np.bincount(key, minlength=ports)
         self._first = np.append(0, np.cumsum(self.counts))
-        self._other, self._lag = other[order], lag[order]
+        self._key, self._other, self._lag = key[order], other[order], lag[order]
+
+    @cached_property
+    def until(self) -> list[int]:
+        """Where each port's edges end; those of the next one begin there."""
+        ends: list[int] = self._first[1:].tolist()
+        return ends
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The port at the other end of each edge."""
+        ports: list[int] = self._other.tolist()
+        return ports
+
+    def along(self, at: Ints, done: Ints) -> list[int]:
+        """By how much each effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
+        later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
+        return later
 
     def lists(self) -> tuple[list[int], list[int], list[int]]:
         """Where each port's edges begin, the port at their other end, and their lag."""

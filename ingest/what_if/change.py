@@ -1,13 +1,15 @@
 """A change of a run: what takes less time or ends at once, in which window, and what then depends on what."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Floats
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT, WORK
+from tracegraph.ingest.what_if.edit import Edit, apply_edit, inside_span, join_edits
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow, never_early
 from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
 from tracegraph.store.mechanisms import CODE, COLLECTIVE, MECHANISMS
@@ -32,13 +34,24 @@ class Change:
     """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once.
 
     `at_calls`: those that end at once on threads only, not between streams. `waits`: only some of a gap, or
-    those of a rule.
+    those of a rule. `edit`: what fixes change.
     """
 
     factor: Floats
     gaps: tuple[int, ...] = ()
     at_calls: tuple[int, ...] = ()
     waits: tuple[EndedWaits, ...] = ()
+    edit: Edit | None = None
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether what depends on what is different, too."""
+        return self.ends_waits or (self.edit is not None and self.edit.is_structural)
+
+    @property
+    def factors(self) -> Floats:
+        """By what each segment's work is multiplied, by fixes, too."""
+        return self.factor if self.edit is None else self.factor * self.edit.factor
 
     @property
     def of_threads(self) -> tuple[int, ...]:
@@ -49,6 +62,18 @@ class Change:
     def ends_waits(self) -> bool:
         """Whether anything ends at once."""
         return bool(self.of_threads or self.waits)
+
+
+def join_changes(changes: Sequence[Change]) -> Change:
+    """All of them at once."""
+    edits = [one.edit for one in changes if one.edit is not None]
+    return Change(
+        factor=np.prod([one.factor for one in changes], axis=0),
+        gaps=tuple(dict.fromkeys(code for one in changes for code in one.gaps)),
+        at_calls=tuple(dict.fromkeys(code for one in changes for code in one.at_calls)),
+        waits=tuple(wait for one in changes for wait in one.waits),
+        edit=join_edits(edits) if edits else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -144,15 +169,23 @@ def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
     return flags
 
 
-def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Flags]:
-    """The dependencies where the gaps of a change end at once, and which of the graph's these are.
+def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+    """The dependencies that a change leaves or puts in, and the names of their gaps.
 
     Who waits for another lane no longer does; what starts late after its cause starts at once. A rank that no
     longer waits for others goes on from when it comes itself.
     """
+    found, gap_name = _without_waits(graph, span, change)
+    if change.edit is None or not change.edit.is_structural:
+        return found, gap_name
+    return apply_edit(inside_span(change.edit, span.inside), graph.segments, found, gap_name)
+
+
+def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+    """The dependencies where the gaps of a change end at once, and the names of their gaps."""
     found = never_early(graph.dependencies)
     if not change.ends_waits:
-        return found, np.ones(len(found), dtype=bool)
+        return found, graph.gap_name
     segments, here = graph.segments, span.inside[found.effect]
     ended = ended_dependencies(graph, span, change)
     freed = ended & _WAITS[found.mechanism]
@@ -163,7 +196,7 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
     if GAP_CODE[WAITING_FOR_RANK] in change.gaps:
         freed |= here & _between_ranks(graph)
     changed = replace(found, lag=np.where(ended, 0, found.lag))
-    return select_rows(changed, ~freed), ~freed
+    return select_rows(changed, ~freed), graph.gap_name[~freed]
 
 
 def _between_ranks(graph: ReplayGraph) -> Flags:

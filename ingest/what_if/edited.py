@@ -73,25 +73,6 @@ def with_added(edited: Edited, added: Dependencies) -> Edited:
     )
 
 
-def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: int) -> Dependencies:
-    """Dependencies that somebody assumes: nothing recorded them, and nobody doubts them.
-
-    `gap`: from the cause's completion to the effect's start as recorded, ns.
-    """
-    count = len(cause)
-    sure = np.ones(count, dtype=bool)
-    return Dependencies(
-        cause=cause,
-        effect=effect,
-        mechanism=mechanism,
-        recorded=~sure,
-        confidence=sure.astype(float),
-        gap=gap,
-        lag=np.full(count, lag, dtype=np.int64),
-        binding=~sure,
-    )
-
-
 def of_step(scenario: Scenario, rank: int, number: int) -> Scenario:
     """The part of a scenario that is one step: what of its path lies in the step's window."""
     steps, lanes = scenario.steps, scenario.lanes

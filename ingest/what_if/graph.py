@@ -1,6 +1,6 @@
 """The part of a causal graph that a replay needs, from the model of a run or from its kept tables."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from tracegraph.ingest.causal.replay import Replay
 from tracegraph.ingest.causal.segments import WAIT, Segments, Window
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.text_columns import TextColumn, with_role
+from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.handed_over import HandedOver, find_handed_over
 from tracegraph.store.categories import Role
 from tracegraph.store.errors import TracegraphError
@@ -70,7 +71,8 @@ class ReplayGraph:
 
     `gap_name`: of each dependency, position in `GAP_NAMES`, meaningful where there is a gap. `rendezvous`: of
     each event that takes part in an operation of several ranks when the last one came, else `NONE`, ns.
-    `fixed`: starts that nothing in the graph explains, by segment, ns.
+    `fixed`: starts that nothing in the graph explains, by segment, ns. `facts`: gives what files state of
+    the work of GPUs, None where nobody asked them.
     """
 
     calls: Calls
@@ -85,6 +87,7 @@ class ReplayGraph:
     rendezvous: Ints
     phases: Phases
     fixed: Mapping[int, int] = field(default_factory=dict)
+    facts: Callable[[], WorkFacts] | None = None
 
     @property
     def step_marker(self) -> str:

@@ -16,6 +16,8 @@ from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.ingest.what_if.change import Change, Span, changed_dependencies
 from tracegraph.ingest.what_if.changed import replay_to_end
+from tracegraph.ingest.what_if.done_ahead import on_own_lanes, told_on_own_lanes
+from tracegraph.ingest.what_if.edit import inside_span
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.predict import Prediction
 from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
@@ -34,11 +36,14 @@ def find_scenario(
     """What the naive replay of a change makes of the run with these tables, checked as a model is.
 
     Raises:
+        InputError: what other lanes do ahead does more than take time.
         TracegraphError: the changed graph breaks an invariant, a fault of tracegraph.
     """
-    found, kept = changed_dependencies(graph, span, change)
+    found, gap_name = changed_dependencies(graph, span, on_own_lanes(change))
     start, work = prediction.after.start, prediction.after_work
-    scenario = build_scenario(tables, graph, replay_to_end(graph, start, work, found, graph.gap_name[kept]))
+    if change.edit is not None:
+        start, work = told_on_own_lanes(graph, inside_span(change.edit, span.inside), start, work)
+    scenario = build_scenario(tables, graph, replay_to_end(graph, start, work, found, gap_name))
     check_model(scenario)
     return scenario
 

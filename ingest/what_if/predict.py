@@ -1,12 +1,13 @@
 """What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.hotspots import find_kinds
 from tracegraph.ingest.causal.replay import Outcome, Replay
 from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
@@ -19,10 +20,12 @@ from tracegraph.ingest.what_if.change import (
     ended_stretches,
     whole_window,
 )
+from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.gains import Bound, Gain, possible_range, why_wide
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.recorded import on_recorded_edges
+from tracegraph.store.mechanisms import CODE, STREAM_ORDER
 
 CORRECTED = "corrected"
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
@@ -31,15 +34,13 @@ _FOLLOWING = 3
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """A change's gain: corrected for what recording cost; and as recorded, `naive`.
+class Ranged:
+    """A change's gain, corrected for what recording cost, and how far it may be off.
 
     `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
     (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
-    took. `wide`: why they are more than tenfold apart, empty where they are not. `overhead_ns`: what
-    recording cost in the window, on all threads. `inferred_share`: of the corrected gain, how much hangs on
-    inferred dependencies, 0..1. `after`: the naive replay, `after_work`: the work of its segments.
-    `following`: the hotspots of the path then.
+    took. `wide`: why they are more than tenfold apart, empty where they are not. `inferred_share`: of the
+    corrected gain, how much hangs on inferred dependencies, 0..1.
     """
 
     corrected: Gain
@@ -47,10 +48,20 @@ class Prediction:
     high: Bound
     wide: str
     removed_ns: int
+    inferred_share: float
+
+
+@dataclass(frozen=True)
+class Prediction(Ranged):
+    """All that is said of a change; `naive`: its gain as recorded.
+
+    `overhead_ns`: what recording cost in the window, on all threads. `after`: the naive replay, `after_work`:
+    the work of its segments. `following`: the hotspots of the path then.
+    """
+
     naive: Gain
     overhead: Overhead
     overhead_ns: int
-    inferred_share: float
     after: Outcome
     after_work: Ints
     following: Sequence[Mapping[str, object]]
@@ -76,24 +87,32 @@ class Predictor:
 
     def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
         self.graph, self.span, self.overhead = graph, span, overhead
+        self._works: dict[str, Ints] = {}
+        self._outcomes: dict[str, Outcome] = {}
 
     @property
     def _usual(self) -> str:
         return USUAL if self.overhead.of_role else NAIVE
 
-    @cached_property
-    def _levels(self) -> dict[str, Ints]:
-        """The work of each segment by what is taken off for recording."""
-        overhead, work = self.overhead, self.graph.segments.work
-        levels = {NAIVE: work}
-        if overhead.of_role:
-            for level, one in ((LEAST, overhead.low), (USUAL, overhead), (MOST, overhead.high)):
-                levels[level] = work - np.where(self.span.inside, charge(self.graph, one), 0)
-        return levels
+    @property
+    def _levels(self) -> tuple[str, ...]:
+        return (NAIVE, LEAST, USUAL, MOST) if self.overhead.of_role else (NAIVE,)
 
-    @cached_property
-    def _before(self) -> dict[str, Outcome]:
-        return {level: self._replay(work) for level, work in self._levels.items()}
+    def _work(self, level: str) -> Ints:
+        """The work of each segment without what is taken off for recording."""
+        if level not in self._works:
+            work, overhead = self.graph.segments.work, self.overhead
+            costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
+            if level != NAIVE:
+                work = work - np.where(self.span.inside, charge(self.graph, costs[level]), 0)
+            self._works[level] = work
+        return self._works[level]
+
+    def unchanged(self, level: str = NAIVE) -> Outcome:
+        """The replay of the window without a change."""
+        if level not in self._outcomes:
+            self._outcomes[level] = self._replay(self._work(level))
+        return self._outcomes[level]
 
     def _replay(self, work: Ints, replay: Replay | None = None) -> Outcome:
         return (replay or self.graph.replay).run(work, self.span.counts)
@@ -101,7 +120,17 @@ class Predictor:
     @property
     def overhead_ns(self) -> int:
         """What recording cost in the window, on all threads, ns."""
-        return int((self._levels[NAIVE] - self._levels[self._usual]).sum())
+        return int((self._work(NAIVE) - self._work(self._usual)).sum())
+
+    @property
+    def usual_work(self) -> Ints:
+        """The work of each segment without what recording usually costs, ns."""
+        return self._work(self._usual)
+
+    @property
+    def base_ns(self) -> int:
+        """Length of the window before any change, without what recording usually costs."""
+        return self.span.length_where(self.unchanged(self._usual).end, self.unchanged().end)
 
     def gain(self, change: Change) -> Gain:
         """The window before and after a change, corrected for the usual cost of recording."""
@@ -120,41 +149,65 @@ class Predictor:
     def predict(self, change: Change) -> Prediction:
         """All that is said of a change."""
         replay = self._changed_graph(change)
-        works = {level: self._changed_work(change, work) for level, work in self._levels.items()}
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         afters = {level: self._replay(work, replay) for level, work in works.items()}
         gains = {level: self._gain(level, after) for level, after in afters.items()}
-        corrected = gains[self._usual]
-        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
-        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
-        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
-        likely = (doubted, *gains.values())
-        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        said = self._ranged(change, works, gains)
         return Prediction(
-            corrected=corrected,
-            low=low,
-            high=high,
-            wide=why_wide(low, high, gains, doubted, inferred_part),
-            removed_ns=removed[self._usual],
+            **vars(said),
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
-            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
             after=afters[NAIVE],
             after_work=works[NAIVE],
             following=self._following(change, afters[NAIVE]),
         )
 
+    def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
+        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it.
+
+        `least`: less of the change, where that is the most that is possible.
+        """
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
+        gains = {self._usual: known}
+        if len(works) > 1:
+            replay = self._changed_graph(change)
+            others = {level: work for level, work in works.items() if level != self._usual}
+            gains |= {level: self._gain(level, self._replay(work, replay)) for level, work in others.items()}
+        said = self._ranged(change, works, gains)
+        if least is None:
+            return said
+        by_half = self.gain(least)
+        lowest = min(said.low, Bound(by_half.gain_ns, by_half.speedup), key=lambda one: one.gain_ns)
+        return replace(said, low=lowest, high=Bound(known.gain_ns, known.speedup))
+
+    def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:
+        corrected = gains[self._usual]
+        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
+        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
+        likely = (doubted, *(gains[level] for level in works))
+        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        return Ranged(
+            corrected=corrected,
+            low=low,
+            high=high,
+            wide=why_wide(low, high, gains, doubted, inferred_part),
+            removed_ns=removed[self._usual],
+            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
+        )
+
     def _gain(self, level: str, after: Outcome) -> Gain:
-        before = self._before[level].end
-        base = self.span.length_where(before, self._before[NAIVE].end)
+        before = self.unchanged(level).end
+        base = self.span.length_where(before, self.unchanged().end)
         return Gain(base, base - (before - after.end))
 
     def _after(self, change: Change, level: str, replay: Replay | None) -> Outcome:
-        return self._replay(self._changed_work(change, self._levels[level]), replay)
+        return self._replay(self._changed_work(change, self._work(level)), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, inside = self.graph.segments, self.span.inside
-        changed = np.where(inside, np.rint(work * change.factor).astype(np.int64), work)
+        changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
         if not change.ends_waits:
             return changed
         ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
@@ -165,12 +218,18 @@ class Predictor:
 
         `left`: the work that is left of each segment.
         """
-        work = self._levels[level]
+        edit = change.edit if change.edit is not None and change.edit.is_structural else None
+        if edit is not None and (edit.lane.any() or len(edit.added)):
+            return self.span.length_ns  # what was in order is no longer: no sum of work bounds it
+        work = self._work(level)
         removed = np.maximum(work - left, 0)
-        if not change.ends_waits:
+        if not change.ends_waits and edit is None:
             return int(removed.sum())
-        segments, start = self.graph.segments, self._before[level].start
+        segments, start = self.graph.segments, self.unchanged(level).start
         ended = ended_stretches(self.graph, self.span, change)
+        if edit is not None:
+            freed = edit.freed & self.span.inside
+            ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
         # A wait lasts until what follows on its lane.
         follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
         until = np.where(follows, np.append(start[1:], 0), start + work)
@@ -180,13 +239,22 @@ class Predictor:
         # On a thread the stretch before says what the edge that ends it says again.
         lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
         np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        if edit is not None:
+            follows = (found.mechanism == CODE[STREAM_ORDER]) & (edit.queue_lag[found.effect] != NONE)
+            shorter = np.maximum(found.lag - np.maximum(edit.queue_lag[found.effect], 0), 0)
+            np.maximum.at(lag, found.effect[follows], shorter[follows])
         return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """The replay in which the gaps of a change end at once, None where there are none."""
-        if not change.ends_waits:
+        """The replay in which other things depend on each other, None where only work is changed."""
+        if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
+        found = self.graph.dependencies
+        edited = change.edit is not None and change.edit.is_structural
+        alike = not edited and len(changed) == len(found)
+        if alike and (changed.lag == np.maximum(found.lag, 0)).all():
+            return None  # what ends are gaps between the segments of threads: nothing else was held by them
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
 
     @cached_property
@@ -211,7 +279,7 @@ class Predictor:
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
 
 
-def predictor_of(model: Storable) -> Predictor:
+def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
     """The predictor of the whole window of a run, with what recording it cost."""
-    graph = graph_of(model)
+    graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

@@ -1,5 +1,7 @@
 """A run's graph for replays, read back from its kept tables."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +17,7 @@ from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.segments import Segments, Window
 from tracegraph.ingest.text_columns import TextColumn, read_texts
+from tracegraph.ingest.what_if.facts import read_facts
 from tracegraph.ingest.what_if.graph import Calls, ReplayGraph, StepWindow
 from tracegraph.store import labels, schema
 from tracegraph.store.errors import StoreError
@@ -60,6 +63,7 @@ def read_graph(tables: GraphTables) -> ReplayGraph:
         sink=find_sink(segments, window, lanes),
         rendezvous=_rendezvous(tables, len(calls), first),
         phases=_phases(tables),
+        facts=cache(lambda: read_facts(tables)),
     )
 
 

@@ -296,6 +296,7 @@ ELSEWHERE = {
     *("temporal_breakdown", "kernel_type_breakdown", "kernel_breakdown", "idle_time_breakdown"),
     *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
+    *("bounds", "fixes"),  # of the columns of run_details: tests/unit/test_more_fixes.py
     *("event_sums", *(name for name, query in queries().items() if query.again)),
 }
 """Tested in a file of their own beside this one."""

@@ -90,6 +90,9 @@ def test_json(ask: Ask) -> None:
             "scale": [{"factor": 0.5, "selector": "name=op"}],
             "remove_wait": [],
             "assume": [],
+            "fixes": [],
+            "depth": 2,
+            "workers": 1,
         },
         "step": None,
         "window_ns": [0, 130_000],
@@ -98,6 +101,7 @@ def test_json(ask: Ask) -> None:
         "naive": gain,
         "overhead": {"method": "none", "ns_per_event": {}, "total_ns": 0},
         "inferred_share": 0.0,
+        "assumptions": [],
         "removed_ns": 128_000,
         "unrecorded_ns": 0,
         "range": {
@@ -185,7 +189,7 @@ def test_hostile_names(ask: Ask, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "nothing is changed; say what: --remove, --scale, --remove-wait, --no-stragglers "),
+        ((), "nothing is changed; say what: --remove, --scale, --remove-wait, --no-stragglers, "),
         (
             ("--remove", "name=gmem"),
             "'name=gmem' matches nothing: 'gmem' is no name in the run; near it are: gemm",

@@ -142,6 +142,8 @@ def test_summary() -> None:
         "alternatives": [],
         "what_next": [],
         "potential": [],
+        "fixes": [],
+        "bounds": {},
         "waits": WAITS.to_dict("records"),
         "steps": None,
     }

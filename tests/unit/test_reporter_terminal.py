@@ -107,6 +107,8 @@ def test_no_thread_waits() -> None:
         "  gemm<float>            kernel             900 ns      54.5 %         45.0 %      2",
         "  untraced CPU time  gap         200 ns      57.1 %         10.0 %      1",
         "  The GPU is idle for much of the window",
+        "    55.0 % of the window: the GPU is computing for 45.0 % of the window, moving data for 0.0 %, "
+        "idle",
         "    for 55.0 %; threshold 30.0 %",
         "    The gaps and the CPU rows of the critical path name what it waits for.",
     ],

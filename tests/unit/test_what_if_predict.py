@@ -357,12 +357,12 @@ def test_a_step(number: int, removed: str, before: float, after: float) -> None:
         (
             {},
             "nothing is changed",
-            "--remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+            "--remove, --scale, --remove-wait, --no-stragglers, --infinite-bandwidth, or a fix: --unsync",
         ),
         (
             {"step": 1},
             "nothing is changed",
-            "--remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+            "--remove, --scale, --remove-wait, --no-stragglers, --infinite-bandwidth, or a fix: --unsync",
         ),
         ({"remove": ("name=k",), "step": 3}, "the run has no step 3", "present: 1, 2"),
         ({"scale": ((-0.5, "name=k"),)}, "-0.5 is no factor", "give one of 0 or more"),

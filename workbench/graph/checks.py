@@ -10,7 +10,8 @@ import pandas as pd
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.edited import Edited, assumed
+from tracegraph.ingest.what_if.edit import assumed
+from tracegraph.ingest.what_if.edited import Edited
 from tracegraph.store import mechanisms
 from tracegraph.store.errors import InputError
 from tracegraph.store.mechanisms import CODE

@@ -52,6 +52,8 @@ def summarise(findings: Findings) -> dict[str, object]:
         "alternatives": [dict(row) for row in findings.alternatives],
         "what_next": [dict(row) for row in findings.what_next],
         "potential": [dict(row) for row in findings.potential],
+        "fixes": [dict(row) for row in findings.fixes],
+        "bounds": dict(findings.bounds),
         "waits": findings.waits.to_dict("records"),
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
         "recommendations": [_advised(one) for one in recommend(findings)],

@@ -150,6 +150,8 @@ def _details(
         alternatives=json.loads(stored["alternatives"] or "[]"),
         what_next=json.loads(stored["what_next"] or "[]"),
         potential=json.loads(stored["potential"] or "[]"),
+        fixes=json.loads(stored["fixes"] or "[]"),
+        bounds=json.loads(stored["bounds"] or "{}"),
         sources=tuple(
             Source(
                 file=row["file"],

@@ -58,7 +58,8 @@ class RunDetails:
 
     `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
     that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
-    `tracegraph.ingest.what_if` made. `scenario_of`: of a scenario, the run that it is a change of.
+    `tracegraph.ingest.what_if` made, `fixes` and `bounds` what its modules of these names did.
+    `scenario_of`: of a scenario, the run that it is a change of.
     """
 
     name: str
@@ -74,6 +75,8 @@ class RunDetails:
     alternatives: Sequence[Mapping[str, Any]]
     what_next: Sequence[Mapping[str, Any]]
     potential: Sequence[Mapping[str, Any]] = ()
+    fixes: Sequence[Mapping[str, Any]] = ()
+    bounds: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[Source] = ()
     scenario_of: str | None = None
 
@@ -261,6 +264,16 @@ class Findings:
     def potential(self) -> Sequence[Mapping[str, Any]]:
         """What is gained in the whole run without the largest names and waits of its path."""
         return self.details.potential
+
+    @property
+    def fixes(self) -> Sequence[Mapping[str, Any]]:
+        """What could be done about the whole run; none in a report on a part."""
+        return () if self.part else self.details.fixes
+
+    @property
+    def bounds(self) -> Mapping[str, Any]:
+        """What bounds the whole run; nothing in a report on a part."""
+        return {} if self.part else self.details.bounds
 
     @cached_property
     def step_summary(self) -> StepSummary | None:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -12,6 +12,9 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.edit import Edit, join_edits
+from tracegraph.ingest.what_if.fixes.fix import Settings
+from tracegraph.ingest.what_if.fixes.registry import ASKED, edit_of
 from tracegraph.ingest.what_if.gains import Bound, Gain
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.overhead import (
@@ -29,7 +32,7 @@ from tracegraph.workbench.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted import write_predicted
-from tracegraph.workbench.what_if.selection import Matched, select
+from tracegraph.workbench.what_if.selection import Matched, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
 from tracegraph.workbench.what_if.waits import match_waits
@@ -45,8 +48,9 @@ ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
 class Question:
     """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
 
-    `scale`: factors and selectors. `assume`: names of `ASSUMPTIONS`. `overhead`: what recording an event
-    cost: "auto" (estimated from the file), "none", or ns.
+    `scale`: factors and selectors. `fixes`: names of `registry.ASKED` and selectors; `depth`, `workers`: how
+    far ahead, and by how many threads, what is done ahead is done. `assume`: names of `ASSUMPTIONS`.
+    `overhead`: what recording an event cost: "auto" (estimated from the file), "none", or ns.
     """
 
     remove: Sequence[str] = ()
@@ -55,12 +59,16 @@ class Question:
     assume: Sequence[str] = ()
     step: int | None = None
     overhead: str | float = AUTO
+    fixes: Sequence[tuple[str, str]] = ()
+    depth: int = Settings.depth
+    workers: int = Settings.workers
 
     def __str__(self) -> str:
         parts = [f"without {text}" for text in self.remove]
         parts += [f"{factor:g} × {text}" for factor, text in self.scale]
         parts += [f"without waits: {name}" for name in self.remove_wait]
         parts += [f"where {ASSUMPTIONS[name].meaning}" for name in self.assume]
+        parts += [ASKED[fix].asked.format(text) for fix, text in self.fixes]
         return ", ".join(parts)
 
 
@@ -81,6 +89,12 @@ class WhatIf:
     prediction: Prediction
     notes: Sequence[str] = ()
     store: "Callable[[WhatIf, str], Run] | None" = None
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What its fixes take for granted, and no file tells."""
+        asked = dict.fromkeys(fix for fix, _ in self.question.fixes)
+        return list(dict.fromkeys(text for fix in asked for text in ASKED[fix].assumptions))
 
     def keep(self, name: str) -> "Run":
         """Store the changed graph, as the profiler would show it, as a run of this name.
@@ -133,6 +147,9 @@ class WhatIf:
                 "scale": [{"factor": factor, "selector": text} for factor, text in self.question.scale],
                 "remove_wait": list(self.question.remove_wait),
                 "assume": list(self.question.assume),
+                "fixes": [{"fix": fix, "selector": text} for fix, text in self.question.fixes],
+                "depth": self.question.depth,
+                "workers": self.question.workers,
             },
             "step": self.question.step,
             "window_ns": [self.span.start, self.span.end],
@@ -145,6 +162,7 @@ class WhatIf:
                 "total_ns": predicted.overhead_ns,
             },
             "inferred_share": predicted.inferred_share,
+            "assumptions": self.assumptions,
             "removed_ns": predicted.removed_ns,
             "unrecorded_ns": self.unrecorded_ns,
             "range": {**range_json(predicted.low, predicted.high), "wide": predicted.wide or None},
@@ -170,10 +188,13 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
             factor or cost is none.
     """
-    if not (question.remove or question.scale or question.remove_wait or question.assume):
+    asked = (question.remove, question.scale, question.remove_wait, question.assume, question.fixes)
+    if not any(asked):
+        options = ", ".join(f"--{name}" for name in ASKED)
         raise InputError(
             "nothing is changed",
-            "say what: --remove, --scale, --remove-wait, --no-stragglers or --infinite-bandwidth",
+            "say what: --remove, --scale, --remove-wait, --no-stragglers, --infinite-bandwidth, or a fix: "
+            f"{options}",
         )
     span = whole_window(graph)
     if question.step is not None:
@@ -205,7 +226,23 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
         waits = match_waits(graph, name)
         change = waits.added_to(change)
         matched.append(waits.matched)
-    return change, matched, handed
+    edit, of_fixes = _edit(graph, question)
+    return replace(change, edit=edit), [*matched, *of_fixes], handed
+
+
+def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:
+    """What all fixes of a question change together, each in all that its selectors select."""
+    if min(question.depth, question.workers) < 1:
+        raise InputError("nothing is done ahead of itself", "give --depth and --workers as 1 or more")
+    chosen: dict[str, Flags] = {}
+    matched: list[Matched] = []
+    for name, text in question.fixes:
+        found = select_with_waits(graph, parse_selector(text))
+        chosen[name] = chosen.get(name, np.zeros(len(graph.segments), dtype=bool)) | found.segments
+        matched += found.matched
+    settings = Settings(question.depth, question.workers)
+    edits = [edit_of(name, graph, flags, settings) for name, flags in chosen.items()]
+    return (join_edits(edits) if edits else None), matched
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:

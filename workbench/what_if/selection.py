@@ -1,18 +1,20 @@
 """What a selector selects in a run: segments, and which names that were."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.causal.segments import WAIT, WORK
 from tracegraph.ingest.text_columns import TextColumn
+from tracegraph.ingest.what_if.fixes.threads import host_waits
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by, nearest_above
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.store.categories import GAP
 from tracegraph.store.errors import InputError
+from tracegraph.store.mechanisms import CODE, MECHANISMS
 from tracegraph.store.phases import PHASE_NAMES, spelt
 from tracegraph.store.python_frames import MODULE
 from tracegraph.store.step_names import STEP_PREFIX, step_number
@@ -78,6 +80,15 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
         else _matched_frames(graph, selected, place),
         selected & handed,
     )
+
+
+def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
+    """What a selector selects, where a name means the waits in its events, too; `own_ns` is their length."""
+    segments = graph.segments
+    open_ = segments.event >= 0
+    lasting = np.where(open_, segments.end - segments.start, segments.work)
+    whole = replace(segments, kind=np.where(open_, WORK, segments.kind), work=lasting)
+    return select(replace(graph, segments=whole), selector)
 
 
 def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
@@ -180,6 +191,15 @@ def _of_phase(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
     return of_phase(graph, spelt(wanted))
 
 
+def _of_wait(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
+    found, waits = graph.dependencies, host_waits(graph)
+    names = [MECHANISMS[code].name for code in np.unique(found.mechanism[waits]).tolist()]
+    codes = [CODE[name] for name in _meant(selector, names, wanted)]
+    held = np.zeros(len(graph.segments), dtype=bool)
+    held[found.effect[waits[np.isin(found.mechanism[waits], codes)]] - 1] = True
+    return held
+
+
 _HOLDS: dict[str, _Holds] = {
     "name": _of_text(lambda graph: graph.calls.name),
     "category": _of_text(lambda graph: graph.calls.category),
@@ -188,6 +208,7 @@ _HOLDS: dict[str, _Holds] = {
     "step": lambda graph, _, number: _of_steps(graph, frozenset([int(number)])),
     "rank": _of_rank,
     "phase": _of_phase,
+    "wait": _of_wait,
 }
 
 

@@ -18,6 +18,7 @@ KEYS: Mapping[str, str] = {
     "step": "number of a step",
     "phase": "what runs in a phase, as `forward`, with the GPU work launched there",
     "rank": "number of a rank",
+    "wait": "where a thread waits, by the rule that ends the wait, as `silent synchronize`",
 }
 """What a selector may say, and what it means."""
 _NUMBERS = ("stream", "step", "rank")

@@ -1,0 +1,189 @@
+"""What bounds a run: how long it is where each resource takes no time, alone, and what no schedule beats."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.segments import GAP, WORK
+from tracegraph.ingest.intervals import union_length
+from tracegraph.ingest.what_if.between_ranks import without_stragglers
+from tracegraph.ingest.what_if.change import Change
+from tracegraph.ingest.what_if.fixes.threads import host_waits, launched
+from tracegraph.ingest.what_if.fixes.unsync import unsync
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.of_phase import of_phase
+from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.store import bounds
+from tracegraph.store.categories import Role
+from tracegraph.store.gaps import (
+    CPU_TURN,
+    GAP_CODE,
+    GPU_TURN,
+    LAUNCH_LATENCY,
+    UNTRACED_CPU,
+    WAITING_FOR_GIL,
+    WAITING_FOR_RANK,
+    WAITING_FOR_THREAD,
+)
+from tracegraph.store.kernel_types import COMMUNICATION, kernel_type
+from tracegraph.store.phases import DATA_LOADING, PHASE_NAMES
+
+_CLEARLY, _LEAST = 1.5, 0.02
+"""By how many times one resource gains more than the next to be named alone, and the least share it gains."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Which segments are whose work; each of threads and of GPUs counts for one resource."""
+
+    loading: Flags
+    launching: Flags
+    transfers: Flags
+    graph: ReplayGraph
+
+    @property
+    def host(self) -> Flags:
+        """What is left of the threads' recorded work."""
+        segments = self.graph.segments
+        own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
+        return own & ~self.loading & ~self.launching
+
+    @property
+    def computing(self) -> Flags:
+        """What is left of the GPUs' work."""
+        segments = self.graph.segments
+        work: Flags = ~segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
+        return work & ~self.transfers
+
+
+def _parts(graph: ReplayGraph) -> _Parts:
+    segments, calls = graph.segments, graph.calls
+    loading = np.zeros(len(segments), dtype=bool)
+    if (graph.phases.name == PHASE_NAMES.index(DATA_LOADING)).any():
+        loading = of_phase(graph, DATA_LOADING) & segments.on_thread & (segments.kind == WORK)
+    launches = np.zeros(len(calls) + 1, dtype=bool)
+    for by_graphs in (False, True):
+        launches[segments.event[launched(graph, by_graphs=by_graphs)[0]]] = True
+    launches[-1] = False
+    launches[:-1] &= calls.of_role(Role.CALL)
+    launching = segments.on_thread & (segments.kind == WORK) & launches[segments.event] & ~loading
+    types = np.array([kernel_type(str(one), "kernel") == COMMUNICATION for one in calls.name.values])
+    moves = calls.of_role(Role.COPY, Role.MEMSET) | (types[calls.name.codes] & calls.of_role(Role.KERNEL))
+    transfers = ~segments.on_thread & (segments.event >= 0) & np.append(moves, False)[segments.event]
+    return _Parts(loading, launching, transfers, graph)
+
+
+def find_bounds(predictor: Predictor) -> dict[str, object]:
+    """What gains most when it is free, and what no schedule of this work is shorter than.
+
+    Keys: base_ns; resources, the largest gain first: resource, gain_ns, length_ns, share (of the base);
+    floors, the longest first: floor, name, length_ns; bottleneck: the resource that gains 1.5 times what the
+    next does, `several` where none does, None where none gains 2 %; bottlenecks: the names of these.
+    Corrected for what recording cost, as gains of fixes are.
+    """
+    parts, base = _parts(predictor.graph), predictor.base_ns
+    gains = dict.fromkeys(bounds.RESOURCES, 0)
+    for name, make in _CHANGES.items():
+        change = make(parts)
+        if change is not None:
+            gains[name] = predictor.gain(change).gain_ns
+    resources = [
+        {"resource": name, "gain_ns": gain, "length_ns": base - gain, "share": gain / max(base, 1)}
+        for name, gain in sorted(gains.items(), key=lambda one: -one[1])
+    ]
+    first = [name for name, gain in gains.items() if gain >= _LEAST * base]
+    most = max(gains.values())
+    several = sorted((name for name in first if gains[name] * _CLEARLY > most), key=lambda one: -gains[one])
+    bottleneck = None if not several else several[0] if len(several) == 1 else bounds.SEVERAL
+    return {
+        "base_ns": base,
+        "resources": resources,
+        "floors": _floors(parts, predictor.usual_work),
+        "bottleneck": bottleneck,
+        "bottlenecks": several,
+    }
+
+
+def _without(chosen: Flags) -> Change | None:
+    return Change(np.where(chosen, 0.0, 1.0)) if chosen.any() else None
+
+
+def _at_once(graph: ReplayGraph, *names: str) -> Change | None:
+    """The change in which gaps of these names end at once, None where the run has none."""
+    codes = [GAP_CODE[name] for name in names]
+    segments, found = graph.segments, graph.dependencies
+    waits = (segments.kind != WORK) & np.isin(segments.gap_name, codes)
+    lags = found.binding & (found.gap > 0) & np.isin(graph.gap_name, codes)
+    if not (waits.any() or lags.any()):
+        return None
+    return Change(np.ones(len(segments)), tuple(codes))
+
+
+def _waits(parts: _Parts) -> Change | None:
+    graph = parts.graph
+    if not len(host_waits(graph)):
+        return None
+    everything = np.ones(len(graph.segments), dtype=bool)
+    return Change(np.ones(len(graph.segments)), edit=unsync(graph, everything))
+
+
+def _launching(parts: _Parts) -> Change | None:
+    change = _without(parts.launching)
+    return None if change is None else Change(change.factor, (GAP_CODE[LAUNCH_LATENCY],))
+
+
+def _ranks(parts: _Parts) -> Change | None:
+    graph = parts.graph
+    if len(np.unique(graph.lanes.rank)) > 1:
+        return Change(without_stragglers(graph))
+    return _at_once(graph, WAITING_FOR_RANK)
+
+
+def _unrecorded(parts: _Parts) -> Change | None:
+    segments = parts.graph.segments
+    silent = segments.on_thread & (segments.kind == GAP) & (segments.gap_name == GAP_CODE[UNTRACED_CPU])
+    return _without(silent)
+
+
+_CHANGES: Mapping[str, Callable[[_Parts], Change | None]] = {
+    bounds.HOST: lambda parts: _without(parts.host),
+    bounds.GPU: lambda parts: _without(parts.computing),
+    bounds.TRANSFERS: lambda parts: _without(parts.transfers),
+    bounds.LOADING: lambda parts: _without(parts.loading),
+    bounds.WAITS: _waits,
+    bounds.LAUNCHING: _launching,
+    bounds.THREADS: lambda parts: _at_once(parts.graph, WAITING_FOR_GIL, WAITING_FOR_THREAD),
+    bounds.RANKS: _ranks,
+    bounds.TURNS: lambda parts: _at_once(parts.graph, GPU_TURN, CPU_TURN),
+    bounds.UNRECORDED: _unrecorded,
+}
+
+
+def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
+    """The busiest thread, device and link of a run: none of its schedules is shorter."""
+    graph, segments = parts.graph, parts.graph.segments
+    lanes, found = graph.lanes.frame, []
+    own = graph.counted & segments.on_thread & (segments.kind == WORK)  # a gap may end at once
+    busy = np.bincount(segments.lane, work * own, minlength=len(lanes)).astype(np.int64)
+    if busy.any():
+        at = int(busy.argmax())
+        found.append({"floor": bounds.THREAD, "name": str(lanes["name"][at]), "length_ns": int(busy[at])})
+    for floor, chosen in ((bounds.DEVICE, parts.computing), (bounds.LINK, parts.transfers)):
+        streams = ~graph.lanes.is_thread
+        names = "GPU " + lanes["device"].astype(str) + " of rank " + lanes["rank"].astype(str)
+        lengths = {
+            str(name): _busy(graph, work, chosen & (streams & (names == name).to_numpy())[segments.lane])
+            for name in names[streams].unique()
+        }
+        if any(lengths.values()):
+            name = max(lengths, key=lambda one: lengths[one])
+            found.append({"floor": floor, "name": name, "length_ns": lengths[name]})
+    return sorted(found, key=lambda one: -int(str(one["length_ns"])))
+
+
+def _busy(graph: ReplayGraph, work: Ints, chosen: Flags) -> int:
+    """How long any of chosen segments runs, ns."""
+    start = graph.segments.start[chosen]
+    return union_length(start, start + work[chosen])

@@ -1,0 +1,155 @@
+"""Capture in a graph: what the host does again and again to launch the same work becomes one launch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
+from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
+from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps, with_reasons
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.ingest.what_if.of_phase import of_phase
+from tracegraph.store.categories import Role, has_role
+from tracegraph.store.phases import BACKWARD, FORWARD, PHASE_NAMES
+from tracegraph.store.python_frames import MODULE
+from tracegraph.store.units import told
+
+_FEW = 8
+"""Calls beside a graph launch that are no reason to capture again."""
+_FEWEST, _ALIKE, _MOST = 10, 0.5, 3
+"""Launches and share of repetitions that are the same, at least, and names that are tried, at most."""
+_WHOLE = 0.95
+"""Share of the path from which on a name is the whole program's."""
+
+
+def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
+    """Chosen host segments take no time but for one launch a step; their work follows back to back.
+
+    A step in which graph launches are all that counts is left as it is. Waits stay, and launch latencies.
+    """
+    edit = no_edit(len(graph.segments))
+    host = with_gaps(graph, chosen)
+    host &= ~_is_captured(graph, host)
+    call, work = launched(graph, by_graphs=False)
+    mine = host[call]
+    if not mine.any():
+        return edit
+    factor = np.where(host & with_reasons(graph.segments), 0.0, 1.0)
+    factor[_one_a_step(graph, call[mine])] = 1.0
+    queue_lag, usual = edit.queue_lag.copy(), back_to_back_ns(graph)
+    if usual is not None:
+        queue_lag[work[mine]] = usual
+    return replace(edit, factor=factor, queue_lag=queue_lag)
+
+
+def _is_captured(graph: ReplayGraph, host: Flags) -> Flags:
+    """The chosen segments of steps that have graph launches among them, and hardly another launch."""
+    by_graph = launched(graph, by_graphs=True)[0]
+    single = launched(graph, by_graphs=False)[0]
+    by_graph, single = np.unique(by_graph[host[by_graph]]), np.unique(single[host[single]])
+    captured = np.zeros(len(host), dtype=bool)
+    if not len(by_graph):
+        return captured
+    mine = np.flatnonzero(host)
+    step = np.full(len(host), -1, dtype=np.int64)
+    step[mine] = step_of(graph, mine)
+    count = int(step.max()) + 1
+    graphs, others = (np.bincount(step[one], minlength=count) for one in (by_graph, single))
+    captured[mine] = ((graphs > 0) & (others <= _FEW * graphs))[step[mine]]
+    return captured
+
+
+def _one_a_step(graph: ReplayGraph, calls: Ints) -> Ints:
+    """Of launching segments the first of each step and rank."""
+    first = calls[np.argsort(graph.segments.start[calls], kind="stable")]
+    return first[np.unique(step_of(graph, first), return_index=True)[1]]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """What might be captured: a selector, its segments, and what each is a part of, where that is no step."""
+
+    selector: str
+    chosen: Flags
+    group: Ints | None = None
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """Forward and backward, else the names below which the same is launched again and again."""
+    graph, captured = scene.graph, []
+    if len(launched(graph, by_graphs=False)[0]) < _FEWEST:
+        return
+    for region in _regions(scene):
+        host = with_gaps(graph, region.chosen)
+        spent = int(scene.on_path_ns[host].sum())
+        repeats = find_repeats(graph, host, region.group)
+        alike = repeats.share >= _ALIKE and repeats.launches >= _FEWEST
+        if spent >= scene.least_ns and alike and not _is_captured(graph, host).any():
+            captured.append(region)
+            yield _candidate(scene, [region], spent, repeats)
+    if len(captured) > 1:
+        host = with_gaps(graph, np.logical_or.reduce([region.chosen for region in captured]))
+        yield _candidate(scene, captured, int(scene.on_path_ns[host].sum()), find_repeats(graph, host))
+
+
+def _regions(scene: Scene) -> Iterator[_Region]:
+    graph = scene.graph
+    there = [name for name in (FORWARD, BACKWARD) if (graph.phases.name == PHASE_NAMES.index(name)).any()]
+    for name in there:
+        yield _Region(f"phase={name}", of_phase(graph, name))
+    if there:
+        return
+    frames = graph.frames
+    inclusive = below_each(
+        frames, np.bincount(frames.of_segment, scene.on_path_ns, len(frames)).astype(np.int64)
+    )
+    is_module = np.array([str(one).startswith(MODULE) for one in frames.name.values])[frames.name.codes]
+    marks = np.array([has_role(str(one), Role.ANNOTATION) for one in frames.category.values])
+    named = is_module | marks[frames.category.codes] & ~frames.name.among(graph.step_marker)
+    spent = np.bincount(frames.name.codes[named], inclusive[named], len(frames.name.values))
+    total, tried = int(scene.on_path_ns.sum()), 0
+    for code in np.argsort(-spent, kind="stable").tolist():
+        if spent[code] < scene.least_ns or tried == _MOST:
+            return
+        if spent[code] > _WHOLE * total:
+            continue
+        tried += 1
+        name = str(frames.name.values[code])
+        held = held_by(graph, frames.name.codes == code) >= 0
+        events = graph.calls.name.among(name)
+        group = nearest_event(graph, events, graph.segments.event)
+        yield _Region(f"under={escaped(name)}", held, group)
+
+
+def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeats) -> Candidate:
+    selectors = [region.selector for region in regions]
+    chosen = np.logical_or.reduce([region.chosen for region in regions])
+    return Candidate(
+        selector=", ".join(selectors),
+        options=asked_for(FIX.name, selectors),
+        change=made_in(scene.graph, capture(scene.graph, chosen)),
+        evidence=f"{repeats.launches:,} launches at a time, the same in {repeats.same:,} of "
+        f"{repeats.times:,} times; the host works {told(spent)} of the path for them",
+    )
+
+
+FIX = Fix(
+    name="capture",
+    title="Capture in a CUDA graph",
+    recognised="the same launches again and again, with the host's work for them on the path",
+    replayed="the host's work inside takes no time but for one launch a step, and works follow each other on "
+    "their stream as closely as the file's own that stand in a queue; waits and hand-offs stay",
+    how='torch.compile(model, mode="reduce-overhead"), torch.cuda.make_graphed_callables or torch.cuda.graph',
+    refuted_by="shapes or control flow that change from step to step, or a readback inside",
+    assumptions=(
+        "shapes and addresses stay the same from step to step, and nothing inside reads a value back",
+    ),
+    find=_find,
+    asked="with {} captured in a graph",
+    edit=lambda graph, chosen, settings: capture(graph, chosen),
+)

@@ -1,0 +1,199 @@
+"""Fuse: what works run element by element one after the other becomes one kernel of a pass over the data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.flops import bytes_bound
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events, module_class
+from tracegraph.ingest.what_if.fixes.threads import launched, with_reasons
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.store.categories import Role
+from tracegraph.store.units import told
+
+_POOLING = "pool"
+_MOVES = ("cat", "stack", "repeat", "constant_pad_nd", "roll", "flip", "clone", "contiguous", "_to_copy")
+FUSABLE = frozenset(name for name in bytes_bound.FORMULAS if _POOLING not in name) | {
+    f"aten::{name}" for name in _MOVES
+}
+"""Operators that compilers fuse: elementwise ones, reductions, normalisations and copies."""
+_REPEATED, _MOST = 3, 4
+_OPTIMIZER = "Optimizer."
+"""What the annotations of optimizers begin with: they go through the parameters one after the other."""
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Kernels that follow each other on a stream and could be one; one entry a kernel, by run and time.
+
+    `run`: its number. `segment`, `call`: the kernel's, and that of the call that launched it. `holder`: the
+    event that its run was launched below, -1 for none.
+    """
+
+    run: Ints
+    segment: Ints
+    call: Ints
+    holder: Ints
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @property
+    def first(self) -> Flags:
+        """The first kernel of each run."""
+        found: Flags = np.append(True, self.run[1:] != self.run[:-1])[: len(self)]
+        return found
+
+
+def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
+    """Runs of two kernels and more of operators in `FUSABLE`, with no other kernel of the stream between."""
+    segments, calls = graph.segments, graph.calls
+    call = np.full(len(segments), -1, dtype=np.int64)
+    cause, effect = launched(graph, by_graphs=False)
+    call[effect] = cause
+    kernels = np.flatnonzero(
+        calls.of_role(Role.KERNEL)[segments.event] & ~segments.on_thread & (segments.event >= 0)
+    )
+    kernels = kernels[np.lexsort((segments.start[kernels], segments.lane[kernels]))]
+    calling = call[kernels]
+    event = np.where(calling >= 0, segments.event[calling], -1)
+    operator, holder = climb_operators(graph, event)[0], find_holders(graph, event)
+    names = np.array([str(name) in FUSABLE for name in calls.name.values])
+    fusable = (operator >= 0) & names[calls.name.codes[operator]] & (chosen[kernels] | chosen[calling])
+    apart = np.append(
+        True, (segments.lane[kernels][1:] != segments.lane[kernels][:-1]) | (holder[1:] != holder[:-1])
+    )
+    apart = apart[: len(kernels)] | ~fusable | ~np.append(False, fusable[:-1])[: len(kernels)]
+    run = np.cumsum(apart)
+    long = fusable & (np.bincount(run, fusable)[run] > 1)
+    return _Runs(run[long], kernels[long], calling[long], holder[long])
+
+
+def fuse(graph: ReplayGraph, chosen: Flags) -> Edit:
+    """Each run among chosen kernels, or those of chosen calls, is one launch, as long as its longest kernel.
+
+    A kernel of a pass moves what that one moves; what is between is not written and read again. The operators
+    that launched the others take no time.
+    """
+    edit, segments = no_edit(len(graph.segments)), graph.segments
+    runs = find_runs(graph, chosen)
+    if not len(runs):
+        return edit
+    work = segments.work[runs.segment]
+    longest = np.maximum.reduceat(work, np.flatnonzero(runs.first))[np.cumsum(runs.first) - 1]
+    factor, queue_lag = edit.factor.copy(), edit.queue_lag.copy()
+    factor[runs.segment] = np.where(runs.first, longest / np.maximum(work, 1), 0.0)
+    queue_lag[runs.segment[~runs.first]] = 0
+    factor[_left_out(graph, runs)] = 0.0
+    return replace(edit, factor=factor, queue_lag=queue_lag)
+
+
+def _left_out(graph: ReplayGraph, runs: _Runs) -> Flags:
+    """The host segments of calls that are launched no more, with the operators that do nothing else."""
+    segments, calls = graph.segments, graph.calls
+    event = segments.event[runs.call]
+    outermost = climb_operators(graph, event)[1]
+    every = climb_operators(graph, segments.event[launched(graph, by_graphs=False)[0]])[1]
+    total = np.bincount(every[every >= 0], minlength=len(calls))
+    keys = runs.run * len(calls) + outermost
+    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    whole = (outermost >= 0) & (counts[place] == total[outermost])
+    kept = set(outermost[runs.first].tolist())
+    gone = whole & ~np.isin(outermost, list(kept)) & ~runs.first
+    removed = np.zeros(len(calls), dtype=bool)
+    removed[np.where(gone, outermost, event)[~runs.first]] = True
+    inside = inside_events(graph, removed)[segments.event]
+    return segments.on_thread & (segments.event >= 0) & inside & with_reasons(segments)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Runs launched below what has one name, or is of one class of modules.
+
+    `gpu_ns`: time of their kernels; `saved_ns`: that without the longest of each run.
+    """
+
+    name: str
+    runs: int
+    kernels: int
+    gpu_ns: int
+    saved_ns: int
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """The kinds of modules, annotations or functions whose runs would save most, and these together.
+
+    What runs below none of these, or in an optimizer, may be about a tensor each: nothing says that a kernel
+    goes on with what the one before wrote.
+    """
+    graph = scene.graph
+    everything = np.ones(len(graph.segments), dtype=bool)
+    kinds = _kinds(graph, find_runs(graph, everything))
+    large = [one for one in kinds if one.saved_ns >= scene.least_ns and one.runs >= _REPEATED]
+    classes = {name: module_class(str(name)) for name in graph.frames.name.values}
+    selectors, whole = [], np.zeros(len(graph.segments), dtype=bool)
+    for one in large[:_MOST]:
+        mine = graph.frames.name.among(*(name for name, kind in classes.items() if kind == one.name))
+        held = held_by(graph, mine) >= 0
+        selectors.append(f"under={escaped(one.name)}")
+        whole |= held
+        yield _candidate(graph, selectors[-1:], held, [one])
+    if len(selectors) > 1:
+        yield _candidate(graph, selectors, whole, large[:_MOST])
+
+
+def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
+    """Runs by the kind of what they were launched below, those first that would save most."""
+    if not len(runs):
+        return []
+    work, begins = graph.segments.work[runs.segment], np.flatnonzero(runs.first)
+    names = [str(graph.calls.name[at]) if at >= 0 else "" for at in runs.holder[begins].tolist()]
+    kind, kinds = pd.factorize(np.array([module_class(name) for name in names], dtype=object))
+    sums, most = np.add.reduceat(work, begins), np.maximum.reduceat(work, begins)
+    kernels = np.diff(np.append(begins, len(runs)))
+    totals = [np.bincount(kind, weights, len(kinds)) for weights in (kernels, sums, sums - most)]
+    counts = np.bincount(kind, minlength=len(kinds))
+    found = [
+        _Kind(str(name), int(counts[at]), *(int(total[at]) for total in totals))
+        for at, name in enumerate(kinds)
+        if name and not str(name).startswith(_OPTIMIZER)
+    ]
+    return sorted(found, key=lambda one: -one.saved_ns)
+
+
+def _candidate(graph: ReplayGraph, selectors: list[str], chosen: Flags, kinds: list[_Kind]) -> Candidate:
+    return Candidate(
+        selector=", ".join(selectors),
+        options=asked_for(FIX.name, selectors),
+        change=made_in(graph, fuse(graph, chosen)),
+        evidence="; ".join(
+            f"{kind.runs:,} runs of {kind.kernels / max(kind.runs, 1):.0f} elementwise, reduction and copy "
+            f"kernels each below {kind.name}, {told(kind.gpu_ns)} of GPU time"
+            for kind in kinds
+        ),
+    )
+
+
+FIX = Fix(
+    name="fuse",
+    title="Fuse small kernels",
+    recognised="runs of elementwise, reduction and copy kernels on one stream, launched below one module, "
+    "annotation or function, again and again; not in optimizers, which go through tensors one by one",
+    replayed="a run is one launch that takes as long as its longest kernel; the operators that launched the "
+    "others take no time",
+    how="torch.compile, or a fused kernel for the pattern (a norm, a rotary embedding, an activation)",
+    refuted_by="fused kernels that take longer than the longest of those that they replace",
+    assumptions=(
+        "a fused kernel moves as much as the kernel of its run that moves most, and nothing else reads "
+        "what is between",
+    ),
+    find=_find,
+    asked="with the small kernels of {} fused",
+    edit=lambda graph, chosen, settings: fuse(graph, chosen),
+)

@@ -1,0 +1,85 @@
+"""Compile or move Python: the interpreter's own time takes none."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.holders import below_each, is_own
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.inside import held_by
+from tracegraph.store.categories import Role
+from tracegraph.store.units import told
+
+_MOST, _WHOLE = 3, 0.95
+_BUILT_IN = "<built-in"
+"""What the names of frames begin with that are compiled already."""
+
+
+def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
+    """The own time of Python frames in chosen segments takes none."""
+    edit = no_edit(len(graph.segments))
+    return replace(edit, factor=np.where(chosen & _python(graph), 0.0, edit.factor))
+
+
+def _python(graph: ReplayGraph) -> Flags:
+    segments = graph.segments
+    interpreted = np.array([not str(name).startswith(_BUILT_IN) for name in graph.calls.name.values])
+    frames = graph.calls.of_role(Role.FRAME) & interpreted[graph.calls.name.codes]
+    is_frame = np.append(frames, False)[segments.event]
+    own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0) & is_frame
+    return own
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """The functions of the user's below which most of it lies, and all Python."""
+    graph, frames = scene.graph, scene.graph.frames
+    python = _python(graph)
+    spent = np.where(python, scene.on_path_ns, 0)
+    total = int(spent.sum())
+    if total < scene.least_ns:
+        return
+    inclusive = below_each(frames, np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64))
+    own = np.array([is_own(str(name)) for name in frames.name.values])[frames.name.codes]
+    own &= frames.category.among("python_function")
+    by_name = np.bincount(frames.name.codes[own], inclusive[own], len(frames.name.values))
+    tried = 0
+    for code in np.argsort(-by_name, kind="stable").tolist():
+        below = held_by(graph, frames.name.codes == code) >= 0
+        held = int(spent[below].sum())
+        if by_name[code] < scene.least_ns or tried == _MOST:
+            break
+        if held > _WHOLE * total:
+            continue
+        tried += 1
+        name = str(frames.name.values[code])
+        selector = f"under={escaped(name)}"
+        yield _candidate(graph, selector, below, f"below {name}", held)
+    yield _candidate(graph, "category=python_function", python, "everywhere", total)
+
+
+def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, where: str, spent: int) -> Candidate:
+    return Candidate(
+        selector=selector,
+        options=asked_for(FIX.name, [selector]),
+        change=made_in(graph, compiled(graph, chosen)),
+        evidence=f"Python's own time {where} is {told(spent)} of the path",
+    )
+
+
+FIX = Fix(
+    name="compile",
+    title="Compile or vectorise Python",
+    recognised="own time of Python frames on the path",
+    replayed="this time takes none; what the frames call takes as long as it did",
+    how="torch.compile; vectorise loops over rows; move work to another process or out of the loop",
+    refuted_by="frames that stay where graphs break, or work that only moves into the calls",
+    assumptions=("what Python does itself there can be compiled, vectorised or moved away",),
+    find=_find,
+    asked="with the Python of {} compiled",
+    edit=lambda graph, chosen, settings: compiled(graph, chosen),
+)

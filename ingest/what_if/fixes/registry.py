@@ -1,0 +1,48 @@
+"""All fixes: each a module, in the order in which answers that gain the same name them."""
+
+from collections.abc import Mapping
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.what_if.edit import Edit
+from tracegraph.ingest.what_if.fixes import (
+    allocation,
+    balance,
+    capture,
+    fuse,
+    precision,
+    prefetch,
+    python,
+    silences,
+    turns,
+    unsync,
+    warm_up,
+)
+from tracegraph.ingest.what_if.fixes.fix import Fix, Settings
+from tracegraph.ingest.what_if.graph import ReplayGraph
+
+FIXES: tuple[Fix, ...] = (
+    unsync.FIX,
+    capture.FIX,
+    fuse.FIX,
+    precision.TF32_FIX,
+    precision.BF16_FIX,
+    prefetch.FIX,
+    python.FIX,
+    balance.FIX,
+    turns.FIX,
+    allocation.FIX,
+    warm_up.FIX,
+    silences.FIX,
+)
+"""All of them."""
+ASKED: Mapping[str, Fix] = {fix.name: fix for fix in FIXES if fix.edit is not None}
+"""Those that an option asks for."""
+PRECISIONS = tuple(fix.name for fix in FIXES if fix.option)
+"""Those of them that `--precision` asks for."""
+
+
+def edit_of(name: str, graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:
+    """What one of `ASKED` changes in chosen segments."""
+    edit = ASKED[name].edit
+    assert edit is not None  # those in ASKED have one
+    return edit(graph, chosen, settings)

@@ -1,0 +1,99 @@
+"""Stop waiting: the host goes on where it waited for the GPU, and what it reads arrives when it does."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.callers import caller_of
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.threads import host_waits
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.store.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
+from tracegraph.store.units import told
+
+_MOST = 3
+_FREEING = (CODE[ALLOCATOR_FLUSH], CODE[IMPLICIT_SYNCHRONIZE])
+
+
+def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
+    """The waits for the GPU that lie in chosen segments end at once; what is awaited is done when it was."""
+    edit = no_edit(len(graph.segments))
+    effect = graph.dependencies.effect[host_waits(graph)]
+    # A call that came late enough has no wait before it: what it would wait for must be done as it begins.
+    late = chosen[effect] & (graph.segments.kind[effect - 1] != WAIT)
+    freed = edit.freed.copy()
+    freed[effect[chosen[effect - 1] | late]] = True
+    return replace(edit, freed=freed)
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """The calls in which threads wait longest, and silent waits; and all of them together."""
+    graph, segments, found = scene.graph, scene.graph.segments, scene.graph.dependencies
+    edge = host_waits(graph)
+    # What frees memory waits by the way: not to allocate is another fix.
+    edge = edge[found.binding[edge] & ~np.isin(found.mechanism[edge], _FREEING)]
+    wait = found.effect[edge] - 1
+    lasting = segments.kind[wait] == WAIT
+    wait, silent = wait[lasting], (found.mechanism[edge] == CODE[SILENT_SYNCHRONIZE])[lasting]
+    code = np.where(silent | (segments.event[wait] < 0), -1, graph.calls.name.codes[segments.event[wait]])
+    rows = pd.DataFrame({"code": code, "ns": (segments.end - segments.start)[wait]})
+    sums = rows.groupby("code")["ns"].agg(["sum", "count"]).sort_values("sum", ascending=False)
+    sums = sums[sums["sum"] >= scene.least_ns][:_MOST]
+    selectors, whole = [], np.zeros(len(segments), dtype=bool)
+    for name, spent, count in sums.itertuples():
+        mine = wait[code == name]
+        chosen = _chosen(graph, int(name), mine)
+        selector = (
+            f"wait={SILENT_SYNCHRONIZE}" if name < 0 else f"name={escaped(graph.calls.name.values[name])}"
+        )
+        if name < 0:
+            evidence = f"{count:,} times a thread goes on as the GPU has caught up, {told(spent)} in all"
+        else:
+            longest = segments.event[mine[(segments.end - segments.start)[mine].argmax()]]
+            evidence = f"{count:,} calls wait {told(spent)} for the GPU{caller_of(graph, int(longest))}"
+        selectors.append(selector)
+        whole |= chosen
+        yield _candidate(graph, [selector], chosen, evidence)
+    if len(selectors) > 1:
+        evidence = f"{int(sums['count'].sum()):,} waits for the GPU last {told(int(sums['sum'].sum()))}"
+        yield _candidate(graph, selectors, whole, evidence)
+
+
+def _chosen(graph: ReplayGraph, name: int, waits: "np.typing.NDArray[np.int64]") -> Flags:
+    """The segments of all calls of a name, or some waits."""
+    segments = graph.segments
+    chosen = np.zeros(len(segments), dtype=bool)
+    if name < 0:
+        chosen[waits] = True
+        return chosen
+    is_named: Flags = (segments.event >= 0) & (graph.calls.name.codes[segments.event] == name)
+    return is_named
+
+
+def _candidate(graph: ReplayGraph, selectors: list[str], chosen: Flags, evidence: str) -> Candidate:
+    return Candidate(
+        selector=", ".join(selectors),
+        options=asked_for(FIX.name, selectors),
+        change=made_in(graph, unsync(graph, chosen)),
+        evidence=evidence,
+    )
+
+
+FIX = Fix(
+    name="unsync",
+    title="Stop waiting for the GPU",
+    recognised="calls, copies and silent threads that wait for the GPU, by the call and its line",
+    replayed="the host goes on; what it waited for is done when it was",
+    how="keep values on the GPU (log them every n steps), copy with non_blocking=True from pinned memory; no "
+    "torch.cuda.synchronize(), .item(), .cpu(), nonzero or boolean mask in the loop",
+    refuted_by="a run without these waits that is as long: the GPU, or a later wait, held it as long",
+    assumptions=("nothing that the host does next needs the value that it waited for",),
+    find=_find,
+    asked="without waiting for the GPU in {}",
+    edit=lambda graph, chosen, settings: unsync(graph, chosen),
+)

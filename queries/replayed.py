@@ -1,0 +1,82 @@
+"""What replays told of a run when it was stored: what bounds it, and what could be done about it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.queries.module import Column
+
+RESOURCE, FLOOR = "resource", "floor"
+BOUND_COLUMNS = (
+    Column(
+        "kind", "STRING", False, f"`{RESOURCE}`: taking no time, alone; `{FLOOR}`: no schedule is shorter"
+    ),
+    Column("name", "STRING", False, "the resource, or what the floor is"),
+    Column("length_ns", "INTEGER", False, "length of the run then, or of the floor, ns"),
+    Column("gain_ns", "INTEGER", True, "by how much the run is shorter, null of a floor, ns"),
+    Column("share", "FLOAT", True, "that as a share of the run, null of a floor, 0..1"),
+    Column("bounds", "BOOLEAN", False, "whether it is the bottleneck, or one of several"),
+)
+"""Columns of `bounds`."""
+FIX_COLUMNS = (
+    Column("fix", "STRING", False, "name of the fix"),
+    Column("title", "STRING", False, "what to do"),
+    Column("selector", "STRING", False, "what it is made in"),
+    Column(
+        "gain_ns", "INTEGER", False, "by how much the run is shorter, corrected for what recording cost, ns"
+    ),
+    Column("low_ns", "INTEGER", False, "the least that is likely, ns"),
+    Column("high_ns", "INTEGER", False, "the most that is likely, ns"),
+    Column("speedup", "FLOAT", True, "how many times as fast the run is, null where nothing is left of it"),
+    Column("inferred_share", "FLOAT", False, "of the gain, how much hangs on inferred dependencies, 0..1"),
+    Column("evidence", "STRING", False, "what shows it"),
+    Column("how", "STRING", False, "how to do it"),
+    Column("command", "STRING", False, "the command that predicts it"),
+    Column("assumptions", "STRING", False, "what is taken for granted, joined by `; `"),
+)
+"""Columns of `fixes`."""
+
+
+def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
+    """Resources, the largest gain first, then floors, the longest first; of an older run none."""
+    told = json.loads(_said(details, "bounds") or "{}")
+    rows = [
+        {
+            **{name: row[name] for name in ("length_ns", "gain_ns", "share")},
+            "kind": RESOURCE,
+            "name": row["resource"],
+            "bounds": row["resource"] in told["bottlenecks"],
+        }
+        for row in told.get("resources", [])
+    ]
+    rows += [
+        {
+            "kind": FLOOR,
+            "name": f"{row['floor']}: {row['name']}",
+            "length_ns": row["length_ns"],
+            "gain_ns": None,
+            "share": None,
+            "bounds": False,
+        }
+        for row in told.get("floors", [])
+    ]
+    return _frame(rows, BOUND_COLUMNS)
+
+
+def fix_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
+    """The fixes that a run shows, the largest gain first; of an older run none."""
+    told = json.loads(_said(details, "fixes") or "[]")
+    return _frame([{**row, "assumptions": "; ".join(row["assumptions"])} for row in told], FIX_COLUMNS)
+
+
+def _said(details: pd.DataFrame, name: str) -> str | None:
+    values = details[name].tolist()
+    return values[0] if values and isinstance(values[0], str) else None
+
+
+def _frame(rows: list[dict[str, Any]], columns: tuple[Column, ...]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=[column.name for column in columns])
+    integers = {column.name: "Int64" for column in columns if column.type == "INTEGER"}
+    return frame.astype({**integers, **{one.name: "float64" for one in columns if one.type == "FLOAT"}})

@@ -1,0 +1,40 @@
+"""What could be done about the run, and what each of that gains."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+from tracegraph.workbench.sections.section import Section
+
+_COLUMNS = (
+    Column("title", "fix", "text"),
+    Column("gain_ns", "gain", "duration"),
+    Column("low_ns", "at least", "duration"),
+    Column("high_ns", "at most", "duration"),
+    Column("inferred_share", "inferred", "share", roomy=True),
+    Column("evidence", "what shows it", "prose"),
+    Column("how", "how", "prose", roomy=True),
+    Column("command", "predict it", "text"),
+    Column("_assumed", "taken for granted", "prose", roomy=True),
+)
+_METHOD = (
+    "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost: what "
+    "several gain together is no sum, `tracegraph plan` says it. What is taken for granted stands in no file."
+)
+_NOTHING = "No fix that is known here gains 1 % of the run."
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    if findings.part or not findings.bounds:  # an earlier version stored neither
+        return []
+    if not findings.fixes:
+        return [Words(_NOTHING)]
+    rows = pd.DataFrame([dict(row) for row in findings.fixes])
+    rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
+    rows["assumptions"] = rows["_assumed"]
+    return [Words(_METHOD), Table(rows, _COLUMNS)]
+
+
+SECTION = Section(14, "What to do about it", _content)

@@ -1,0 +1,159 @@
+"""A plan: which fixes to make, one after the other, and what is gained by several together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from tracegraph.ingest.what_if.bounds import find_bounds
+from tracegraph.ingest.what_if.change import Change, join_changes, whole_window
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
+from tracegraph.ingest.what_if.fixes.found import command_of
+from tracegraph.ingest.what_if.fixes.registry import FIXES
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.overhead import estimate_overhead
+from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.store.errors import InputError
+
+_CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
+FIXES_WANTED, _ALL_SETS = 3, 2
+
+
+@dataclass(frozen=True)
+class Made:
+    """Fixes made together: what they are, what they gain, ns, and the command that predicts it."""
+
+    titles: tuple[str, ...]
+    selectors: tuple[str, ...]
+    gain_ns: int
+    length_ns: int
+    command: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do about `run`: `steps[k]` is the best that k + 1 fixes make of it.
+
+    `base_ns`: its length without what recording cost. `together`: pairs that gain 1.1 times what both gain by
+    themselves, and 1 % of the run more. `floors`: what no schedule of the work as recorded is shorter than.
+    """
+
+    run: str
+    base_ns: int
+    steps: Sequence[Made]
+    together: Sequence[Made]
+    floors: Sequence[dict[str, object]]
+
+    def as_json(self) -> dict[str, object]:
+        """The plan for scripts; keys may be added, never renamed. Times in ns."""
+        return {
+            "run": self.run,
+            "base_ns": self.base_ns,
+            "plan": [_json(one) for one in self.steps],
+            "together": [_json(one) for one in self.together],
+            "floors": [dict(one) for one in self.floors],
+        }
+
+
+def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
+    """The best single fix, then the best pair, then greedily one more: as long as it gains 1 % of the run.
+
+    Of each kind of fix the place that gains most takes part.
+
+    Raises:
+        InputError: no fix is wanted.
+    """
+    if fixes < 1:
+        raise InputError("a plan without fixes is none", "give --fixes as 1 or more")
+    predictor = Predictor(graph, whole_window(graph), estimate_overhead(graph))
+    search = _Search(predictor)
+    steps: list[Made] = []
+    for count in range(1, fixes + 1):
+        best = search.best(count)
+        before = steps[-1].gain_ns if steps else 0
+        if best is None or best.gain_ns - before < _LEAST * predictor.base_ns:
+            break
+        steps.append(best)
+    floors = find_bounds(predictor)["floors"]
+    assert isinstance(floors, list)
+    together = search.together() if fixes > 1 else []
+    return Plan(run, predictor.base_ns, tuple(steps), tuple(together), tuple(floors))
+
+
+class _Search:
+    """The fixes that a run shows, and what each set of them that was tried gains."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor = predictor
+        self._chosen: tuple[int, ...] = ()
+        self._gains: dict[tuple[int, ...], int] = {}
+        scene = Scene(predictor.graph, predictor.unchanged().on_path)
+        places: list[tuple[int, Fix, Candidate]] = []
+        for fix in FIXES:
+            found = [(predictor.gain(one.change).gain_ns, -len(one.options), one) for one in fix.find(scene)]
+            if found:
+                gain, _, one = max(found, key=lambda place: place[:2])
+                places.append((gain, fix, one))
+        places.sort(key=lambda place: -place[0])
+        self._places = [(fix, one) for _, fix, one in places[:_CANDIDATES]]
+        for at, (gain, *_) in enumerate(places[:_CANDIDATES]):
+            self._gains[(at,)] = gain
+
+    def best(self, count: int) -> Made | None:
+        """The set of `count` fixes that gains most: of all sets up to two, then with one more than before."""
+        numbers = range(len(self._places))
+        if count <= _ALL_SETS:
+            tried = list(combinations(numbers, count))
+        else:
+            tried = [tuple(sorted((*self._chosen, at))) for at in numbers if at not in self._chosen]
+        tried = [places for places in tried if self._fit(places)]
+        if not tried:
+            return None
+        self._chosen = max(tried, key=self._gain)
+        return self._made(self._chosen)
+
+    def together(self) -> list[Made]:
+        """The pairs that pay only, or much better, together; the best first."""
+        pairs = [
+            pair for pair in combinations(range(len(self._places)), 2) if self._fit(pair) and self._pays(pair)
+        ]
+        return [self._made(pair) for pair in sorted(pairs, key=self._gain, reverse=True)]
+
+    def _fit(self, places: tuple[int, ...]) -> bool:
+        """Whether all of them can be made: none is there instead of another."""
+        fixes = [self._places[at][0] for at in places]
+        names = {fix.name for fix in fixes}
+        return not any(names & set(fix.instead_of) for fix in fixes)
+
+    def _pays(self, pair: tuple[int, ...]) -> bool:
+        alone = sum(max(self._gain((at,)), 0) for at in pair)
+        more = self._gain(pair) - alone
+        return self._gain(pair) >= _TOGETHER * alone and more >= _LEAST * self.predictor.base_ns
+
+    def _gain(self, places: tuple[int, ...]) -> int:
+        if places not in self._gains:
+            changes: list[Change] = [self._places[at][1].change for at in places]
+            self._gains[places] = self.predictor.gain(join_changes(changes)).gain_ns
+        return self._gains[places]
+
+    def _made(self, places: tuple[int, ...]) -> Made:
+        chosen = [self._places[at] for at in places]
+        gain = self._gain(places)
+        return Made(
+            titles=tuple(one.title or fix.title for fix, one in chosen),
+            selectors=tuple(one.selector for _, one in chosen),
+            gain_ns=gain,
+            length_ns=self.predictor.base_ns - gain,
+            command=command_of([word for _, one in chosen for word in one.options]),
+        )
+
+
+def _json(one: Made) -> dict[str, object]:
+    return {
+        "fixes": [
+            {"title": title, "selector": selector}
+            for title, selector in zip(one.titles, one.selectors, strict=True)
+        ],
+        "gain_ns": one.gain_ns,
+        "length_ns": one.length_ns,
+        "command": one.command,
+    }
