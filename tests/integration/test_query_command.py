@@ -140,6 +140,6 @@ def test_unknown_run(command: str, tracegraph: Run) -> None:
 
 
 def test_a_query_without_rows_says_when_that_is(tracegraph: Run) -> None:
-    code, out, err = tracegraph("query", "temporal_breakdown", "--run", RUN, "--format", "csv")
+    code, out, err = tracegraph("query", "cupti_counters", "--run", RUN, "--format", "csv")
     assert (code, len(out.splitlines())) == (0, 1)
-    assert err == "no rows, as when no GPU work lies in the window\n"
+    assert err == "no rows, as when the run holds no hardware counters\n"
