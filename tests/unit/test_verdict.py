@@ -237,6 +237,17 @@ def test_a_cpu_beside_a_busy_gpu_determines_the_length_only_where_it_gains(
         assert "named-work" not in codes
 
 
+def test_nothing_is_in_doubt_where_the_gpu_determines_the_length() -> None:
+    parts = ((2, "gemm", "kernel", 90 * MS), (0, "aten::mm", "cpu_op", 10 * MS))
+    findings = beside_gpu(0.9, *parts, gain_ns=80 * MS)
+    held = {**gain("aten::linear", "cpu_op", 80), "path_ns": 90 * MS}
+    findings = replace(findings, details=replace(findings.details, potential=(held,)))
+    codes = {one.code for one in recommend(findings)}
+    assert judge(findings).bottleneck == "gpu"
+    assert "cpu-or-gpu" not in codes
+    assert "named-work" in codes
+
+
 def test_a_gpu_that_waits_for_other_ranks_does_not_work() -> None:
     findings = beside_gpu(0.95, OPAQUE, gain_ns=2 * MS, waiting=0.9)
     assert contradiction(findings) is None

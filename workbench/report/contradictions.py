@@ -6,6 +6,7 @@ import pandas as pd
 
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import GPU_WORK, Role
+from tracegraph.workbench.report.bottleneck import shares
 from tracegraph.workbench.report.findings import Findings
 
 _BUSY, _NEARLY_BUSY = 0.9, 0.75
@@ -29,7 +30,7 @@ class Contradiction:
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """What speaks against a verdict on the CPU; None where nothing does.
+    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another.
 
     A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work
     waits for. It is not where a replay without the longest own work gains a good part of that.
@@ -39,6 +40,8 @@ def contradiction(findings: Findings) -> Contradiction | None:
     if busy is None or busy < _NEARLY_BUSY or work.empty:
         return None
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
+        return None
+    if next(iter(shares(findings))) != "cpu":
         return None
     name, category = work.index[0]
     row = _without(findings, str(name), str(category))

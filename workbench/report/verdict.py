@@ -69,7 +69,7 @@ def judge(findings: Findings) -> Verdict:
     if mixed_share(findings):
         return Verdict("unknown", 0.0, _MIXED, [])
     bottleneck, share = next(iter(shares(findings).items()))
-    untold = contradiction(findings) if bottleneck == "cpu" else None
+    untold = contradiction(findings)
     if untold:
         bottleneck = "unknown"
     ranked = _ranked(findings, bottleneck)
