@@ -28,6 +28,8 @@ def check_verdict(findings: Findings) -> None:
             assert all(
                 has_role(row["category"], *GPU_WORK) or row["category"] == "gap" for row in verdict.gains
             )
+    if "cpu-or-gpu" in codes:
+        assert verdict.bottleneck == "unknown", verdict.sentences
     shares = gpu_shares(findings)
     assert shares is None or abs(sum(shares.values()) - 1) < 1e-9
 

@@ -30,7 +30,13 @@ class Contradiction:
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another.
+    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
+    doubt = doubt_of_cpu(findings)
+    return doubt if doubt and next(iter(shares(findings))) == "cpu" else None
+
+
+def doubt_of_cpu(findings: Findings) -> Contradiction | None:
+    """Why the work of threads on the path may be waits for a GPU; None where nothing says so.
 
     A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work
     waits for. It is not where a replay without the longest own work gains a good part of that.
@@ -40,8 +46,6 @@ def contradiction(findings: Findings) -> Contradiction | None:
     if busy is None or busy < _NEARLY_BUSY or work.empty:
         return None
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
-        return None
-    if next(iter(shares(findings))) != "cpu":
         return None
     name, category = work.index[0]
     row = _without(findings, str(name), str(category))

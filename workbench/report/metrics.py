@@ -22,7 +22,7 @@ from tracegraph.store.gaps import (
 )
 from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.names import readable
-from tracegraph.workbench.report.contradictions import contradiction
+from tracegraph.workbench.report.contradictions import contradiction, doubt_of_cpu
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.gpu_use import IDLE, WAITING, gpu_shares, gpu_use
 from tracegraph.workbench.report.mixed_ranks import mixed_share
@@ -212,7 +212,7 @@ def idle_gpu(findings: Findings) -> Measured | None:
 
 def cpu_bound(findings: Findings) -> Measured | None:
     """Share of the path on CPU threads, in a run that uses a GPU; None where the GPU may be the reason."""
-    if findings.gpu.empty or contradiction(findings):
+    if findings.gpu.empty or doubt_of_cpu(findings):
         return None
     nobody_s = findings.is_gap & findings.path["name"].isin([UNKNOWN, *NOT_IN_FILE])
     on_threads = ~_on_gpu(findings) & ~nobody_s
