@@ -1,6 +1,7 @@
 """The verdicts on real files, jobs, public reports and examples, as a report begins with them."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ JOBS = (
     "c22_*/sgl/*.json",
 )
 """Which files of the folders are the ranks of one job."""
+_FOLDERS = re.compile(r"\S*/")
+"""Of a path the folders, which are of the machine that wrote the document."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
             try:
                 findings = bench.ingest(one.trace, load="bolt").report(drawn=False).findings
             except TracegraphError as error:
-                yield Said(one.name, "refused", [str(error).replace(f"{one.trace.parent}/", "")], "")
+                yield Said(one.name, "refused", [_FOLDERS.sub("", str(error))], "")
                 continue
             verdict = judge(findings)
             advised = [f"{advice.title}: {advice.number}" for advice in recommend(findings)[:1]]
