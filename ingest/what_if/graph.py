@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.frames import Frames, find_frames
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.phases import Phases
 from tracegraph.ingest.causal.replay import Replay
-from tracegraph.ingest.causal.segments import WAIT, Segments, Window
+from tracegraph.ingest.causal.segments import WORK, Segments, Window
 from tracegraph.ingest.causal.solved import Storable
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.facts import WorkFacts
@@ -119,9 +119,9 @@ class ReplayGraph:
 
     @cached_property
     def counted(self) -> Flags:
-        """Which segments may end the window: work of events on lanes that matter, or what may be some."""
+        """Which segments may end the window: work of events on lanes that matter."""
         segments = self.segments
-        is_work = (segments.kind != WAIT) & (segments.event >= 0)
+        is_work = (segments.kind == WORK) & (segments.event >= 0)
         counted: Flags = is_work & self.lanes.matters[segments.lane]
         return counted if counted.any() else is_work | (np.arange(len(segments)) == self.sink)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WAIT, WORK
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.fixes.threads import host_waits
 from tracegraph.ingest.what_if.graph import ReplayGraph
@@ -146,8 +146,8 @@ def _of_text(column: Callable[[ReplayGraph], TextColumn]) -> _Holds:
     def holds(graph: ReplayGraph, selector: Selector, wanted: str) -> Flags:
         texts = column(graph)
         held = texts.among(*_meant(selector, sorted({str(text) for text in texts.values}), wanted))
-        # What no rule explains inside an event is its own time, too: it keeps its length in a replay.
-        is_own: Flags = (graph.segments.event >= 0) & (graph.segments.kind != WAIT)
+        # What no rule explains inside an event is its own time, too; a wait in it has no work to take away.
+        is_own: Flags = graph.segments.event >= 0
         return is_own & held[graph.segments.event]
 
     return holds
