@@ -77,6 +77,7 @@ def test_an_export_of_the_old_profiler_has_a_gpu(report: Report) -> None:
     assert summary["gpu_busy_share"] == pytest.approx(1740 / 1900, abs=0.001)
     assert codes(summary, "error", "warning") == {"path_mostly_unrecorded"}
     assert summary["verdict"]["bottleneck"] == "unknown"
+    assert summary["verdict"]["gains"] == []
 
 
 @pytest.mark.parametrize("folder", ["accelerate", "sgl"])

@@ -21,7 +21,7 @@ _MUCH_MORE = 2
 """What gains so many times more than all that is about the bottleneck comes before it."""
 _NAME_CELLS = 60
 _PART, _JOB, _OWN, _LIBRARY = 0.1, 0.6, 0.5, 0.9
-_UNCLEAR, _DOUBT, _WAITING = 0.05, 0.3, 0.01
+_UNCLEAR, _DOUBT, _HALF, _WAITING = 0.05, 0.3, 0.5, 0.01
 _DAY_H = 24
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
@@ -87,7 +87,7 @@ def judge(findings: Findings) -> Verdict:
 def _cannot_tell(findings: Findings, ranked: Sequence[Mapping[str, Any]]) -> bool:
     """Whether so much of the path is not in the file, or has no cause, that what gains most may be there."""
     most = max((findings.share(row["gain_ns"]) for row in ranked), default=0.0)
-    return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, most)
+    return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, min(most, _HALF))
 
 
 def _no_change(findings: Findings) -> str:
