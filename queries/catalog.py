@@ -17,6 +17,7 @@ from tracegraph.queries import (
     module,
     outline,
     phase_sums,
+    replayed,
     roles,
     roofline,
     series,
@@ -46,7 +47,7 @@ from tracegraph.store.suggest import did_you_mean
 SESSIONS = 2
 """How many modules are asked at a time."""
 _PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, unclear, roles)
-_OWN = (*_PATHS, derived, differences, alike, roofline, series)
+_OWN = (*_PATHS, derived, differences, alike, replayed, roofline, series)
 SHAPING = (
     *_OWN,
     *(categories, common_names, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds),

@@ -16,7 +16,7 @@ from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.store import bounds
-from tracegraph.store.categories import Role
+from tracegraph.store.categories import Role, names_of
 from tracegraph.store.gaps import (
     CPU_TURN,
     GAP_CODE,
@@ -69,7 +69,9 @@ def _parts(graph: ReplayGraph) -> _Parts:
     launches[-1] = False
     launches[:-1] &= calls.of_role(Role.CALL)
     launching = segments.on_thread & (segments.kind == WORK) & launches[segments.event] & ~loading
-    types = np.array([kernel_type(str(one), "kernel") == COMMUNICATION for one in calls.name.values])
+    types = np.array(
+        [kernel_type(str(one), names_of(Role.KERNEL)[0]) == COMMUNICATION for one in calls.name.values]
+    )
     moves = calls.of_role(Role.COPY, Role.MEMSET) | (types[calls.name.codes] & calls.of_role(Role.KERNEL))
     transfers = ~segments.on_thread & (segments.event >= 0) & np.append(moves, False)[segments.event]
     return _Parts(loading, launching, transfers, graph)

@@ -70,8 +70,11 @@ def test_queries_need_no_parameters(name: str, tracegraph: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("hot",), "there is no query named 'hot'; there are: call_tree, "),
-        (("hotspot",), "there is no query named 'hotspot'; did you mean hotspots? there are: call_tree, "),
+        (("hot",), "there is no query named 'hot'; there are: bounds, call_tree, "),
+        (
+            ("hotspot",),
+            "there is no query named 'hotspot'; did you mean hotspots? there are: bounds, call_tree, ",
+        ),
         (
             ("hotspots", "-p", "limti=2"),
             "query hotspots has no parameter limti; did you mean limit? hotspots ",

@@ -147,7 +147,9 @@ def test_query_computes_and_does_not_write(name: str) -> None:
 
 
 def test_unknown_query_and_parameter() -> None:
-    with pytest.raises(InputError, match="'hotspot'; did you mean hotspots\\? there are: call_tree, "):
+    with pytest.raises(
+        InputError, match="'hotspot'; did you mean hotspots\\? there are: bounds, call_tree, "
+    ):
         find("hotspot")
     with pytest.raises(
         InputError, match="takes: run, start_ns, end_ns, chain, limit, step, phase, occurrence, rank"

@@ -49,6 +49,7 @@ HOMONYMS = {
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/facts.py", word) for word in ("Trace",)),
     *(("ingest/what_if/keep.py", word) for word in ("Trace", "collective")),
     *(("ingest/ranks/members.py", word) for word in ("collective",)),
     *(("ingest/ranks/part.py", word) for word in ("collective",)),

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.categories import Role
+from tracegraph.store.categories import Role, names_of
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
 
 _NUMBER = re.compile(r"_\d+$")
@@ -79,7 +79,9 @@ def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:
 def is_own(name: str) -> bool:
     """Whether a frame of this name is a function of the user's."""
     return (
-        not name.startswith(MODULE) and not name.endswith(SCRIPT) and not is_library(name, "python_function")
+        not name.startswith(MODULE)
+        and not name.endswith(SCRIPT)
+        and not is_library(name, names_of(Role.FRAME)[0])
     )
 
 

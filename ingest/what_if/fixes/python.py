@@ -12,7 +12,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.holders import below_each, is_own
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.store.categories import Role
+from tracegraph.store.categories import Role, names_of
 from tracegraph.store.units import told
 
 _MOST, _WHOLE = 3, 0.95
@@ -45,7 +45,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         return
     inclusive = below_each(frames, np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64))
     own = np.array([is_own(str(name)) for name in frames.name.values])[frames.name.codes]
-    own &= frames.category.among("python_function")
+    own &= frames.category.among(*names_of(Role.FRAME))
     by_name = np.bincount(frames.name.codes[own], inclusive[own], len(frames.name.values))
     tried = 0
     for code in np.argsort(-by_name, kind="stable").tolist():
@@ -59,7 +59,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         name = str(frames.name.values[code])
         selector = f"under={escaped(name)}"
         yield _candidate(graph, selector, below, f"below {name}", held)
-    yield _candidate(graph, "category=python_function", python, "everywhere", total)
+    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, "everywhere", total)
 
 
 def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, where: str, spent: int) -> Candidate:
