@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, Launches, nearest_on_thread
-from tracegraph.ingest.causal.missing_work import WAITING, MissingWork, find_missing
+from tracegraph.ingest.causal.missing_work import MissingWork, find_missing
 from tracegraph.ingest.causal.segments import Segments
 from tracegraph.ingest.causal.time_slices import find_time_slices
 from tracegraph.ingest.intervals import Spans, covered
@@ -22,6 +22,7 @@ from tracegraph.store.gaps import (
     UNKNOWN,
     UNRECORDED_GRAPH,
 )
+from tracegraph.store.waiting_calls import WAITING
 
 _BUSY = 0.9
 _HELD = 4

@@ -9,13 +9,11 @@ from tracegraph.ingest.causal.holes import working_calls
 from tracegraph.ingest.causal.lane_times import Keys
 from tracegraph.ingest.causal.launches import Launches
 from tracegraph.store.categories import Role
+from tracegraph.store.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
-_OF_DEVICE = ("DeviceSync", "CtxSync", "SynchronizeDevice")
-WAITING = ("Synchronize", "Synchronise", "QueueFinish")
-"""Parts of the names of calls that return after what was launched before."""
 
 
 class MissingWork:
@@ -96,7 +94,7 @@ def _followed(events: Events, has: Flags) -> Flags:
     last = np.full(int(events.lane.max(initial=0)) + 1, np.iinfo(np.int64).min)
     chosen = np.flatnonzero((has & events.on_thread) | waits)
     np.maximum.at(last, events.lane[chosen], events.start[chosen])
-    whole = np.flatnonzero(waits & is_call_named(events, *_OF_DEVICE))
+    whole = np.flatnonzero(waits & is_call_named(events, *WAITING_FOR_DEVICE))
     last_of_rank = np.full(int(events.rank.max(initial=0)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(last_of_rank, events.rank[whole], events.start[whole])
     followed: Flags = events.start < np.maximum(last[events.lane], last_of_rank[events.rank])

@@ -10,9 +10,9 @@ from tracegraph.ingest.causal.events import Events, is_call_named, is_named
 from tracegraph.ingest.causal.host_waits import concerns, find_sync_rows
 from tracegraph.ingest.causal.launches import Launches, Streams
 from tracegraph.store.categories import Role
+from tracegraph.store.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
-_SYNCHRONISING = ("Synchronize", "Synchronise", "QueueFinish")
-_OF_EVENT, _OF_DEVICE = ("Event",), ("DeviceSync", "CtxSync", "SynchronizeDevice")
+_OF_EVENT = ("Event",)
 _ALL_STREAMS = -1
 _TO_HOST = ("DtoH", "DeviceToHost")
 
@@ -63,8 +63,8 @@ def _recorded(events: Events, streams: Streams) -> Proven:
 
 
 def _by_name(events: Events, streams: Streams) -> Proven:
-    waiting = is_call_named(events, *_SYNCHRONISING)
-    of_device = waiting & is_call_named(events, *_OF_DEVICE)
+    waiting = is_call_named(events, *WAITING)
+    of_device = waiting & is_call_named(events, *WAITING_FOR_DEVICE)
     of_stream = waiting & ~of_device & ~is_call_named(events, *_OF_EVENT)
     first = np.array([streams.by_lane[lane][0] for lane in streams.queue], dtype=np.int64)
     one_device = len(np.unique(events.device[first])) == 1

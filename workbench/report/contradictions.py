@@ -42,10 +42,12 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
     waits for. It is not where a replay without the longest own work gains a good part of that.
     """
     busy = findings.gpu_working_share
-    work = _own_work(findings)
-    if busy is None or busy < _NEARLY_BUSY or work.empty:
+    if busy is None or busy < _NEARLY_BUSY:
         return None
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
+        return None
+    work = _own_work(findings)  # last: it goes over the names of the whole path
+    if work.empty:
         return None
     name, category = work.index[0]
     row = _without(findings, str(name), str(category))

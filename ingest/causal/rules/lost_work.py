@@ -8,7 +8,7 @@ from tracegraph.ingest.causal.edges import LOST, Waits, no_edges
 from tracegraph.ingest.causal.events import NONE, is_call_named
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.launches import LONG_LAG_NS, nearest_on_thread
-from tracegraph.ingest.causal.missing_work import WAITING
+from tracegraph.store.waiting_calls import WAITING
 
 
 def lost_work(context: Context, _: Found) -> Found:
