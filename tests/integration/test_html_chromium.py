@@ -50,6 +50,8 @@ TITLES = [
     "Verdict",
     "Recommendations",
     "Integrity of the input",
+    "What bounds the run",
+    "What to do about it",
     "Window",
     "Critical path",
     "Lanes, with the critical path on them",
