@@ -11,12 +11,13 @@ from tracegraph.ingest.causal.events import NONE, Events, is_annotation, is_call
 from tracegraph.ingest.causal.holes import Stretches, find_holes
 from tracegraph.ingest.causal.lanes import Lanes
 from tracegraph.ingest.causal.launches import Launches
-from tracegraph.ingest.causal.segments import Segments
-from tracegraph.store.gaps import GAP_CODE, LOST_WORK
+from tracegraph.ingest.causal.segments import WORK, Segments
+from tracegraph.store.gaps import BUSY_GPU, GAP_CODE, LOST_WORK, UNKNOWN
 
 _MOST = 0.5
 _LEAST_PART, _FEWEST = 0.01, 3
 _JOINED = 0.1
+_OPEN = [GAP_CODE[UNKNOWN], GAP_CODE[BUSY_GPU]]
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,27 @@ def lower_confidence(
     return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
 
 
-def after_lost_work(dependencies: Dependencies, gap_name: Ints) -> Dependencies:
-    """The same; of what starts behind work that has no rows, no cause in the file is surer than .5."""
-    lost = dependencies.binding & (gap_name == GAP_CODE[LOST_WORK])
-    if not lost.any():
+def lower_behind_lost(
+    events: Events, segments: Segments, dependencies: Dependencies, gap_name: Ints
+) -> Dependencies:
+    """The same; of what starts where nothing shows the end of work, no cause in the file is surer than .5.
+
+    That is: behind work that has no rows, on the GPU or in a call that waited for it; behind a row whose end
+    was put earlier, since it can have ended before that, too; and in a file with such rows, behind a gap that no
+    rule explains, since the end of one of them may.
+    """
+    lost = GAP_CODE[LOST_WORK]
+    cause = dependencies.cause
+    behind = dependencies.binding & (gap_name == lost)
+    behind |= (segments.kind[cause] != WORK) & (segments.gap_name[cause] == lost)
+    put_earlier = np.append(events.clipped > 0, False)[segments.event[cause]]
+    if put_earlier.any():
+        behind |= dependencies.binding & np.isin(gap_name, _OPEN)
+    behind |= put_earlier & (segments.end[cause] == np.append(events.end, NONE)[segments.event[cause]])
+    if not behind.any():
         return dependencies
     lowered = np.minimum(dependencies.confidence, _MOST)
-    return replace(dependencies, confidence=np.where(lost, lowered, dependencies.confidence))
+    return replace(dependencies, confidence=np.where(behind, lowered, dependencies.confidence))
 
 
 def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies) -> Flags:

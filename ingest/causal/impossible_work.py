@@ -8,7 +8,7 @@ from tracegraph.ingest.arrays import Flags, Ints, Texts
 from tracegraph.ingest.causal.events import Events, is_call_named
 from tracegraph.ingest.causal.launches import Launches, Streams
 from tracegraph.ingest.causal.proven_waits import Proven, proven_waits
-from tracegraph.store.kernel_types import COMPUTATION, kernel_type
+from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, kernel_type
 
 _MANY = 3
 """Later works of one stream that a row holds whole before it cannot be one of that stream."""
@@ -87,8 +87,9 @@ def find_overrunning(events: Events, launches: Launches, streams: Streams, proce
     """Rows that hold several later works of their stream whole, although the stream runs in order otherwise.
 
     Left alone: works of graphs, which have branches; streams that several processes launch on; and rows that
-    may be of another stream which a tool merged with this one: communication, copies, and names of which all
-    rows are such and none reaches into another.
+    may be of another stream which a tool merged with this one: copies, communication that holds nothing of
+    its kind or is no longer than others of its name, and names of which all rows are such and none reaches
+    into another.
     """
     in_graph = np.append(is_call_named(events, "GraphLaunch"), False)[launches.call]
     parts = []
@@ -113,14 +114,19 @@ def _overrunning(events: Events, work: Ints) -> Ends:
     if not suspect.any():
         return no_ends()
     clean = ~suspect
-    if suspect.mean() > _MOST_OVERRUNNING or not _in_order(start[clean], end[clean]):
+    # The last ones hold too few to be suspects, whatever they last.
+    told = clean & (np.arange(len(work)) < len(work) - _MANY)
+    if suspect.mean() > _MOST_OVERRUNNING or not _in_order(start[told], end[told]):
         return no_ends()
     kinds = _kinds(events, work)
-    counted = clean & (kinds == COMPUTATION)
-    done = np.sort(end[counted])
-    holds = np.searchsorted(done, end, "right") - np.searchsorted(start[counted], start, "right")
-    chosen = suspect & (kinds == COMPUTATION) & (holds >= _MANY)
-    chosen &= _shown(events, work, chosen, clean)
+    chosen = np.zeros(len(work), dtype=bool)
+    for kind in (COMPUTATION, COMMUNICATION):
+        alike = kinds == kind
+        counted = clean & alike
+        done = np.sort(end[counted])
+        holds = np.searchsorted(done, end, "right") - np.searchsorted(start[counted], start, "right")
+        chosen |= suspect & alike & (holds >= _MANY)
+    chosen &= _shown(events, work, chosen, told, kinds == COMMUNICATION)
     row = np.flatnonzero(chosen)
     following = np.searchsorted(start, start[row], "right")
     return Ends(work[row], np.append(start, _LATEST)[following])
@@ -137,10 +143,10 @@ def _in_order(start: Ints, end: Ints) -> bool:
     return bool(held.mean() <= _OUT_OF_ORDER and deep.mean() <= _OVERLAPPING)
 
 
-def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags) -> Flags:
+def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags, communicates: Flags) -> Flags:
     """Which of the chosen are no stream of their own: longer than others of the name, or over each other.
 
-    One or two that are neither can be no stream either.
+    One or two that are neither can be no stream either. Communication must be longer than others.
     """
     start, length, name = events.start[work], events.end[work] - events.start[work], events.name.codes[work]
     longest = np.zeros(len(events.name.values) + 1, dtype=np.int64)
@@ -152,7 +158,7 @@ def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags) -> Flags:
     over[rows] = events.end[work[rows]] > following
     over[rows[1:]] |= over[rows[:-1]]
     alike = bool((chosen & ~outlier & ~over).sum() >= _MANY)
-    shown: Flags = outlier | over | (not alike)
+    shown: Flags = outlier | (~communicates & (over | (not alike)))
     return shown
 
 

@@ -37,7 +37,7 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
 
     Calls of names that launch, or usually do, but for copies, which have no row where they move nothing. A
     call inside or around one that has work shares its work; what a graph's capture takes up runs later, in
-    the graph; and where nothing joins work with its calls, or none of them has any, nothing is known.
+    the graph; where as much work as calls carry an id, none of it is lost; and where nothing joins work with its calls, or none of them has any, nothing is known.
     """
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
@@ -50,7 +50,7 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
     lacks |= launching & events.on_thread & ~has
     lacks &= ~_shares_work(events, has, stack)
     lacks[calls] &= ~_captured(events, calls)
-    lacks &= _followed(events, has)
+    lacks &= ~_all_there(events, has | lacks) & _followed(events, has)
     found = np.flatnonzero(lacks)
     return MissingWork(events, found)
 
@@ -68,6 +68,14 @@ def _shares_work(events: Events, has: Flags, stack: CallStack) -> Flags:
     outer[stack.parent[has]] = True
     shared: Flags = inner | outer[:-1]
     return shared
+
+
+def _all_there(events: Events, launching: Flags) -> Flags:
+    """Events with an id, as written, that as much GPU work as launching calls carry, several of them."""
+    ids, place = np.unique(events.written_correlation, return_inverse=True)
+    works, calls = (np.bincount(place[chosen], minlength=len(ids)) for chosen in (events.is_gpu, launching))
+    there: Flags = ((ids > 0) & (calls > 1) & (works >= calls))[place]
+    return there
 
 
 def _captured(events: Events, calls: Ints) -> Flags:

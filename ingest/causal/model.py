@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.binding import Binding, bind, find_sink, walk
 from tracegraph.ingest.causal.callstack import CallStack
 from tracegraph.ingest.causal.context import Context, Scene, find_context
 from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.doubt import after_lost_work, lower_confidence
+from tracegraph.ingest.causal.doubt import lower_behind_lost, lower_confidence
 from tracegraph.ingest.causal.events import Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.gaps import name_gaps
@@ -87,7 +87,7 @@ def solve(scene: Scene, found: Found, meetings: Meetings | None = None) -> Solut
     dependencies, binding = bind(segments, found.edges, window, joints)
     dependencies = lower_confidence(scene.doubts, events, segments, dependencies)
     gap_name = name_gaps(events, scene.launches, scene.stack, segments, dependencies)
-    dependencies = after_lost_work(dependencies, gap_name)
+    dependencies = lower_behind_lost(events, segments, dependencies, gap_name)
     sink = find_sink(segments, window, scene.lanes)
     return Solution(
         scene=scene,

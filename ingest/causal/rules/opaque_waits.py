@@ -38,13 +38,20 @@ def opaque_waits(context: Context, found: Found) -> Found:
 
 
 def _drained(context: Context, stretches: pd.DataFrame) -> Flags:
-    """Where all work enqueued before the stretch ends about when it does."""
-    events, streams = context.events, context.streams
+    """Where all work enqueued before the stretch, by its process as far as known, ends about when it does."""
+    events, streams, process = context.events, context.streams, context.lanes.process
+    call = context.launches.call
+    owner = np.where(call >= 0, process[events.lane[call]], NONE)
+    mine = process[stretches["lane"].to_numpy(np.int64)]
     start, end, queued = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
     done = np.full(len(stretches), NONE)
-    for lane, queue in streams.queue.items():
-        ends = np.append(np.maximum.accumulate(events.end[queue]), NONE)
-        done = np.maximum(done, ends[np.searchsorted(streams.queued_at[lane], queued, "left") - 1])
+    for one in np.unique(mine).tolist():
+        of_one = mine == one
+        for lane, queue in streams.queue.items():
+            counted = (owner[queue] == one) | (owner[queue] == NONE)
+            ends = np.append(np.maximum.accumulate(np.where(counted, events.end[queue], NONE)), NONE)
+            last = ends[np.searchsorted(streams.queued_at[lane], queued[of_one], "left") - 1]
+            done[of_one] = np.maximum(done[of_one], last)
     before, after = reach(end - start)
     drained: Flags = (done > start) & (done >= end - before) & (done <= end + after)
     return drained
