@@ -108,6 +108,26 @@ def test_what_may_be_is_left_alone(rows: list[Row]) -> None:
     assert not (model.events.clipped > 0).any()
 
 
+@pytest.mark.parametrize("last", [LONG_US, 60_000])
+def test_communication_that_runs_over_its_own_ends_at_the_next(last: float) -> None:
+    """What holds later collectives of its stream and is longer than others; the last two hold too few."""
+    rows = stream(30, {9: 60_000, 28: last}, name="ncclDevKernel_AllReduce", wait=None)
+    model, found = modelled(rows)
+    assert found["gpu_end_impossible"].count == 1
+    assert lengths(model)[9] == LONG_US
+
+
+def test_what_starts_behind_an_end_that_was_put_earlier_has_no_sure_cause() -> None:
+    model, _ = modelled(stream(12, {4: 60_000}))
+    found, label = model.dependencies, "work1@1700"
+    behind = [i for i in range(len(found)) if tiny.label(model, found.cause[i]) == label]
+    others = [i for i in range(len(found)) if tiny.label(model, found.cause[i]) == "work0@1300"]
+    assert behind
+    assert others
+    assert all(found.confidence[behind] <= 0.5)
+    assert all(found.confidence[others] > 0.5)
+
+
 def test_streams_that_a_tool_merged_are_left_alone() -> None:
     """Long works that hold short ones, none of which reaches into another: two streams in one row."""
     long = [

@@ -9,8 +9,10 @@ from tiny import Row, call, event, kernel, step
 from tracegraph.ingest.causal.event_arrays import read_events
 from tracegraph.ingest.causal.model import RankModel, build_model
 from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.store.gaps import GAP_CODE
 
 LOST = "work whose rows are missing"
 
@@ -121,6 +123,18 @@ def test_what_lacks_nothing_is_left_alone(more: list[Row]) -> None:
     assert not {"path_unrecorded", "path_mostly_unrecorded"} & codes.keys()
 
 
+def test_ids_that_two_processes_count_alike_lose_no_work() -> None:
+    """Whose work is whose cannot be told there, but all of it is in the file."""
+    rows = queue(20, ())
+    later = [
+        {**row, "start_ns": row["start_ns"] + 3_000_000, "end_ns": row["end_ns"] + 3_000_000} for row in rows
+    ]
+    other = [row | ({"pid": "9"} if row["category"] != "kernel" else {}) for row in later]
+    assert "gpu_rows_missing" not in modelled([*rows, *other])[1]
+    lost = [row for row in rows if row["category"] != "kernel" or row["correlation"] <= 15]
+    assert modelled([*lost, *other])[1]["gpu_rows_missing"].count
+
+
 def test_launches_that_nothing_follows_may_run_after_the_recording() -> None:
     rows = [row for row in queue(20, range(15, 20)) if row["name"] != "cudaStreamSynchronize"]
     _, codes = modelled([*rows, event("op", 300, 3_000)])
@@ -135,3 +149,13 @@ def test_another_thread_s_work_may_be_lost() -> None:
     model, codes = modelled([*rows, waits, step(1, 0, 10_105, thread=1)])
     assert codes["gpu_rows_missing"].count == 8
     assert lost_us(model) == pytest.approx(4_004)
+
+
+def test_what_follows_a_wait_for_lost_work_has_no_sure_cause() -> None:
+    model, _ = modelled([step(1, 0, 10_200), *queue(20, range(12, 20))])
+    found, segments = model.dependencies, model.segments
+    lost = (segments.kind != WORK) & (segments.gap_name == GAP_CODE[LOST])
+    after = found.binding & lost[found.cause]
+    assert after.any()
+    assert (found.confidence[after] <= 0.5).all()
+    assert (found.confidence[~after & found.binding] > 0.5).all()

@@ -7,7 +7,7 @@ import tiny
 from tiny import Row, call, event, kernel
 
 from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.segments import GAP, WAIT
+from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
 
 SILENT, FLUSH = "silent synchronize", "allocator flush"
 STEP = 4_000
@@ -88,6 +88,11 @@ def test_one_operator_that_ends_as_the_gpu_does_may_wait_or_work() -> None:
     assert not held(model)
     assert in_event(model, "aten::item") == {GAP: 2_010_000}
     assert "(unknown)@20" in tiny.path(model)
+
+
+def test_an_operator_does_not_wait_for_the_work_of_another_process() -> None:
+    rows = [row | ({"pid": "9"} if row["name"] == "launch" else {}) for row in waits(OPERATORS[0], lags=[30])]
+    assert in_event(tiny.model(*rows), "aten::item") == {WORK: 2_010_000}
 
 
 def test_spins_end_before_the_work_that_ends_them_by_lags_that_differ_more_the_longer_they_last() -> None:
