@@ -1,5 +1,8 @@
 """The vocabulary of what bounds a run: resources, each of which may take no time, and floors."""
 
+LEAST_GAIN = 0.01
+"""The share of a run that a fix has to gain to be told."""
+
 HOST, GPU, TRANSFERS, LOADING = "host work", "GPU computing", "transfers", "data loading"
 WAITS, LAUNCHING, THREADS = "waits for the GPU", "launching", "other threads"
 RANKS, TURNS, UNRECORDED = "other ranks", "turns of others", "unrecorded host time"
@@ -7,6 +10,9 @@ SEVERAL = "several"
 """Stands for the bottleneck where no resource gains clearly more than the next."""
 THREAD, DEVICE, LINK = "busiest thread", "busiest device", "busiest link"
 """Floors: no schedule of the work of a run is shorter than these."""
+
+UNKNOWN = "unknown"
+"""Stands for the bottleneck where a file does not tell, or no resource by itself makes a run 2 % shorter."""
 
 RESOURCES = {
     HOST: "what threads do, but for loading data and launching",
@@ -21,3 +27,17 @@ RESOURCES = {
     UNRECORDED: "time of threads in which nothing is recorded and nothing says that they wait",
 }
 """Each resource and what counts for it."""
+
+BOTTLENECKS = {
+    HOST: "cpu",
+    GPU: "gpu",
+    TRANSFERS: "communication",
+    LOADING: "data_loading",
+    WAITS: "synchronisation",
+    LAUNCHING: "launch",
+    THREADS: "gil",
+    RANKS: "other_rank",
+    TURNS: "turns",
+    UNRECORDED: "unrecorded",
+}
+"""What each resource is called in a verdict, as a word for scripts."""

@@ -14,7 +14,7 @@ from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.runs import parameters
-from tracegraph.store.bounds import RESOURCES
+from tracegraph.store.bounds import BOTTLENECKS, RESOURCES
 from tracegraph.workbench.methods import docstring, of_benches, of_runs, signature
 from tracegraph.workbench.report.recommendations import RULES, Rule
 from tracegraph.workbench.text import format_share
@@ -44,14 +44,26 @@ Without `start_ns`, `end_ns` and `chain` a query about a window is about the who
 
 _RULES_HEAD = """# Recommendations
 
-A report ends with what to try. Each is a rule: a share that is measured, and the threshold that it has to
-reach (0..1 in files). This page is generated from the rules (`python -m tracegraph.workbench.stubs .`). Set
-thresholds of your own with `tracegraph report --thresholds FILE`, where FILE holds one JSON object such as
-`{"idle-gpu": 0.5}`, or with `run.report(thresholds={"idle-gpu": 0.5})`. summary.json has what triggered
-under `recommendations`.
+What to try comes in this order: the fixes that a run shows, by what they gain, of which the first is that of
+the verdict ([fixes.md](fixes.md) says how each is recognised and predicted); then what rules observe, which
+has no gain of its own. Where the file does not tell what to change, what may be wrong with it comes first.
 
-| rule | what it says | what is measured | threshold | advice |
-| --- | --- | --- | --- | --- |"""
+## Fixes
+
+| fix | what to do | how |
+| --- | --- | --- |
+{fixes}
+
+## Rules
+
+A rule measures a share and has a threshold that it has to reach (0..1 in files). Where a fix of the last
+column is listed, it says the same with its gain, and the rule is left out. This page is generated from both
+(`python -m tracegraph.workbench.stubs .`). Set thresholds of your own with `tracegraph report --thresholds
+FILE`, where FILE holds one JSON object such as `{"idle-gpu": 0.5}`, or with
+`run.report(thresholds={"idle-gpu": 0.5})`. summary.json has what is listed under `recommendations`.
+
+| rule | what it says | what is measured | threshold | advice | fix |
+| --- | --- | --- | --- | --- | --- |"""
 
 _FIXES_HEAD = """# Fixes, bounds and plans
 
@@ -63,11 +75,12 @@ of the causal graph, made when a run is stored, and stand in the report, in summ
 ## Bounds
 
 The run replayed with each resource at no time, alone. The bottleneck is the one that gains most, where that
-is 1.5 times what the next gains; else all that gain two thirds of the most are named, and `bottleneck` is
-`several`.
+is 1.5 times what the next gains; else all that gain two thirds of the most are named: `bottleneck` is
+`several`, and `bottlenecks` holds each. Where nothing gains 2 %, or most of the path has no record, it is
+`unknown`. In a report on a step or phase it says what most of the path is made of instead.
 
-| resource | what takes no time |
-| --- | --- |
+| resource | `verdict.bottleneck` | what takes no time |
+| --- | --- | --- |
 {resources}
 
 Floors are what no schedule of the work as recorded is shorter than: the work of the busiest thread, the
@@ -108,7 +121,9 @@ def generated() -> dict[str, str]:
 
 
 def _fixes() -> str:
-    resources = "\n".join(f"| {name} | {meaning} |" for name, meaning in RESOURCES.items())
+    resources = "\n".join(
+        f"| {name} | `{BOTTLENECKS[name]}` | {meaning} |" for name, meaning in RESOURCES.items()
+    )
     return _FIXES_HEAD.format(resources=resources, fixes="\n".join(map(_fix, FIXES)))
 
 
@@ -128,9 +143,16 @@ def _fix(fix: Fix) -> str:
 
 
 def _recommendations() -> str:
-    rows = ((f"`{r.code}`", r.title, _measured(r), format_share(r.threshold), r.advice) for r in RULES)
+    fixes = "\n".join(f"| `{fix.name}` | {fix.title} | {fix.how} |" for fix in FIXES)
+    rows = (
+        [f"`{r.code}`", r.title, _measured(r), format_share(r.threshold), r.advice, _same(r)] for r in RULES
+    )
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"{_RULES_HEAD}\n{table}\n"
+    return f"{_RULES_HEAD.replace('{fixes}', fixes)}\n{table}\n"
+
+
+def _same(rule: Rule) -> str:
+    return ", ".join(f"`{fix}`" for fix in rule.fixes)
 
 
 def _measured(rule: Rule) -> str:

@@ -21,9 +21,7 @@ _BAR_CELLS = 20
 _KEY_CELLS = 30
 _INDENT = 2
 _STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
-
-
-_SHORT_ADVICE = 4
+_SHORT_ADVICE = 5
 
 
 def print_short(console: Console, findings: Findings, *, full_names: bool = False) -> None:
@@ -37,7 +35,9 @@ def print_short(console: Console, findings: Findings, *, full_names: bool = Fals
 
 
 def _shortened(block: Block) -> Block:
-    return Advice(block.found[:_SHORT_ADVICE]) if isinstance(block, Advice) else block
+    if not isinstance(block, Advice):
+        return block
+    return Advice(block.found[:_SHORT_ADVICE], max(0, len(block.found) - _SHORT_ADVICE))
 
 
 def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
@@ -149,6 +149,12 @@ def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:
 def _(block: Advice, names: ShownNames) -> Sequence[RenderableType]:
     lines: list[RenderableType] = []
     for one in block.found:
-        number = f"{visible(one.number)}; threshold {format_share(one.threshold)}"
-        lines += [Text(one.title, style="bold yellow"), indented(Text(number)), indented(Text(one.advice))]
+        told = f"{visible(one.number)}."
+        if one.fix is None:
+            told = f"{visible(one.number)}; threshold {format_share(one.threshold)}"
+        lines += [Text(one.title, style="bold yellow"), indented(Text(told)), indented(Text(one.advice))]
+        if one.fix is not None:
+            lines.append(indented(Text(visible(one.fix["command"]), style="cyan")))
+    if block.more:
+        lines.append(Text(f"and {block.more} more", style="dim"))
     return lines

@@ -83,8 +83,8 @@ def lower_behind_lost(
     """The same; of what starts where nothing shows the end of work, no cause in the file is surer than .5.
 
     That is: behind work that has no rows, on the GPU or in a call that waited for it; behind a row whose end
-    was put earlier, since it can have ended before that, too; and in a file with such rows, behind a gap that no
-    rule explains, since the end of one of them may.
+    was put earlier, since it can have ended before that, too; and in a file with such rows, behind a gap that
+    no rule explains, since the end of one of them may.
     """
     lost = GAP_CODE[LOST_WORK]
     cause = dependencies.cause

@@ -37,7 +37,8 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
 
     Calls of names that launch, or usually do, but for copies, which have no row where they move nothing. A
     call inside or around one that has work shares its work; what a graph's capture takes up runs later, in
-    the graph; where as much work as calls carry an id, none of it is lost; and where nothing joins work with its calls, or none of them has any, nothing is known.
+    the graph; where as much work as calls carry an id, none of it is lost; and where nothing joins work with
+    its calls, or none of them has any, nothing is known.
     """
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)

@@ -33,6 +33,9 @@ from tracegraph.store.phases import DATA_LOADING, PHASE_NAMES
 _CLEARLY, _LEAST = 1.5, 0.02
 """By how many times one resource gains more than the next to be named alone, and the least share it gains."""
 
+_PARTS = {bounds.RANKS: bounds.HOST}
+"""Resources that are a part of another one: where both gain about as much, the part bounds the run."""
+
 
 @dataclass(frozen=True)
 class _Parts:
@@ -98,6 +101,7 @@ def find_bounds(predictor: Predictor) -> dict[str, object]:
     first = [name for name, gain in gains.items() if gain >= _LEAST * base]
     most = max(gains.values())
     several = sorted((name for name in first if gains[name] * _CLEARLY > most), key=lambda one: -gains[one])
+    several = [name for name in several if not any(_PARTS.get(one) == name for one in several)]
     bottleneck = None if not several else several[0] if len(several) == 1 else bounds.SEVERAL
     return {
         "base_ns": base,

@@ -233,10 +233,18 @@ def test_a_first_call_that_warms_up_is_left_out() -> None:
 
 
 def test_silences_of_the_host_end_at_once() -> None:
-    of = graph(event("a", 0, 10), event("b", 50, 100))
+    of = graph(event("a", 0, 1_000), event("b", 1_100, 2_000), event("b", 6_000, 9_000))
     (one,) = found(of, silences.FIX).values()
-    assert one.evidence == "1 silences of the host hold 40 µs of the path, the longest 40 µs"
-    assert gain_us(of, one) == 40
+    assert one.evidence == (
+        "the host records nothing for 4.1 ms of the path, the longest time for 4 ms; 1 of these silences "
+        "lasts 1 ms or more"
+    )
+    assert gain_us(of, one) == 4_100
+
+
+def test_short_silences_between_calls_are_what_python_costs() -> None:
+    of = graph(*(event("a", 500 * i, 500 * i + 100) for i in range(20)))
+    assert found(of, silences.FIX) == {}
 
 
 def test_nobody_else_has_turns_in_a_run_without_them() -> None:
@@ -333,7 +341,7 @@ def test_a_plan_of_no_fix_is_refused() -> None:
 
 
 def test_what_is_stored_of_a_run_is_asked_as_rows() -> None:
-    of = graph(event("a", 0, 10), event("b", 50, 100))
+    of = graph(event("a", 0, 1_000), event("b", 5_000, 10_000))
     predictor = Predictor(of, whole_window(of))
     details = pd.DataFrame(
         {"bounds": [json.dumps(find_bounds(predictor))], "fixes": [json.dumps(find_fixes(predictor))]}
@@ -341,12 +349,12 @@ def test_what_is_stored_of_a_run_is_asked_as_rows() -> None:
     rows, fixes_found = bound_rows({}, details), fix_rows({}, details)
     assert list(rows.columns) == [column.name for column in BOUND_COLUMNS]
     assert rows[["name", "gain_ns", "bounds"]].values.tolist()[:2] == [
-        [bounds.HOST, 60_000, True],
-        [bounds.UNRECORDED, 40_000, False],  # two thirds of the most
+        [bounds.HOST, 6_000_000, True],
+        [bounds.UNRECORDED, 4_000_000, False],  # two thirds of the most
     ]
     assert rows["kind"].tolist()[-1] == "floor"
     assert list(fixes_found.columns) == [column.name for column in FIX_COLUMNS]
-    assert fixes_found[["fix", "gain_ns"]].values.tolist() == [["silences", 40_000]]
+    assert fixes_found[["fix", "gain_ns"]].values.tolist() == [["silences", 4_000_000]]
 
 
 def test_an_older_run_has_no_rows() -> None:

@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 from tracegraph.workbench.output.records import records
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.first import worth
 from tracegraph.workbench.report.gpu_use import gpu_shares
 from tracegraph.workbench.report.recommendations import Recommendation, recommend
-from tracegraph.workbench.report.verdict import judge, worth
+from tracegraph.workbench.report.verdict import judge
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
 
@@ -74,6 +75,7 @@ def _verdict(findings: Findings) -> dict[str, object]:
     ]
     return {
         "bottleneck": verdict.bottleneck,
+        "bottlenecks": list(verdict.bottlenecks),
         "share": verdict.share,
         "sentences": list(verdict.sentences),
         "gains": gains,
@@ -88,6 +90,8 @@ def _advised(one: Recommendation) -> dict[str, object]:
         "share": one.share,
         "threshold": one.threshold,
         "advice": one.advice,
+        "gain_ns": one.fix["gain_ns"] if one.fix else None,
+        "command": one.fix["command"] if one.fix else None,
     }
 
 

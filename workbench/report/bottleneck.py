@@ -1,4 +1,4 @@
-"""What determines the length: the path's time shared out among what it can be bound by."""
+"""What a path is made of: its time shared out among what it can be bound by."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
@@ -22,23 +22,26 @@ Bottleneck = Literal[
     "launch",
     "gil",
     "other_rank",
+    "turns",
+    "unrecorded",
+    "several",
     "unknown",
 ]
 OF_GAP: Mapping[str, Bottleneck] = {
     gaps.UNKNOWN: "unknown",
-    gaps.UNTRACED_CPU: "unknown",
+    gaps.UNTRACED_CPU: "unrecorded",
     gaps.OUTSIDE_RECORDING: "unknown",
     gaps.BUSY_GPU: "gpu",
     gaps.UNRECORDED_GRAPH: "unknown",
-    gaps.GPU_TURN: "gpu",
+    gaps.GPU_TURN: "turns",
     gaps.EARLIER_WORK: "unknown",
     gaps.LOST_WORK: "unknown",
-    gaps.CPU_TURN: "cpu",
+    gaps.CPU_TURN: "turns",
     gaps.LAUNCH_LATENCY: "launch",
     gaps.STREAM_QUEUE: "gpu",
     gaps.WAITING_FOR_GPU: "synchronisation",
     gaps.WAITING_FOR_RANK: "other_rank",
-    gaps.WAITING_FOR_THREAD: "cpu",
+    gaps.WAITING_FOR_THREAD: "gil",
     gaps.WAITING_FOR_GIL: "gil",
 }
 """What a gap on the path is bound by."""
@@ -75,15 +78,9 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
     found = {name: findings.share(ns) for name, ns in totals.items()}
 
     def rank(name: Bottleneck) -> tuple[bool, float]:
-        return name in ("cpu", "gpu", "unknown") or found[name] < _SPECIFIC, -found[name]
+        return name in ("cpu", "gpu", "unknown", "unrecorded") or found[name] < _SPECIFIC, -found[name]
 
     return {name: found[name] for name in sorted(found, key=rank)}
-
-
-def waiting_share(findings: Findings) -> float:
-    """Share of the path in which threads wait for their turn on the CPU or for each other."""
-    named = findings.path["name"].map(OF_GAP).eq("cpu") & findings.is_gap
-    return findings.share(int(findings.durations[named].sum()))
 
 
 def _kinds(findings: Findings) -> npt.NDArray[Any]:

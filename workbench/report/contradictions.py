@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.queries.roles import of_role
 from tracegraph.store.categories import GPU_WORK, Role
-from tracegraph.workbench.report.bottleneck import shares
+from tracegraph.workbench.report.bound import bound_of
 from tracegraph.workbench.report.findings import Findings
 
 _BUSY, _NEARLY_BUSY = 0.9, 0.75
@@ -20,19 +20,28 @@ _LONG_NS, _LONG, _MOST = 100_000, 0.02, 0.5
 class Contradiction:
     """Why the CPU need not determine the length.
 
-    `busy`: share of the window in which a GPU works. `name`: of the CPU's longest own work. `gain_ns`: by how
-    much the window gets shorter without it; None where no replay says.
+    `share`: of the path that is work of threads. `busy`: share of the window in which a GPU works. `name`: of
+    the CPU's longest own work. `gain_ns`: by how much the window gets shorter without it; None where no
+    replay says.
     """
 
+    share: float
     busy: float
     name: str
     gain_ns: int | None
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
+    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another.
+
+    It speaks against one that nothing by itself bounds the run, too: a wait that counts as work hides the
+    GPU's part in it, and the GPU's work that of the wait.
+    """
     doubt = doubt_of_cpu(findings)
-    return doubt if doubt and next(iter(shares(findings))) == "cpu" else None
+    if doubt is None:
+        return None
+    told = bound_of(findings).bottlenecks
+    return doubt if not told or "cpu" in told else None
 
 
 def doubt_of_cpu(findings: Findings) -> Contradiction | None:
@@ -50,11 +59,12 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
     if work.empty:
         return None
     name, category = work.index[0]
+    share = findings.share(int(work.sum()))
     row = _without(findings, str(name), str(category))
     if row is None:
-        return Contradiction(busy, str(name), None) if busy >= _BUSY else None
+        return Contradiction(share, busy, str(name), None) if busy >= _BUSY else None
     gain_ns, held_ns = row
-    return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(busy, str(name), gain_ns)
+    return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(share, busy, str(name), gain_ns)
 
 
 def _is_own(findings: Findings) -> "pd.Series[bool]":

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import GPU_WORK, Role, has_role
+from tracegraph.store.categories import Role
 from tracegraph.store.gaps import (
     BUSY_GPU,
     CPU_TURN,
@@ -24,11 +24,11 @@ from tracegraph.store.mechanisms import COLLECTIVE
 from tracegraph.workbench.names import readable
 from tracegraph.workbench.report.contradictions import contradiction, doubt_of_cpu
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.first import named_part
 from tracegraph.workbench.report.gpu_use import IDLE, WAITING, gpu_shares, gpu_use
 from tracegraph.workbench.report.mixed_ranks import mixed_share
 from tracegraph.workbench.report.stragglers import compare_ranks
 from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING
-from tracegraph.workbench.report.verdict import parts_of_job
 from tracegraph.workbench.text import format_ns, format_share, plural
 
 _ALLOCATION = re.compile(
@@ -59,8 +59,7 @@ def mixed_ranks(findings: Findings) -> Measured | None:
 
 def named_work(findings: Findings) -> Measured | None:
     """Share of the path inside the part of the code whose removal would gain most, in a report on a run."""
-    rows = [] if findings.part or contradiction(findings) else parts_of_job(findings)
-    row = next((row for row in rows if not has_role(row["category"], *GPU_WORK, Role.CALL)), None)
+    row = None if findings.part or contradiction(findings) else named_part(findings)
     if row is None:
         return None
     where = f"inside {readable([row['name']])[row['name']]}"

@@ -4,17 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tracegraph.store.bounds import LEAST_GAIN
 from tracegraph.workbench.report import metrics, untraced
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.first import Row, said_gain, what_to_change
 from tracegraph.workbench.report.metrics import Measured
 from tracegraph.workbench.report.mixed_ranks import ADVICE, mixed_share
+from tracegraph.workbench.report.verdict import judge
 
 
 @dataclass(frozen=True)
 class Rule:
     """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so.
 
-    `kind`: what to change comes first, then what is only a symptom, last how far to trust the answer.
+    `kind`: a part of the code to look into, then what to change, then what is only a symptom, last how far to
+    trust the answer. `fixes`: names of fixes that say the same with their gain: where one is shown, it does.
     """
 
     code: str
@@ -22,12 +26,17 @@ class Rule:
     threshold: float
     measure: Callable[[Findings], Measured | None]
     advice: str
-    kind: Literal["change", "symptom", "trust"] = "change"
+    kind: Literal["part", "change", "symptom", "trust"] = "change"
+    fixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A rule that triggered: `number` says what was measured, `share` is what was compared to `threshold`."""
+    """A fix with its gain, or a rule that triggered.
+
+    `number` says what was measured, `share` is what was compared to `threshold`; of a fix what it gains, and
+    the share of the run that it has to gain. `fix`: its row of `fixes`, None for a rule.
+    """
 
     code: str
     title: str
@@ -35,9 +44,10 @@ class Recommendation:
     share: float
     threshold: float
     advice: str
+    fix: Row | None = None
 
 
-_KINDS = ("change", "symptom", "trust")
+_KINDS = ("part", "change", "symptom", "trust")
 _MIXED_RANKS = Rule("mixed-ranks", "Ranks are mixed in one file", 0.1, metrics.mixed_ranks, ADVICE)
 RULES = (
     Rule(
@@ -47,6 +57,7 @@ RULES = (
         metrics.named_work,
         "Look inside it (Where in my code), then make it cheaper, do it less often or ahead of time, or move "
         "it to another process; `tracegraph what-if` predicts what any part of it would gain.",
+        kind="part",
     ),
     Rule(
         "data-loading",
@@ -54,6 +65,7 @@ RULES = (
         0.05,
         metrics.data_loading,
         "Try more DataLoader workers, pin_memory=True, a larger prefetch_factor, or cheaper transforms.",
+        fixes=("prefetch",),
     ),
     Rule(
         "communication",
@@ -72,6 +84,7 @@ RULES = (
         "its machine, or work that only it does. `tracegraph what-if` predicts the gain: `--no-stragglers` "
         "for host work, `--remove-wait NAME` for a wait that makes it late. That is never `waiting for "
         "another rank`: who comes last waits for none.",
+        fixes=("balance",),
     ),
     Rule(
         "rank-wait",
@@ -88,6 +101,7 @@ RULES = (
         metrics.synchronization,
         "Look for .item(), .cpu(), .tolist(), printed tensors, nonzero() or torch.cuda.synchronize() in the "
         "step; keep values on the GPU, or read them less often and with non_blocking=True.",
+        fixes=("unsync",),
     ),
     Rule(
         "launch-overhead",
@@ -95,6 +109,7 @@ RULES = (
         0.10,
         metrics.launch_overhead,
         "Try CUDA graphs, torch.compile (also mode='reduce-overhead'), fused optimizers, or larger batches.",
+        fixes=("capture",),
     ),
     Rule(
         "slow-launches",
@@ -104,6 +119,7 @@ RULES = (
         "The first launch of a kernel loads its code: warm up before the recording "
         "(torch.profiler.schedule), or load it ahead (CUDA_MODULE_LOADING=EAGER). A launch blocks, too, "
         "where the queue of its stream is full.",
+        fixes=("warm-up",),
     ),
     Rule(
         "thread-hand-over",
@@ -174,6 +190,7 @@ RULES = (
         metrics.cpu_turns,
         "More threads want to run than there are cores: look for the limit of the container, for other "
         "processes on the machine and for large thread pools (torch.set_num_threads, num_workers).",
+        fixes=("turns",),
     ),
     Rule(
         "untraced-python",
@@ -200,6 +217,10 @@ RULES = (
         untraced.beside_gpu,
         "It probably waited for the GPU in a call that was not recorded: look at where it waits, such as a "
         "read (.item(), .cpu()) in code without an operator, and record the calls of the CUDA runtime, too.",
+        fixes=(
+            "unsync",
+            "silences",
+        ),
     ),
     Rule(
         "idle",
@@ -210,6 +231,7 @@ RULES = (
         "I/O): give it work, or look at what it waits for. Unless Python functions were recorded "
         "(with_stack=True), it may as well be code without operators, such as NumPy or "
         "the decoding of images.",
+        fixes=("silences",),
     ),
     Rule(
         "copies",
@@ -225,6 +247,7 @@ RULES = (
         metrics.allocation,
         "cudaMalloc and cudaFree synchronise. Warm up first; keep shapes steady; see "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+        fixes=("allocation",),
     ),
     Rule(
         "top-kernel",
@@ -263,16 +286,34 @@ RULES = (
 
 
 def recommend(findings: Findings) -> list[Recommendation]:
-    """Return what the rules found: what to change by share, then what is about trust; empty for nothing.
+    """Return fixes by what they gain, then what the rules found: what to change by share, last about trust.
 
-    Where ranks are mixed up, that alone: every other number would be about a mixture.
+    No fix where the verdict offers no gain. Where ranks are mixed up, that alone: every other number would be
+    about a mixture.
     """
-    found, kinds = [], {rule.code: _KINDS.index(rule.kind) for rule in RULES}
-    for rule in RULES if not mixed_share(findings) else (_MIXED_RANKS,):
+    rules, verdict = (_MIXED_RANKS,) if mixed_share(findings) else RULES, judge(findings)
+    told, gains = verdict.bottleneck != "unknown", verdict.gains
+    fixes = [_fixed(findings, row) for row in what_to_change(findings) if gains and "fix" in row]
+    shown = {one.code for one in fixes}
+    found = []
+    for rule in rules:
+        is_part = rule.kind == "part"
         threshold = findings.thresholds.get(rule.code, rule.threshold)
-        measured = rule.measure(findings)
-        if measured is not None and (measured.triggers or measured.share >= threshold):
+        left_out = shown.intersection(rule.fixes) or (is_part and not gains)
+        measured = None if left_out else rule.measure(findings)
+        # The part that the verdict names is listed, whatever its share.
+        named = is_part and not fixes
+        if measured is not None and (named or measured.triggers or measured.share >= threshold):
             found.append(
                 Recommendation(rule.code, rule.title, measured.number, measured.share, threshold, rule.advice)
             )
-    return sorted(found, key=lambda one: (kinds[one.code], -one.share))
+    # Where the verdict cannot tell what to change, whether to trust the input comes first.
+    order = _KINDS if told else _KINDS[::-1]
+    kinds = {rule.code: order.index(rule.kind) for rule in RULES}
+    return [*fixes, *sorted(found, key=lambda one: (kinds[one.code], -one.share if told else 0.0))]
+
+
+def _fixed(findings: Findings, row: Row) -> Recommendation:
+    number = f"{row['evidence']}. It would gain {said_gain(findings, row)}"
+    share = row["gain_ns"] / max(1, row["base_ns"])
+    return Recommendation(row["fix"], row["title"], number, share, LEAST_GAIN, row["how"], row)

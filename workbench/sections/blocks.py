@@ -135,9 +135,10 @@ class Plot:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to try, each with the number and the threshold behind it."""
+    """What to try, each with the number and the threshold behind it; `more`: how many are left out."""
 
     found: Sequence[Recommendation]
+    more: int = 0
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,13 @@ from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
 from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
-from tracegraph.ingest.what_if.fixes.threads import back_to_back_ns, launched, with_gaps, with_reasons
+from tracegraph.ingest.what_if.fixes.threads import (
+    back_to_back_ns,
+    host_waits,
+    launched,
+    with_gaps,
+    with_reasons,
+)
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.ingest.what_if.of_phase import of_phase
@@ -21,7 +27,7 @@ from tracegraph.store.units import told
 
 _FEW = 8
 """Calls beside a graph launch that are no reason to capture again."""
-_FEWEST, _ALIKE, _MOST = 10, 0.5, 3
+_FEWEST, _ALIKE, _MOST = 10, 0.6, 3
 """Launches and share of repetitions that are the same, at least, and names that are tried, at most."""
 _WHOLE = 0.95
 """Share of the path from which on a name is the whole program's."""
@@ -80,7 +86,10 @@ class _Region:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Forward and backward, else the names below which the same is launched again and again."""
+    """Forward and backward, else the names below which the same is launched again and again.
+
+    Where threads wait for the GPU inside, a graph cannot hold it: these waits have to go first.
+    """
     graph, captured = scene.graph, []
     if len(launched(graph, by_graphs=False)[0]) < _FEWEST:
         return
@@ -89,7 +98,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         spent = int(scene.on_path_ns[host].sum())
         repeats = find_repeats(graph, host, region.group)
         alike = repeats.share >= _ALIKE and repeats.launches >= _FEWEST
-        if spent >= scene.least_ns and alike and not _is_captured(graph, host).any():
+        waits = region.chosen[graph.dependencies.effect[host_waits(graph)] - 1].sum() >= repeats.times
+        if spent >= scene.least_ns and alike and not waits and not _is_captured(graph, host).any():
             captured.append(region)
             yield _candidate(scene, [region], spent, repeats)
     if len(captured) > 1:
@@ -141,7 +151,8 @@ def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeat
 FIX = Fix(
     name="capture",
     title="Capture in a CUDA graph",
-    recognised="the same launches again and again, with the host's work for them on the path",
+    recognised="the same launches again and again, with the host's work for them on the path, and no wait "
+    "for the GPU between them",
     replayed="the host's work inside takes no time but for one launch a step, and works follow each other on "
     "their stream as closely as the file's own that stand in a queue; waits and hand-offs stay",
     how='torch.compile(model, mode="reduce-overhead"), torch.cuda.make_graphed_callables or torch.cuda.graph',

@@ -10,8 +10,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.change import Change
 from tracegraph.ingest.what_if.edit import Edit
 from tracegraph.ingest.what_if.graph import ReplayGraph
-
-_LEAST = 0.01
+from tracegraph.store.bounds import LEAST_GAIN
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Scene:
     @property
     def least_ns(self) -> int:
         """What has to be at stake for a fix to be worth a replay."""
-        return round(_LEAST * self.window_ns)
+        return round(LEAST_GAIN * self.window_ns)
 
 
 @dataclass(frozen=True)

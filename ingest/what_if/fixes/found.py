@@ -7,8 +7,9 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.store.bounds import LEAST_GAIN
 
-_MOST, _OF_A_FIX, _LEAST = 5, 2, 0.01
+_MOST, _OF_A_FIX = 5, 2
 _SAME = 0.9
 """Share of the gain of a place from which on one inside of it says the same."""
 _INSTEAD = "made instead of {}, not besides: the gains do not add up"
@@ -32,7 +33,7 @@ def find_fixes(predictor: Predictor) -> list[Row]:
 def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
     """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
-    found = [one for one in found if one[2].gain_ns >= _LEAST * max(one[2].base_ns, 1)]
+    found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
     places: dict[str, list[Place]] = {}
     for place in found:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
@@ -15,7 +15,7 @@ from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.units import told
 
-_MOST, _WHOLE = 3, 0.95
+_MOST, _WHOLE, _NAMED = 3, 0.95, 2
 _BUILT_IN = "<built-in"
 """What the names of frames begin with that are compiled already."""
 
@@ -59,7 +59,16 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         name = str(frames.name.values[code])
         selector = f"under={escaped(name)}"
         yield _candidate(graph, selector, below, f"below {name}", held)
-    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, "everywhere", total)
+    where = f"in all, {_most_of_it(graph, spent)}"
+    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, where, total)
+
+
+def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
+    """The frames with most of that time of their own, and how much."""
+    segments, names = graph.segments, graph.calls.name
+    own = np.bincount(names.codes[segments.event[spent > 0]], spent[spent > 0], len(names.values))
+    most = np.argsort(-own, kind="stable")[:_NAMED].tolist()
+    return ", ".join(f"{told(int(own[code]))} in {names.values[code]}" for code in most if own[code] > 0)
 
 
 def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, where: str, spent: int) -> Candidate:
@@ -67,7 +76,7 @@ def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, where: str, spe
         selector=selector,
         options=asked_for(FIX.name, [selector]),
         change=made_in(graph, compiled(graph, chosen)),
-        evidence=f"Python's own time {where} is {told(spent)} of the path",
+        evidence=f"Python's own time is {told(spent)} of the path {where}",
     )
 
 

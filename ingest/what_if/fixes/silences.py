@@ -10,6 +10,8 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
 from tracegraph.store.units import told
 
+_LONG_NS, _MOST = 1_000_000, 0.5
+
 
 def _find(scene: Scene) -> Iterator[Candidate]:
     segments = scene.graph.segments
@@ -17,22 +19,25 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     silent = segments.on_thread & (segments.kind == GAP) & (segments.gap_name == code)
     on_path = silent & (scene.on_path_ns > 0)
     lengths = scene.on_path_ns[on_path]
-    if lengths.sum() < scene.least_ns:
+    total, long = int(lengths.sum()), lengths[lengths >= _LONG_NS]
+    # Short ones between recorded calls are what any Python costs: fixes of the calls beside them end them.
+    if total < scene.least_ns or long.sum() < _MOST * total:
         return
-    long = np.sort(lengths)[::-1]
+    last = "lasts" if len(long) == 1 else "last"
     yield Candidate(
         selector=UNTRACED_CPU,
         options=("--remove-wait", UNTRACED_CPU),
         change=Change(np.ones(len(segments)), (code,)),
-        evidence=f"{len(lengths):,} silences of the host hold {told(int(lengths.sum()))} of the path, "
-        f"the longest {told(int(long[0]))}",
+        evidence=f"the host records nothing for {told(total)} of the path, the longest time for "
+        f"{told(int(long.max()))}; {len(long):,} of these silences {last} 1 ms or more",
     )
 
 
 FIX = Fix(
     name="silences",
     title="Find and end the silences of the host",
-    recognised="threads on the path that record nothing while nothing says that they wait",
+    recognised="threads on the path that record nothing while nothing says that they wait, most of it for "
+    "1 ms and more at once",
     replayed="these silences end at once (`--remove-wait`)",
     how="record once more with_stack=True, or with record_function around what is suspected",
     refuted_by="a recording with stacks that shows work which the run needs",
