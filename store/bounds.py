@@ -11,9 +11,6 @@ SEVERAL = "several"
 THREAD, DEVICE, LINK = "busiest thread", "busiest device", "busiest link"
 """Floors: no schedule of the work of a run is shorter than these."""
 
-UNKNOWN = "unknown"
-"""Stands for the bottleneck where a file does not tell, or no resource by itself makes a run 2 % shorter."""
-
 RESOURCES = {
     HOST: "what threads do, but for loading data and launching",
     GPU: "kernels that compute",

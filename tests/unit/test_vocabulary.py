@@ -54,6 +54,7 @@ HOMONYMS = {
     *(("ingest/ranks/members.py", word) for word in ("collective",)),
     *(("ingest/ranks/part.py", word) for word in ("collective",)),
     *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
+    *(("store/bounds.py", word) for word in ("launch",)),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""
 
