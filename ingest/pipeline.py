@@ -152,14 +152,14 @@ def ingest_run(
         found = _read_one(sources[0], stages, options)
     else:
         found = _read_several(sources, stages, options)
+    found = replace(found, stated=with_kernel_types(found.stated, options.spellings))
     late = beside(lambda: _what_if(found))
     paths = [Path(file.path) for file in found.files]
     run = name or run_name(paths, found.sha256, options.policy, options.step_marker)
-    stated = with_kernel_types(found.stated, options.spellings)
     graph = stages.run(
         "writing tables",
         lambda: build_tables(
-            found.files, stated, found.allocations, found.model, run, folder, found.measures
+            found.files, found.stated, found.allocations, found.model, run, folder, found.measures
         ),
     )
     facts = RunFacts(

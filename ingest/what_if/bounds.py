@@ -72,12 +72,17 @@ def _parts(graph: ReplayGraph) -> _Parts:
     launches[-1] = False
     launches[:-1] &= calls.of_role(Role.CALL)
     launching = segments.on_thread & (segments.kind == WORK) & launches[segments.event] & ~loading
-    types = np.array(
-        [kernel_type(str(one), names_of(Role.KERNEL)[0]) == COMMUNICATION for one in calls.name.values]
-    )
-    moves = calls.of_role(Role.COPY, Role.MEMSET) | (types[calls.name.codes] & calls.of_role(Role.KERNEL))
+    moves = calls.of_role(Role.COPY, Role.MEMSET) | (_communicates(graph) & calls.of_role(Role.KERNEL))
     transfers = ~segments.on_thread & (segments.event >= 0) & np.append(moves, False)[segments.event]
     return _Parts(loading, launching, transfers, graph)
+
+
+def _communicates(graph: ReplayGraph) -> Flags:
+    """Which calls communicate, by the run's vocabulary; without its facts by what is built in."""
+    if graph.facts is not None:
+        return graph.facts().kernel_type.among(COMMUNICATION)
+    names, kernel = graph.calls.name, names_of(Role.KERNEL)[0]
+    return np.array([kernel_type(str(one), kernel) == COMMUNICATION for one in names.values])[names.codes]
 
 
 def find_bounds(predictor: Predictor) -> dict[str, object]:

@@ -13,19 +13,20 @@ from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.store.tables import GraphTables
 
-_COLUMNS = ("work", "flops", "moved_bytes", "dtype")
+_COLUMNS = ("work", "flops", "moved_bytes", "dtype", "kernel_type")
 
 
 @dataclass(frozen=True)
 class WorkFacts:
     """One entry an event. `operator`: of GPU work the event that it is the work of, -1 for none.
 
-    `kind`, `dtype`: what an operator computes, and in which element type; empty where that is not known.
-    `flops`, `moved_bytes`: how much, `NONE` where that is not known. `devices`: names of the devices of each
-    rank, by their index.
+    `kernel_type`: of GPU work, by the run's own vocabulary; empty for what is none. `kind`, `dtype`: what an
+    operator computes, and in which element type; empty where that is not known. `flops`, `moved_bytes`: how
+    much, `NONE` where that is not known. `devices`: names of the devices of each rank, by their index.
     """
 
     operator: Ints
+    kernel_type: TextColumn
     kind: TextColumn
     dtype: TextColumn
     flops: Ints
@@ -34,9 +35,10 @@ class WorkFacts:
 
 
 def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, list[str]]]) -> WorkFacts:
-    """Those of the events of a table with the columns that `with_work` adds."""
+    """Those of the events of a table with the columns that `with_work` and `with_kernel_types` add."""
     return WorkFacts(
         operator=operator,
+        kernel_type=_texts(stated["kernel_type"]),
         kind=_texts(stated["work"]),
         dtype=_texts(stated["dtype"]),
         flops=_numbers(stated["flops"]),

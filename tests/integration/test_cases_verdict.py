@@ -58,7 +58,8 @@ def test_kernels_that_start_early_share_the_path(bench: Workbench) -> None:
 def test_kernels_one_after_the_other_keep_their_verdict(bench: Workbench) -> None:
     said = verdict(stored(bench, EARLY, "no_overlap.json"))
     assert said["bottleneck"] == "gpu"
-    assert said["share"] == pytest.approx(0.805, abs=0.01)
+    assert said["bottlenecks"] == ["gpu"]
+    assert said["share"] == pytest.approx(0.241, abs=0.01)  # 298 of 1,239 µs go where kernels take no time
 
 
 @pytest.mark.parametrize("own", [None, "communication ^ncclDev\ncommunication cross_device\n"])
@@ -70,8 +71,8 @@ def test_an_all_reduce_has_the_same_verdict_under_both_names(
         types.write_text(own)
     said = [verdict(stored(bench, SKEW, file, types)) for file in ("ar_nccl.json", "ar_vllm.json")]
     assert [one["bottleneck"] for one in said] == ["communication"] * 2
-    assert said[0]["share"] == said[1]["share"]
-    assert said[0]["gains"][0]["gain_ns"] == said[1]["gains"][0]["gain_ns"]
+    assert said[0]["share"] == said[1]["share"] == pytest.approx(0.794, abs=0.001)
+    assert said[0]["sentences"] == said[1]["sentences"]
 
 
 def test_what_the_user_calls_computation_is_no_communication(bench: Workbench, tmp_path: Path) -> None:

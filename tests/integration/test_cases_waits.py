@@ -12,8 +12,8 @@ from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.run import Run
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
-ON_THE_GPU = "communication"
-"""Of the XPU's work on the path three fifths are all-reduces, two fifths matrix products."""
+ON_THE_GPU = {"gpu", "communication"}
+"""Products and all-reduces take about as long on the XPU: without either the run is about as much shorter."""
 XPU, NPU, OPAQUE = "c04_xpu", "c05_ascend_npu", "c09_kernels_without_cpu"
 pytestmark = [
     pytest.mark.usefixtures("database"),
@@ -46,7 +46,7 @@ def written(folder: Path, case: str, change: dict[str, dict[str, object]]) -> Pa
 def test_a_queue_finish_has_the_verdict_of_a_synchronise(bench: Workbench) -> None:
     named = verdict(bench.ingest(CASES / XPU / "trace_zeEventHostSynchronize.json"))
     said = verdict(bench.ingest(CASES / XPU / "trace.json"))
-    assert said["bottleneck"] == named["bottleneck"] == ON_THE_GPU
+    assert set(said["bottlenecks"]) == set(named["bottlenecks"]) == ON_THE_GPU
     assert said["share"] == pytest.approx(named["share"], abs=0.01)
 
 
@@ -59,7 +59,7 @@ def test_so_has_anything_else_in_its_place(
 ) -> None:
     change: dict[str, dict[str, object]] = {"urQueueFinish": {"name": name, "cat": category}}
     run = bench.ingest(written(tmp_path, XPU, change))
-    assert verdict(run)["bottleneck"] == ON_THE_GPU
+    assert set(verdict(run)["bottlenecks"]) == ON_THE_GPU
     assert run.what_if(f"name={name}").prediction.corrected.gain_ns < 100_000
 
 

@@ -123,6 +123,12 @@ def test_a_pause_longer_than_a_queue_stays_where_a_step_is_captured() -> None:
     assert asked.prediction.naive.predicted_ns >= 2_200_000
 
 
+def of_kernels(of: ReplayGraph, kernel_type: str) -> TextColumn:
+    """The type of each event, as a file's kernels all are of one."""
+    is_kernel = of.calls.category.among("kernel").astype(np.int32)
+    return TextColumn(is_kernel, np.array(["", kernel_type], dtype=object))
+
+
 def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGraph:
     """Each kernel is the product of the operator that launched it."""
     calls = of.calls
@@ -133,6 +139,7 @@ def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGr
     is_operator = np.isin(np.arange(len(calls)), operators)
     facts = WorkFacts(
         operator=operator,
+        kernel_type=of_kernels(of, "computation"),
         kind=TextColumn(is_operator.astype(np.int32), np.array(["", "matrix product"], dtype=object)),
         dtype=TextColumn(is_operator.astype(np.int32), np.array(["", dtype], dtype=object)),
         flops=np.where(is_operator, flops, NONE),
@@ -338,6 +345,16 @@ def test_a_plan_makes_the_best_fix_first_and_no_set_gains_less_than_the_one_befo
 def test_a_plan_of_no_fix_is_refused() -> None:
     with pytest.raises(InputError, match="without fixes"):
         make_plan(graph(*GPU_BOUND), "run", 0)
+
+
+@pytest.mark.parametrize("kernel_type", ["computation", "communication"])
+def test_what_communicates_is_what_the_run_calls_so(kernel_type: str) -> None:
+    of = with_facts(graph(*PRODUCT), "float32", 10**9, "A100")
+    assert of.facts is not None
+    facts = replace(of.facts(), kernel_type=of_kernels(of, kernel_type))
+    of = replace(of, facts=lambda: facts)
+    expected = {"computation": bounds.GPU, "communication": bounds.TRANSFERS}
+    assert find_bounds(Predictor(of, whole_window(of)))["bottleneck"] == expected[kernel_type]
 
 
 def test_what_is_stored_of_a_run_is_asked_as_rows() -> None:

@@ -32,16 +32,9 @@ class Contradiction:
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another.
-
-    It speaks against one that nothing by itself bounds the run, too: a wait that counts as work hides the
-    GPU's part in it, and the GPU's work that of the wait.
-    """
+    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
     doubt = doubt_of_cpu(findings)
-    if doubt is None:
-        return None
-    told = bound_of(findings).bottlenecks
-    return doubt if not told or "cpu" in told else None
+    return doubt if doubt and "cpu" in bound_of(findings).bottlenecks else None
 
 
 def doubt_of_cpu(findings: Findings) -> Contradiction | None:

@@ -316,4 +316,4 @@ def recommend(findings: Findings) -> list[Recommendation]:
 def _fixed(findings: Findings, row: Row) -> Recommendation:
     number = f"{row['evidence']}. It would gain {said_gain(findings, row)}"
     share = row["gain_ns"] / max(1, row["base_ns"])
-    return Recommendation(row["fix"], row["title"], number, share, LEAST_GAIN, row["how"], row)
+    return Recommendation(row["fix"], row["title"], number, share, LEAST_GAIN, f"How: {row['how']}.", row)

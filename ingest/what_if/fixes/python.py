@@ -58,9 +58,11 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         tried += 1
         name = str(frames.name.values[code])
         selector = f"under={escaped(name)}"
-        yield _candidate(graph, selector, below, f"below {name}", held)
-    where = f"in all, {_most_of_it(graph, spent)}"
-    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, where, total)
+        yield _candidate(
+            graph, selector, below, f"Python's own time below {name} is {told(held)} of the path"
+        )
+    evidence = f"Python's own time is {told(total)} of the path, {_most_of_it(graph, spent)}"
+    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, evidence)
 
 
 def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
@@ -68,15 +70,15 @@ def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
     segments, names = graph.segments, graph.calls.name
     own = np.bincount(names.codes[segments.event[spent > 0]], spent[spent > 0], len(names.values))
     most = np.argsort(-own, kind="stable")[:_NAMED].tolist()
-    return ", ".join(f"{told(int(own[code]))} in {names.values[code]}" for code in most if own[code] > 0)
+    return " and ".join(f"{told(int(own[code]))} of it in {names.values[code]}" for code in most if own[code])
 
 
-def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, where: str, spent: int) -> Candidate:
+def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, evidence: str) -> Candidate:
     return Candidate(
         selector=selector,
         options=asked_for(FIX.name, [selector]),
         change=made_in(graph, compiled(graph, chosen)),
-        evidence=f"Python's own time is {told(spent)} of the path {where}",
+        evidence=evidence,
     )
 
 
