@@ -5,13 +5,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.accuracy.files import kineto_files
 from benchmarks.accuracy.markdown import table
+from tracegraph.store.bounds import LEAST_GAIN
 from tracegraph.store.errors import TracegraphError
 from tracegraph.workbench import Workbench
+from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.recommendations import recommend
 from tracegraph.workbench.report.verdict import judge
+from tracegraph.workbench.text import format_ns, format_share
 
 REASONS = Path(__file__).with_name("verdict_reasons.json")
 """Why verdicts changed, by input."""
@@ -25,6 +29,7 @@ JOBS = (
     "c22_*/sgl/*.json",
 )
 """Which files of the folders are the ranks of one job."""
+_FIXES, _RESOURCES = 3, 3
 _FOLDERS = re.compile(r"\S*/")
 """Of a path the folders, which are of the machine that wrote the document."""
 
@@ -39,12 +44,17 @@ class Input:
 
 @dataclass(frozen=True)
 class Said:
-    """What a report says first of an input; of a refused one `sentences` holds the refusal."""
+    """What a report says first of an input; of a refused one `sentences` holds the refusal.
+
+    `bounds`: what gains most where it takes no time. `fixes`: the first three, with their gains.
+    """
 
     name: str
     bottleneck: str
     sentences: Sequence[str]
     advice: str
+    bounds: str = ""
+    fixes: Sequence[str] = ()
 
     @property
     def text(self) -> str:
@@ -78,9 +88,22 @@ def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
             except TracegraphError as error:
                 yield Said(one.name, "refused", [_FOLDERS.sub("", str(error))], "")
                 continue
-            verdict = judge(findings)
-            advised = [f"{advice.title}: {advice.number}" for advice in recommend(findings)[:1]]
-            yield Said(one.name, verdict.bottleneck, verdict.sentences, "".join(advised) or "none")
+            verdict, advised = judge(findings), recommend(findings)
+            first = "".join(f"{advice.title}: {advice.number}" for advice in advised[:1]) or "none"
+            fixes = [f"{row['title']} ({_gain(row)})" for one in advised[:_FIXES] if (row := one.fix)]
+            yield Said(one.name, verdict.bottleneck, verdict.sentences, first, _bounds(findings), fixes)
+
+
+def _bounds(findings: Findings) -> str:
+    resources = findings.bounds.get("resources", [])[:_RESOURCES]
+    told = [
+        f"{row['resource']} {format_share(row['share'])}" for row in resources if row["share"] >= LEAST_GAIN
+    ]
+    return ", ".join(told) or "none"
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    return f"{row['selector']}: {format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])}"
 
 
 def save(said: Sequence[Said], file: Path) -> None:
@@ -94,9 +117,13 @@ def saved(file: Path) -> list[Said]:
 
 
 def describe_verdicts(said: Sequence[Said]) -> str:
-    """Markdown: a row an input."""
+    """Markdown: a row an input with its verdict and first recommendation, one with its bounds and fixes."""
     columns = ["file", "bottleneck", "verdict", "first recommendation"]
-    return table(columns, [[one.name, one.bottleneck, one.text, one.advice] for one in said])
+    verdicts = table(columns, [[one.name, one.bottleneck, one.text, one.advice] for one in said])
+    read = [one for one in said if one.bounds]
+    rows = [[one.name, one.bounds, *(list(one.fixes) + [""] * _FIXES)[:_FIXES]] for one in read]
+    fixes = table(["file", "gains most where it takes no time", "first fix", "second", "third"], rows)
+    return f"{verdicts}\n\n{fixes}"
 
 
 def describe_changes(before: Sequence[Said], after: Sequence[Said], reasons: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from tracegraph.store.bounds import BOTTLENECKS
 from tracegraph.store.categories import GPU_WORK, has_role
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.gpu_use import gpu_shares
@@ -30,8 +31,34 @@ def check_verdict(findings: Findings) -> None:
             )
     if "cpu-or-gpu" in codes:
         assert verdict.bottleneck == "unknown", verdict.sentences
+    _check_first(findings)
     shares = gpu_shares(findings)
     assert shares is None or abs(sum(shares.values()) - 1) < 1e-9
+
+
+def _check_first(findings: Findings) -> None:
+    """The first fix is the verdict's and the first that is advised; what bounds the run gains most."""
+    verdict, advised = judge(findings), recommend(findings)
+    fixes = [one for one in advised if one.fix]
+    assert [one.fix["gain_ns"] for one in fixes] == sorted(
+        (one.fix["gain_ns"] for one in fixes), reverse=True
+    )
+    assert advised[: len(fixes)] == fixes
+    if verdict.gains and findings.fixes:
+        assert verdict.gains[0]["gain_ns"] == fixes[0].fix["gain_ns"] == findings.fixes[0]["gain_ns"]
+        assert fixes[0].fix["evidence"] in verdict.sentences[1]
+        assert fixes[0].fix["evidence"] in fixes[0].number
+    if not verdict.gains:
+        assert not fixes
+    resources = findings.bounds.get("resources", [])
+    if resources and verdict.bottleneck != "unknown" and verdict.share:
+        most = max(row["gain_ns"] for row in resources)
+        named = [row for row in resources if BOTTLENECKS[row["resource"]] in verdict.bottlenecks]
+        assert max(row["gain_ns"] for row in named) * 1.5 > most
+        assert verdict.share == max(row["share"] for row in named)
+        assert (verdict.bottleneck == "several") == (len(verdict.bottlenecks) > 1)
+    gains = [text for text in verdict.sentences if "would gain" in text or "it gains" in text]
+    assert len(gains) <= 1
 
 
 def _gpu_works(findings: Findings) -> float:
@@ -44,7 +71,7 @@ def _gpu_works(findings: Findings) -> float:
 def _largest_gains(findings: Findings) -> float | None:
     """What a replay without the CPU's longest own work gains, as a part of that; None: not known."""
     rows = findings.path[findings.path["category"].ne("gap")].astype({"name": str, "category": str})
-    rows = rows[[not has_role(category, *GPU_WORK) for category in rows["category"]]]
+    rows = rows[~rows["category"].map(lambda category: has_role(category, *GPU_WORK)).astype(bool)]
     spent = (rows["end_ns"] - rows["start_ns"]).groupby([rows["name"], rows["category"]]).sum()
     if spent.empty:
         return None

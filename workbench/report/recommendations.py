@@ -129,6 +129,7 @@ RULES = (
         "Look at what the other thread runs meanwhile; move work that holds the GIL to a process of its own "
         "(DataLoader workers, multiprocessing). The trace records no GIL and no queue: compare the other "
         "assumptions.",
+        fixes=("turns",),
     ),
     Rule(
         "idle-gpu",

@@ -1,49 +1,83 @@
-"""Do not share: turns of the GPU or the CPU that other processes and threads had."""
+"""Do not share: turns of the GPU, the CPU or the GIL that other processes and threads had."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.store.gaps import CPU_TURN, GAP_CODE, GPU_TURN
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.store.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR_GIL
 from tracegraph.store.units import told
 
-_TITLES: Mapping[str, str] = {
-    GPU_TURN: "Give the process a GPU of its own",
-    CPU_TURN: "Give the threads CPUs of their own",
+
+@dataclass(frozen=True)
+class _Kind:
+    """Whose turns: what to do about them, what shows them, and how it is done."""
+
+    title: str
+    seen: str
+    how: str
+
+
+_KINDS: Mapping[str, _Kind] = {
+    GPU_TURN: _Kind(
+        "Give the process a GPU of its own",
+        "the GPU of {ranks} seems to be shared, {count:,} times another process has it",
+        "nvidia-smi shows who shares the GPU; put one of them elsewhere",
+    ),
+    CPU_TURN: _Kind(
+        "Give the threads CPUs of their own",
+        "{count:,} times a thread of {ranks} that could run does not",
+        "fewer threads (OMP_NUM_THREADS) and workers, and own cores (taskset, numactl), keep threads on CPUs",
+    ),
+    WAITING_FOR_GIL: _Kind(
+        "Move the other thread's Python to a process of its own",
+        "{count:,} times a thread of {ranks} waits for the GIL",
+        "DataLoader workers or multiprocessing; or code that releases the GIL",
+    ),
 }
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
     graph, segments, found = scene.graph, scene.graph.segments, scene.graph.dependencies
-    for name, title in _TITLES.items():
+    for name, kind in _KINDS.items():
         code = GAP_CODE[name]
         stretches = (segments.kind != WORK) & (segments.gap_name == code)
         lags = found.binding & (found.gap > 0) & (graph.gap_name == code) & ~segments.on_thread[found.effect]
         lengths = np.append((segments.end - segments.start)[stretches], found.gap[lags])
         if lengths.sum() < scene.least_ns:
             continue
-        whose = "another process has the GPU" if name == GPU_TURN else "a thread that could run does not"
+        lanes = np.append(segments.lane[stretches], segments.lane[found.effect[lags]])
+        seen = kind.seen.format(ranks=_ranks(graph, lanes), count=len(lengths))
         yield Candidate(
             selector=name,
             options=("--remove-wait", name),
             change=Change(np.ones(len(segments)), (code,)),
-            evidence=f"{len(lengths):,} times {whose}, {told(int(np.median(lengths)))} in the middle, "
+            evidence=f"{seen}, for {told(int(np.median(lengths)))} in the middle and "
             f"{told(int(lengths.sum()))} in all (inferred)",
-            title=title,
+            title=kind.title,
+            how=kind.how,
         )
+
+
+def _ranks(graph: ReplayGraph, lanes: Ints) -> str:
+    ranks = np.unique(graph.lanes.rank[lanes]).tolist()
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
 
 
 FIX = Fix(
     name="turns",
-    title="Do not share the GPU or the CPU",
-    recognised="equal pauses of a GPU between works that were ready, or threads that were held off the CPU",
+    title="Do not share the GPU, the CPU or the GIL",
+    recognised="equal pauses of a GPU between works that were ready, threads that were held off the CPU, or "
+    "that wait for the GIL",
     replayed="these gaps end at once (`--remove-wait`)",
-    how="nvidia-smi shows who shares the GPU; fewer threads (OMP_NUM_THREADS) and workers, and own cores "
-    "(taskset, numactl) keep threads on the CPU",
-    refuted_by="nobody else on the device (nvidia-smi), or idle cores (top) while the job runs",
-    assumptions=("whoever has these turns can go elsewhere",),
+    how="; ".join(kind.how for kind in _KINDS.values()),
+    refuted_by="nobody else on the device (nvidia-smi), idle cores (top), or a GIL that is free (py-spy dump "
+    "--gil) while the job runs",
+    assumptions=("others can do elsewhere what they do in these turns",),
     find=_find,
 )

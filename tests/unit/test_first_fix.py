@@ -1,0 +1,39 @@
+"""Of any run: what bounds it gains most, and the first fix is the verdict's and the first that is advised."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import random_traces
+import tiny
+from hypothesis import assume, given
+from report_data import make_findings
+from verdict_checks import check_verdict
+
+from tracegraph.ingest.what_if.bounds import find_bounds
+from tracegraph.ingest.what_if.fixes.found import find_fixes
+from tracegraph.ingest.what_if.predict import Predictor, predictor_of
+from tracegraph.workbench.report.findings import Findings
+
+
+def reported(predictor: Predictor) -> Findings:
+    """A report with what a replay says of a run, as it is stored."""
+    bounds: Mapping[str, Any] = json.loads(json.dumps(find_bounds(predictor)))
+    fixes = json.loads(json.dumps(find_fixes(predictor)))
+    findings = make_findings(step=None)
+    return replace(findings, details=replace(findings.details, bounds=bounds, fixes=fixes))
+
+
+@given(rows=random_traces.rows())
+def test_a_screen_agrees_with_itself(rows: list[tiny.Row]) -> None:
+    assume(any(row["start_ns"] != row["end_ns"] for row in rows))
+    predictor = predictor_of(tiny.model(*rows))
+    assume(predictor.graph.counted.any())
+    findings = reported(predictor)
+    check_verdict(findings)
+    for row in findings.fixes:
+        assert 0 <= row["low_ns"] <= row["gain_ns"] <= row["high_ns"]
+        assert row["gain_ns"] <= row["base_ns"] == findings.bounds["base_ns"]
+    for resource in findings.bounds["resources"]:
+        assert 0 <= resource["share"] <= 1
