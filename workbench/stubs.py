@@ -90,9 +90,9 @@ time in which the busiest device computes, and in which the busiest link (of one
 
 A fix is made in what a selector selects (`tracegraph what-if --NAME SEL`, `run.what_if(name=SEL)`),
 repeatable and together with all other questions; `--keep` and `verify` take what it leaves. What a
-recording shows is proposed with its command: the five fixes that gain most, from 1 % of the run on, and of
-two places of one fix that gain nearly the same the narrower. What no file can tell is an assumption, and
-said with the answer.
+recording shows is proposed with its command: the five fixes that gain most, from 1 % of the run on, each in
+the place where it gains most, and of two that gain nearly the same in the narrower. What no file can tell is
+an assumption, and said with the answer.
 
 A range ends at what the work, waits and lags take that a fix removes; where a gain follows from the peaks of
 a device it is the most, and half of the higher speed the least. Gaps that nothing explains, and those of work

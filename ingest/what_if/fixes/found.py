@@ -21,17 +21,19 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     """The five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
-    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix that
-    gain nearly the same, the narrowest.
+    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix the
+    one that gains most, of those that gain nearly the same the narrowest.
     """
     scene = Scene(predictor.graph, predictor.unchanged().on_path)
-    chosen = worthwhile(predictor, scene)
-    shown = {fix.name for fix, *_ in chosen}
-    return [_row(predictor, place, shown) for place in chosen]
+    chosen: dict[tuple[str, str], Place] = {}
+    for place in _worthwhile(predictor, scene):
+        chosen.setdefault((place[0].name, place[1].title or place[0].title), place)
+    shown = {name for name, _ in chosen}
+    return [_row(predictor, place, shown) for place in list(chosen.values())[:_MOST]]
 
 
-def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
-    """The fixes that gain most, at least 1 % of the run, of each kind the two places that gain most."""
+def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
+    """Fixes that gain at least 1 % of a run, most first, of each kind the two places that gain most."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
@@ -44,7 +46,7 @@ def worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
         elif len(before) < _OF_A_FIX:
             before.append(place)
     chosen = [place for of_fix in places.values() for place in of_fix]
-    return sorted(chosen, key=lambda one: -one[2].gain_ns)[:_MOST]
+    return sorted(chosen, key=lambda one: -one[2].gain_ns)
 
 
 def command_of(options: Sequence[str]) -> str:
