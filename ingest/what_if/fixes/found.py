@@ -9,7 +9,7 @@ from tracegraph.ingest.what_if.gains import Gain
 from tracegraph.ingest.what_if.predict import Predictor
 from tracegraph.store.bounds import LEAST_GAIN
 
-_MOST, _OF_A_FIX = 5, 2
+_MOST = 5
 _SAME = 0.9
 """Share of the gain of a place from which on one inside of it says the same."""
 _INSTEAD = "made instead of {}, not besides: the gains do not add up"
@@ -24,29 +24,23 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix the
     one that gains most, of those that gain nearly the same the narrowest.
     """
-    scene = Scene(predictor.graph, predictor.unchanged().on_path)
-    chosen: dict[tuple[str, str], Place] = {}
-    for place in _worthwhile(predictor, scene):
-        chosen.setdefault((place[0].name, place[1].title or place[0].title), place)
-    shown = {name for name, _ in chosen}
-    return [_row(predictor, place, shown) for place in list(chosen.values())[:_MOST]]
+    chosen = _worthwhile(predictor, Scene(predictor.graph, predictor.unchanged().on_path))
+    shown = {fix.name for fix, *_ in chosen}
+    return [_row(predictor, place, shown) for place in chosen]
 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
-    """Fixes that gain at least 1 % of a run, most first, of each kind the two places that gain most."""
+    """The fixes that gain most, at least 1 % of a run, each in one place."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
-    places: dict[str, list[Place]] = {}
+    chosen: dict[tuple[str, str | None], Place] = {}
     for place in found:
-        before = places.setdefault(place[0].name, [])
-        if before and place[2].gain_ns >= _SAME * before[-1][2].gain_ns:
-            if len(place[1].options) < len(before[-1][1].options):
-                before[-1] = place
-        elif len(before) < _OF_A_FIX:
-            before.append(place)
-    chosen = [place for of_fix in places.values() for place in of_fix]
-    return sorted(chosen, key=lambda one: -one[2].gain_ns)
+        fix, one, gain = place
+        _, before, most = chosen.setdefault((fix.name, one.title), place)
+        if gain.gain_ns >= _SAME * most.gain_ns and len(one.options) < len(before.options):
+            chosen[fix.name, one.title] = place
+    return sorted(chosen.values(), key=lambda one: -one[2].gain_ns)[:_MOST]
 
 
 def command_of(options: Sequence[str]) -> str:
