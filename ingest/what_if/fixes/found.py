@@ -30,16 +30,16 @@ def find_fixes(predictor: Predictor) -> list[Row]:
 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
-    """The fixes that gain most, at least 1 % of a run, each in one place."""
+    """The fixes that gain most, at least 1 % of a run, each way to do one in one place."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
     chosen: dict[tuple[str, str | None], Place] = {}
     for place in found:
         fix, one, gain = place
-        _, before, most = chosen.setdefault((fix.name, one.title), place)
+        _, before, most = chosen.setdefault((fix.name, one.how), place)
         if gain.gain_ns >= _SAME * most.gain_ns and len(one.options) < len(before.options):
-            chosen[fix.name, one.title] = place
+            chosen[fix.name, one.how] = place
     return sorted(chosen.values(), key=lambda one: -one[2].gain_ns)[:_MOST]
 
 
