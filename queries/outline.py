@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.call_tree import call_tree
+from tracegraph.queries.layers import with_layers_merged
 from tracegraph.queries.module import Column
 from tracegraph.store.categories import Role, has_role
 from tracegraph.store.python_frames import is_library
@@ -50,9 +51,12 @@ class _Frame:
 
 
 def path_outline(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
-    """The frames with most of the path, each after its parent, the longest first, from `path_frames`."""
+    """The frames with most of the path, each after its parent, the longest first, from `path_frames`.
+
+    Repeated layers are one frame.
+    """
     length = max(1, int(frames["duration_ns"].sum()))
-    roots = _linked(call_tree(frames), LEAST_SHARE * length)
+    roots = _linked(call_tree(with_layers_merged(frames)), LEAST_SHARE * length)
     for root in roots:
         _skip_plumbing(root)
     every = [frame for root in roots for frame in _walk(root)]

@@ -17,6 +17,7 @@ SCRIPT = ": <module>"
 """What the name of the frame that runs a whole file ends with."""
 MODULE = "nn.Module: "
 """What the name of a module's frame begins with."""
+_NUMBER = re.compile(r"_\d+$")
 
 
 def is_library(name: str, category: str) -> bool:
@@ -34,3 +35,8 @@ def is_library(name: str, category: str) -> bool:
     package = file.partition("/")[0]
     stem = package.removesuffix(".py")
     return bool(_LIBRARY.search(file)) or package in _PACKAGES or stem in sys.stdlib_module_names
+
+
+def module_class(name: str) -> str:
+    """What all modules of a class are called, as a wildcard: `nn.Module: Norm_3` is `nn.Module: Norm_*`."""
+    return _NUMBER.sub("_*", name) if name.startswith(MODULE) else name

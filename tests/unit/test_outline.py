@@ -80,3 +80,27 @@ def test_small_frames_are_left_out_and_there_are_not_too_many() -> None:
 
 def test_no_frames() -> None:
     assert outline().empty
+
+
+def test_repeated_layers_are_one() -> None:
+    layers = [
+        row
+        for i in range(3)
+        for row in (
+            (10 * i + 2, 1, f"nn.Module: DecoderLayer_{i}", PYTHON, 1),
+            (10 * i + 3, 10 * i + 2, f"nn.Module: Attention_{i}", PYTHON, 6),
+            (10 * i + 4, 10 * i + 2, f"nn.Module: Norm_{2 * i}", PYTHON, 3),
+            (10 * i + 5, 10 * i + 2, f"nn.Module: Norm_{2 * i + 1}", PYTHON, 3),
+        )
+    ]
+    found = outline(
+        MAIN, (1, 0, "model.py(3): forward", PYTHON, 2), *layers, (90, 1, "nn.Module: Head_0", PYTHON, 9)
+    )
+    assert found[["depth", "name", "duration_ns", "own_ns"]].values.tolist() == [
+        [0, "main", 50, 0],
+        [1, "model.py(3): forward", 50, 2],
+        [2, "nn.Module: DecoderLayer_*", 39, 3],
+        [3, "nn.Module: Attention_*", 18, 18],
+        [3, "nn.Module: Norm_*", 18, 18],
+        [2, "nn.Module: Head_0", 9, 9],
+    ]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from tracegraph.queries.call_tree import call_tree
+from tracegraph.queries.layers import with_layers_merged
 
 
 class Box(NamedTuple):
@@ -37,7 +38,7 @@ class _Frame(NamedTuple):
 def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
     """The boxes of the rows of `path_frames` or `off_path_frames`, each after the one around it.
 
-    The longest come first. What is narrower than one of so many pixels is merged.
+    The longest come first. What is narrower than one of so many pixels is merged, and so are repeated layers.
     """
     inside = _by_parent(frames)
     total = sum(one.length_ns for one in inside[-1])
@@ -61,7 +62,7 @@ def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
 
 def _by_parent(frames: pd.DataFrame) -> dict[int, list[_Frame]]:
     """The frames in which time was spent by what called them, the longest first."""
-    tree = call_tree(frames)
+    tree = call_tree(with_layers_merged(frames))
     tree = tree[tree["duration_ns"] > 0].sort_values(["duration_ns", "name"], ascending=[False, True])
     parents: Iterable[int] = tree["parent"].fillna(-1).astype("int64").tolist()
     columns = (tree[name].tolist() for name in ("frame", "name", "category", "duration_ns", "own_ns"))

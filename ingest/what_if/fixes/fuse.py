@@ -10,11 +10,12 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.flops import bytes_bound
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events, module_class
+from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events
 from tracegraph.ingest.what_if.fixes.threads import launched, with_reasons
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role
+from tracegraph.store.python_frames import module_class
 from tracegraph.store.units import told
 
 _POOLING = "pool"

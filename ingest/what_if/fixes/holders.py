@@ -1,6 +1,5 @@
 """What GPU work was launched below: the operators around a call, and the module or function around these."""
 
-import re
 
 import numpy as np
 
@@ -9,8 +8,6 @@ from tracegraph.ingest.causal.frames import Frames
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
-
-_NUMBER = re.compile(r"_\d+$")
 
 
 def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
@@ -92,8 +89,3 @@ def below_each(frames: Frames, own: Ints) -> Ints:
         level = np.flatnonzero(frames.depth == depth)
         np.add.at(inclusive, frames.parent[level], inclusive[level])
     return inclusive
-
-
-def module_class(name: str) -> str:
-    """What all modules of a class are called, as a wildcard: `nn.Module: Norm_3` is `nn.Module: Norm_*`."""
-    return _NUMBER.sub("_*", name) if name.startswith(MODULE) else name
