@@ -25,6 +25,6 @@ def with_layers_merged(frames: pd.DataFrame) -> pd.DataFrame:
     if len(kept) == len(merged):
         return frames
     new = frames["frame"].map(merged).astype(frames["frame"].dtype)
-    around = frames["parent"].map(merged).astype(frames["parent"].dtype)
+    parents = frames["parent"].map(merged).astype(frames["parent"].dtype)
     named = new.map(names).where(new.notna(), frames["name"]).astype(frames["name"].dtype)
-    return frames.assign(frame=new, parent=around, name=named)
+    return frames.assign(frame=new, parent=parents, name=named)
