@@ -49,7 +49,7 @@ def _client(address: str) -> Iterator[Any]:
     with distributed.Client(address, timeout=PATIENCE_S, set_as_default=False) as client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE_S)
-        except distributed.TimeoutError:  # Python 3.10 has two of that name
+        except distributed.TimeoutError:  # Python 3.10 has two of these
             raise InputError(
                 f"the Dask scheduler at {address} has no worker", f"start one: dask worker {address}"
             ) from None

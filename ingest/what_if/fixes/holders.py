@@ -1,6 +1,5 @@
 """What GPU work was launched below: the operators around a call, and the module or function around these."""
 
-
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
