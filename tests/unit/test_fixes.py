@@ -175,9 +175,8 @@ def test_a_run_shows_where_fixes_can_be_made() -> None:
     found = find_fixes(Predictor(graph, whole_window(graph)))
     assert [(row["fix"], row["title"]) for row in found] == [("prefetch", "Load ahead, with 4 workers")]
     best = found[0]
-    assert (
-        best["gain_ns"] == 90_000
-    )  # three of four batches; one worker, who takes longer than a step, 60_000
+    # Three of four batches; one worker, who takes longer than a step, would gain 60 µs.
+    assert best["gain_ns"] == 90_000
     assert best["command"] == "tracegraph what-if --prefetch 'phase=data loading' --workers 4"
     assert "4 times the loop's thread loads its batch itself" in str(best["evidence"])
 
