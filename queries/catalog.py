@@ -14,6 +14,7 @@ from tracegraph.queries import (
     differences,
     inside,
     lateness,
+    layers,
     module,
     outline,
     phase_sums,
@@ -46,7 +47,7 @@ from tracegraph.store.suggest import did_you_mean
 
 SESSIONS = 2
 """How many modules are asked at a time."""
-_PATHS = (shapes, inside, call_tree, outline, lateness, phase_sums, stragglers, unclear, roles)
+_PATHS = (shapes, inside, call_tree, layers, outline, lateness, phase_sums, stragglers, unclear, roles)
 _OWN = (*_PATHS, derived, differences, alike, replayed, roofline, series)
 SHAPING = (
     *_OWN,
