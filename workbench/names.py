@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from tracegraph.workbench.cpp_apart import tell_apart
 from tracegraph.workbench.cpp_names import parse_function
-from tracegraph.workbench.text import ELLIPSIS
+from tracegraph.workbench.text import ELLIPSIS, label
 
 _BUILT_IN = re.compile(
     r"<(?P<kind>built-in|bound) (?:method|function) (?P<name>.*?)"
@@ -20,6 +20,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>$)")
 _LONG, _HEAD = 200, 64
 """Longer identifiers show as much of their beginning: Tensile's hold all settings, mangled ones all types."""
 _MOST_FIELDS = 4
+_QUOTED_CELLS = 60
 _MOST_SUFFIX = 8
 _PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
 
@@ -34,6 +35,11 @@ def readable(names: Iterable[str]) -> dict[str, str]:
     given = list(dict.fromkeys(names))
     texts = _functions(given) | _without_addresses(given) | _beginnings(given)
     return _distinct({name: texts.get(name, name) for name in given})
+
+
+def quoted(name: str) -> str:
+    """A name within a sentence: readable, short, safe to print, in backquotes."""
+    return f"`{label(readable([name])[name], _QUOTED_CELLS)}`"
 
 
 def _functions(names: Iterable[str]) -> dict[str, str]:

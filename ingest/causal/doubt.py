@@ -71,10 +71,7 @@ def lower_confidence(
     doubtful = np.zeros(len(dependencies), dtype=bool)
     for one in doubts:
         doubtful |= _doubtful(one, events, segments, dependencies)
-    if not doubtful.any():
-        return dependencies
-    lowered = np.minimum(dependencies.confidence, _MOST)
-    return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
+    return _lowered(dependencies, doubtful)
 
 
 def lower_behind_lost(
@@ -94,10 +91,14 @@ def lower_behind_lost(
     if put_earlier.any():
         behind |= dependencies.binding & np.isin(gap_name, _OPEN)
     behind |= put_earlier & (segments.end[cause] == np.append(events.end, NONE)[segments.event[cause]])
-    if not behind.any():
+    return _lowered(dependencies, behind)
+
+
+def _lowered(dependencies: Dependencies, doubtful: Flags) -> Dependencies:
+    if not doubtful.any():
         return dependencies
     lowered = np.minimum(dependencies.confidence, _MOST)
-    return replace(dependencies, confidence=np.where(behind, lowered, dependencies.confidence))
+    return replace(dependencies, confidence=np.where(doubtful, lowered, dependencies.confidence))
 
 
 def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies) -> Flags:

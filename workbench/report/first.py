@@ -7,12 +7,11 @@ from tracegraph.ingest.causal.phase_names import phase_of
 from tracegraph.store.categories import GAP, GPU_WORK, Role, has_role
 from tracegraph.store.python_frames import is_library
 from tracegraph.store.step_names import step_number
-from tracegraph.workbench.names import readable
+from tracegraph.workbench.names import quoted
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import TOPICS, is_about
-from tracegraph.workbench.text import format_ns, format_times, label
+from tracegraph.workbench.text import format_ns, format_times
 
-_NAME_CELLS = 60
 _WHOLE, _OWN, _LIBRARY, _MOST = 0.6, 0.5, 0.9, 2 / 3
 _LITTLE = 0.005
 _DAY_H = 24
@@ -103,7 +102,7 @@ def said_first(findings: Findings, row: Row) -> str:
     faster = f"{format_times(row['speedup'])} times as fast" if row["speedup"] else "done"
     missing = f"{NOTHING} " if findings.bounds else ""
     gain = f"{_gain(findings, row)}{_worth(findings, row)}"
-    return f"{missing}Without {_name(row)} {where} would be {faster}: it gains {gain}."
+    return f"{missing}Without {quoted(str(row['name']))} {where} would be {faster}: it gains {gain}."
 
 
 def said_gain(findings: Findings, row: Row) -> str:
@@ -142,8 +141,3 @@ def worth(findings: Findings, row: Row) -> dict[str, str]:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
             said[f"{word}_a_second"] = f"{before:,.4g} → {after:,.4g} {word} a second"
     return said
-
-
-def _name(row: Row) -> str:
-    name = str(row["name"])
-    return f"`{label(readable([name])[name], _NAME_CELLS)}`"

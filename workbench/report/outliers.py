@@ -3,13 +3,12 @@
 import pandas as pd
 
 from tracegraph.store.gaps import WAITING_FOR_RANK
-from tracegraph.workbench.names import readable
+from tracegraph.workbench.names import quoted
 from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.topics import COMMUNICATION
-from tracegraph.workbench.text import format_ns, format_share, label
+from tracegraph.workbench.text import format_ns, format_share
 
 _HOLDS = 0.25
-_NAME_CELLS = 60
 
 
 def outlier(findings: Findings) -> str:
@@ -26,11 +25,10 @@ def outlier(findings: Findings) -> str:
     if share < _HOLDS:
         return ""
     row = told.iloc[most]
-    name = label(readable([row["name"]])[row["name"]], _NAME_CELLS)
     count, long = int(row["count"]), int(row["long_count"])
     who = "One" if long == 1 else f"The longest of {long} long ones"
     said = (
-        f"{who} of {count:,} `{name}` takes {format_ns(row['duration_ns'])}, the others "
+        f"{who} of {count:,} {quoted(str(row['name']))} takes {format_ns(row['duration_ns'])}, the others "
         f"{format_ns(row['median_ns'])} in the median: it alone holds {format_share(share)} of the path"
     )
     return f"{said}{_waited(findings, str(row['name']))}."

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tracegraph.workbench.names import readable
+from tracegraph.workbench.names import quoted
 from tracegraph.workbench.report.bottleneck import Bottleneck
 from tracegraph.workbench.report.bound import Bound, bound_of
 from tracegraph.workbench.report.contradictions import Contradiction, contradiction
@@ -11,10 +11,9 @@ from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.report.first import NOTHING, Row, said_first, what_to_change
 from tracegraph.workbench.report.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.report.outliers import outlier
-from tracegraph.workbench.text import format_ns, format_share, label, plural
+from tracegraph.workbench.text import format_ns, format_share, plural
 
 _MOST_GAINS = 3
-_NAME_CELLS = 60
 _UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
@@ -49,7 +48,7 @@ def judge(findings: Findings) -> Verdict:
     changes = [] if untold else what_to_change(findings)
     lost = _cannot_tell(findings, bound, changes)
     if untold or lost:
-        bound = _untold(findings, untold) if untold else _lost(findings)
+        bound = _untold(untold) if untold else _lost(findings)
     gains = [] if lost else changes[:_MOST_GAINS]
     sentences = [" ".join(filter(None, [bound.sentence, outlier(findings)]))]
     if gains:
@@ -75,15 +74,14 @@ def _lost(findings: Findings) -> Bound:
     return Bound("unknown", [], lost, f"{said}{format_share(most)} of the path {what}.")
 
 
-def _untold(findings: Findings, untold: Contradiction) -> Bound:
+def _untold(untold: Contradiction) -> Bound:
     """What is said where the CPU works on the path and a GPU works as long beside it."""
     said = (
         f"Whether the CPU or the GPU determines the length cannot be told: {format_share(untold.share)} of "
         f"the path is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
     )
     if untold.gain_ns is not None:
-        name = f"`{label(readable([untold.name])[untold.name], _NAME_CELLS)}`"
-        gain = format_ns(untold.gain_ns)
+        name, gain = quoted(untold.name), format_ns(untold.gain_ns)
         said += f", and without {name}, the longest of that work, the run would be only {gain} shorter"
     return Bound("unknown", [], untold.share, f"{said}.")
 

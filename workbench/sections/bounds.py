@@ -1,15 +1,14 @@
 """What bounds the run: how long it is where each resource takes no time, and what no schedule beats."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from tracegraph.store import bounds
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import format_ns, format_share
 
 _RESOURCES = (
     Column("resource", "without", "text"),
@@ -35,25 +34,10 @@ def _content(findings: Findings) -> Sequence[Block]:
         return []
     rows = pd.DataFrame(found["resources"])
     rows["_means"] = rows["resource"].map(bounds.RESOURCES)
-    blocks: list[Block] = [Words(_said(found)), Words(_METHOD), Table(rows, _RESOURCES)]
+    blocks: list[Block] = [Words(judge(findings).sentences[0]), Words(_METHOD), Table(rows, _RESOURCES)]
     if found["floors"]:
         blocks.append(Table(pd.DataFrame(found["floors"]), _FLOORS))
     return blocks
-
-
-def _said(found: Mapping[str, Any]) -> str:
-    """The bottleneck in one sentence."""
-    gains = {row["resource"]: row for row in found["resources"]}
-    named = found["bottlenecks"]
-    if not named:
-        return "No resource by itself makes the run 2 % shorter."
-    parts = [
-        f"{name} ({format_ns(gains[name]['gain_ns'])}, {format_share(gains[name]['share'])})"
-        for name in named
-    ]
-    if len(named) == 1:
-        return f"The run is bound by {parts[0]}: no other resource gains two thirds of that when it is free."
-    return f"Neither alone bounds the run: {', '.join(parts[:-1])} and {parts[-1]} gain about as much."
 
 
 SECTION = Section(12, "What bounds the run", _content)
