@@ -15,6 +15,9 @@ from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.found import find_fixes
 from tracegraph.ingest.what_if.predict import Predictor, predictor_of
 from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.report.verdict import judge
+from tracegraph.workbench.sections.blocks import Words
+from tracegraph.workbench.sections.section import all_sections
 
 
 def reported(predictor: Predictor) -> Findings:
@@ -32,6 +35,9 @@ def test_a_screen_agrees_with_itself(rows: list[tiny.Row]) -> None:
     assume(predictor.graph.counted.any())
     findings = reported(predictor)
     check_verdict(findings)
+    said = all_sections()["bounds"].content(findings)[0]
+    assert isinstance(said, Words)
+    assert said.text == judge(findings).sentences[0]
     for row in findings.fixes:
         assert 0 <= row["low_ns"] <= row["gain_ns"] <= row["high_ns"]
         assert row["gain_ns"] <= row["base_ns"] == findings.bounds["base_ns"]
