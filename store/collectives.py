@@ -7,6 +7,8 @@ How many bytes an operation moves, and how its bus bandwidth follows, are as in 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+ON_THREADS = ("gloo:", "mpi:", "ucc:")
+"""What the annotations begin with that back ends for the CPU write around a collective, on a thread."""
 Factor = Callable[[int], float]
 
 

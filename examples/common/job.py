@@ -46,12 +46,13 @@ def process_group() -> Iterator[int]:
         dist.destroy_process_group()
 
 
-def record(step: Step, folder: Path, stacks: bool) -> None:
+def record(step: Step, folder: Path, stacks: bool, shapes: bool) -> None:
     """Run steps under the profiler; each rank writes its own file, with its number in the name."""
     with profile(
         activities=[ProfilerActivity.CPU],
         schedule=schedule(wait=WAIT, warmup=WARM_UP, active=RECORDED, repeat=1),
         with_stack=stacks,
+        record_shapes=shapes,
     ) as profiler:
         for _ in range(WAIT + WARM_UP + RECORDED):
             step()
@@ -82,15 +83,17 @@ def run_job(
     make: Callable[[str], Step],
     *,
     stacks: bool = True,
+    shapes: bool = False,
 ) -> None:
     """Read the command line, then record one variant or time all; `make` gives a variant's step.
 
-    `stacks` records Python frames, too: names for one's own code, and several times as many events.
+    `stacks` records Python frames, too: names for one's own code, and several times as many events. `shapes`
+    records what goes into operators and collectives.
     """
     options = read_options(description, variants)
     with process_group() as rank:
         if options.record:
-            record(make(options.variant or "before"), options.record, stacks)
+            record(make(options.variant or "before"), options.record, stacks, shapes)
             return
         times = time_in_turns({name: make(name) for name in ("before", *variants)}, options.time)
     if rank == 0:

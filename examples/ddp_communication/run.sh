@@ -7,6 +7,7 @@ open_folder "${1:-}"
 job ddp_communication.train --record "$out/before"
 ask report "$out"/before/rank*.json.gz --run before
 predict before "$out/free.json" --remove "name=gloo:all_reduce"
+predict before "$out/once.json" --coalesce "name=gloo:all_reduce"
 predict before "$out/quarter.json" --scale 0.25 "name=gloo:all_reduce"
 
 job ddp_communication.train --large --record "$out/large"
@@ -20,4 +21,5 @@ done
 
 job ddp_communication.train --time 5 --output "$out/times.json"
 compare "$out/free.json" "$out/times.json" large
+compare "$out/once.json" "$out/times.json" large
 compare "$out/quarter.json" "$out/times.json" accumulate

@@ -5,6 +5,7 @@ torchrun --standalone --nproc-per-node 2 -m ddp_communication.train --time ROUND
 """
 
 from contextlib import nullcontext
+from itertools import pairwise
 
 import torch
 import torch.distributed as dist
@@ -13,7 +14,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
-BATCH, WIDTH, CLASSES, LAYERS = 16, 512, 10, 8
+BATCH, WIDTHS, CLASSES = 16, (512, 512, 512, 512, 512, 1536, 512, 512), 10
 MICRO_BATCHES = 4
 SMALL_MB, LARGE_MB = 0.5, 25.0
 VARIANTS = {
@@ -24,14 +25,14 @@ VARIANTS = {
 
 def make_step(variant: str) -> Step:
     """One optimizer step over some micro-batches."""
-    layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
+    layers = [layer for pair in pairwise(WIDTHS) for layer in (nn.Linear(*pair), nn.ReLU())]
     model = DistributedDataParallel(
-        nn.Sequential(*layers, nn.Linear(WIDTH, CLASSES)),
+        nn.Sequential(*layers, nn.Linear(WIDTHS[-1], CLASSES)),
         bucket_cap_mb=LARGE_MB if variant == "large" else SMALL_MB,
     )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     generator = torch.Generator().manual_seed(dist.get_rank())
-    batch = torch.randn(BATCH, WIDTH, generator=generator)
+    batch = torch.randn(BATCH, WIDTHS[0], generator=generator)
     labels = torch.randint(CLASSES, (BATCH,), generator=generator)
 
     def step() -> None:
@@ -46,4 +47,4 @@ def make_step(variant: str) -> Step:
 
 
 if __name__ == "__main__":
-    run_job(__doc__, VARIANTS, make_step, stacks=False)
+    run_job(__doc__, VARIANTS, make_step, stacks=False, shapes=True)

@@ -31,3 +31,11 @@ def join_rows(parts: Sequence[Table]) -> Table:
     first = parts[0]
     columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(first)}
     return replace(first, **columns)
+
+
+def count_in_groups(group: Ints) -> Ints:
+    """Of each entry how many of its group, whose entries stand together, come before it."""
+    place = np.arange(len(group))
+    begins = np.append(True, group[1:] != group[:-1])[: len(group)]
+    counted: Ints = place - np.maximum.accumulate(np.where(begins, place, 0))
+    return counted

@@ -53,7 +53,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         forward_thread=_numbers(table, "forward_thread"),
         wait_on_stream=_numbers(table, "wait_on_stream"),
         wait_on_record=_numbers(table, "wait_on_record"),
-        elements=_elements(table, category),
+        elements=count_elements(table, category),
         launch_flow=_followed(trace, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
         step_number=_step_numbers(name, (on_thread, annotation), lane, (start, end), step_marker),
@@ -87,7 +87,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _elements(table: pa.Table, category: TextColumn) -> Ints:
+def count_elements(table: pa.Table, category: TextColumn) -> Ints:
     """Elements of collectives as stated, of other annotations those of all inputs together."""
     stated = _numbers(table, "elements").copy()
     chosen = np.flatnonzero((stated == NONE) & with_role(category, Role.ANNOTATION))

@@ -15,8 +15,9 @@ from tracegraph.ingest.what_if.fixes.unsync import unsync
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.ingest.what_if.predict import Predictor
+from tracegraph.ingest.what_if.transfers import moves_data
 from tracegraph.store import bounds
-from tracegraph.store.categories import Role, names_of
+from tracegraph.store.categories import Role
 from tracegraph.store.gaps import (
     CPU_TURN,
     GAP_CODE,
@@ -27,7 +28,6 @@ from tracegraph.store.gaps import (
     WAITING_FOR_RANK,
     WAITING_FOR_THREAD,
 )
-from tracegraph.store.kernel_types import COMMUNICATION, kernel_type
 from tracegraph.store.phases import DATA_LOADING, PHASE_NAMES
 
 _CLEARLY, _LEAST = 1.5, 0.02
@@ -51,7 +51,7 @@ class _Parts:
         """What is left of the threads' recorded work."""
         segments = self.graph.segments
         own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
-        return own & ~self.loading & ~self.launching
+        return own & ~self.loading & ~self.launching & ~self.transfers
 
     @property
     def computing(self) -> Flags:
@@ -72,17 +72,8 @@ def _parts(graph: ReplayGraph) -> _Parts:
     launches[-1] = False
     launches[:-1] &= calls.of_role(Role.CALL)
     launching = segments.on_thread & (segments.kind == WORK) & launches[segments.event] & ~loading
-    moves = calls.of_role(Role.COPY, Role.MEMSET) | (_communicates(graph) & calls.of_role(Role.KERNEL))
-    transfers = ~segments.on_thread & (segments.event >= 0) & np.append(moves, False)[segments.event]
+    transfers = np.append(moves_data(graph), False)[segments.event] & (segments.kind == WORK) & ~loading
     return _Parts(loading, launching, transfers, graph)
-
-
-def _communicates(graph: ReplayGraph) -> Flags:
-    """Which calls communicate, by the run's vocabulary; without its facts by what is built in."""
-    if graph.facts is not None:
-        return graph.facts().kernel_type.among(COMMUNICATION)
-    names, kernel = graph.calls.name, names_of(Role.KERNEL)[0]
-    return np.array([kernel_type(str(one), kernel) == COMMUNICATION for one in names.values])[names.codes]
 
 
 def find_bounds(predictor: Predictor) -> dict[str, object]:

@@ -24,13 +24,15 @@ _ORDER = (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER])
 class Edit:
     """What else is different, one entry a segment, so that several edits of one graph can be joined.
 
-    `factor`: by what its work is multiplied. `freed`: its start no longer waits for the GPU. `lane`: the
-    assumed thread or stream that runs it in place of its own, 0 for its own. `queue_lag`: what passes after
-    the work before it on its stream, ns, `NONE` for what did. `added`: dependencies that hold besides.
+    `factor`: by what its work is multiplied. `freed`: its start no longer waits for the GPU, or for another
+    stream. `unawaited`: no stream waits for its end any more. `lane`: the assumed thread or stream that runs
+    it in place of its own, 0 for its own. `queue_lag`: what passes after the work before it on its stream,
+    ns, `NONE` for what did. `added`: dependencies that hold besides.
     """
 
     factor: Floats
     freed: Flags
+    unawaited: Flags
     lane: Ints
     queue_lag: Ints
     added: Dependencies
@@ -39,7 +41,12 @@ class Edit:
     def is_structural(self) -> bool:
         """Whether more than the time that work takes is different."""
         lagging = (self.queue_lag != NONE).any()
-        return bool(self.freed.any() or self.lane.any() or lagging or len(self.added))
+        return bool(self.freed.any() or lagging or self.reorders)
+
+    @property
+    def reorders(self) -> bool:
+        """Whether anything is no longer in the order in which it was."""
+        return bool(self.lane.any() or self.unawaited.any() or len(self.added))
 
 
 def no_dependencies() -> Dependencies:
@@ -53,6 +60,7 @@ def no_edit(count: int) -> Edit:
     return Edit(
         factor=np.ones(count),
         freed=np.zeros(count, dtype=bool),
+        unawaited=np.zeros(count, dtype=bool),
         lane=np.zeros(count, dtype=np.int64),
         queue_lag=np.full(count, NONE, dtype=np.int64),
         added=no_dependencies(),
@@ -88,6 +96,7 @@ def join_edits(edits: Sequence[Edit]) -> Edit:
         whole = Edit(
             factor=whole.factor * one.factor,
             freed=whole.freed | one.freed,
+            unawaited=whole.unawaited | one.unawaited,
             lane=np.where(one.lane != 0, one.lane, whole.lane),
             queue_lag=np.where(both, shorter, either),
             added=join_rows([whole.added, one.added]),
@@ -101,6 +110,7 @@ def inside_span(edit: Edit, inside: Flags) -> Edit:
     return Edit(
         factor=np.where(inside, edit.factor, 1.0),
         freed=edit.freed & inside,
+        unawaited=edit.unawaited & inside,
         lane=np.where(inside, edit.lane, 0),
         queue_lag=np.where(inside, edit.queue_lag, NONE),
         added=select_rows(edit.added, both),
@@ -114,11 +124,12 @@ def apply_edit(
 
     What an assumed lane runs comes one after the other there; what is left on the lane goes on without it.
     """
-    freed, lane = edit.freed & segments.on_thread, edit.lane
+    lane = edit.lane
     in_order = np.isin(found.mechanism, _ORDER)
     in_order &= segments.lane[found.cause] == segments.lane[found.effect]
     apart = in_order & (lane[found.cause] != lane[found.effect])
-    kept = ~apart & ~(freed[found.effect] & FOR_GPU[found.mechanism])
+    between = edit.unawaited[found.cause] & ~segments.on_thread[found.effect]
+    kept = ~apart & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
     follows = found.mechanism == CODE[STREAM_ORDER]
     lag = edit.queue_lag[found.effect]
     # What lasts longer than a queue does has another reason, which stays: a turn of others, lost work.

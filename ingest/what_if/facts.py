@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.event_arrays import count_elements
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.store.tables import GraphTables
 
-_COLUMNS = ("work", "flops", "moved_bytes", "dtype", "kernel_type")
+_COLUMNS = ("category", "shapes", "elements", "work", "flops", "moved_bytes", "dtype", "kernel_type")
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class WorkFacts:
 
     `kernel_type`: of GPU work, by the run's own vocabulary; empty for what is none. `kind`, `dtype`: what an
     operator computes, and in which element type; empty where that is not known. `flops`, `moved_bytes`: how
-    much, `NONE` where that is not known. `devices`: names of the devices of each rank, by their index.
+    much, `NONE` where that is not known. `elements`: of collectives, how many each rank gives, `NONE` where
+    that is not known. `devices`: names of the devices of each rank, by their index.
     """
 
     operator: Ints
@@ -31,6 +33,7 @@ class WorkFacts:
     dtype: TextColumn
     flops: Ints
     moved_bytes: Ints
+    elements: Ints
     devices: dict[int, list[str]]
 
 
@@ -43,6 +46,7 @@ def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, l
         dtype=_texts(stated["dtype"]),
         flops=_numbers(stated["flops"]),
         moved_bytes=_numbers(stated["moved_bytes"]),
+        elements=count_elements(stated, _texts(stated["category"])),
         devices=dict(devices),
     )
 

@@ -219,7 +219,7 @@ class Predictor:
         `left`: the work that is left of each segment.
         """
         edit = change.edit if change.edit is not None and change.edit.is_structural else None
-        if edit is not None and (edit.lane.any() or len(edit.added)):
+        if edit is not None and edit.reorders:
             return self.span.length_ns  # what was in order is no longer: no sum of work bounds it
         work = self._work(level)
         removed = np.maximum(work - left, 0)

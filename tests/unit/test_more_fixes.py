@@ -144,6 +144,7 @@ def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGr
         dtype=TextColumn(is_operator.astype(np.int32), np.array(["", dtype], dtype=object)),
         flops=np.where(is_operator, flops, NONE),
         moved_bytes=np.where(is_operator, 0, NONE),
+        elements=np.full(len(calls), NONE),
         devices={0: [device]},
     )
     return replace(of, facts=lambda: facts)

@@ -9,6 +9,7 @@ from tracegraph.ingest.causal.edges import inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.events import NONE, Events
 from tracegraph.ingest.causal.found import Found
 from tracegraph.store.categories import Role
+from tracegraph.store.collectives import ON_THREADS
 from tracegraph.store.mechanisms import COLLECTIVE
 
 _LATENCY_NS = 1_000_000
@@ -17,7 +18,6 @@ _NS_PER_ELEMENT = 8
 _SHORTEST_WAIT_NS = 100_000
 _ARRIVAL_NS = 1_000
 _SEEN_FASTER, _BY_SIZE = 0.8, 0.6
-_PREFIXES = ("gloo:", "mpi:", "ucc:")
 
 
 def collective_waits(context: Context, _: Found) -> Found:
@@ -56,7 +56,7 @@ def cpu_collectives(events: Events, stack: CallStack) -> Ints:
     operates[events.lane[top & events.of_role(Role.OPERATOR)]] = True
     outer = np.flatnonzero(top & events.of_role(Role.ANNOTATION))
     outer = outer[~operates[events.lane[outer]]]
-    named = np.array([str(name).startswith(_PREFIXES) for name in events.name[outer]], dtype=bool)
+    named = np.array([str(name).startswith(ON_THREADS) for name in events.name[outer]], dtype=bool)
     chosen: Ints = outer[named]
     return chosen
 

@@ -15,9 +15,9 @@ from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
-_LEAST_SILENCES, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 1
+_LEAST_SILENCES, _LEAST_BESIDE_WORK, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 2, 1
 _SURE, _LEAST = 0.95, 0.6
-_BUSY, _CLOSE = 0.8, 0.1
+_BUSY, _CLOSE, _VERY_CLOSE = 0.8, 0.1, 0.01
 _PAUSE_NS = 10_000
 
 
@@ -31,13 +31,15 @@ def silent_waits(context: Context, found: Found) -> Found:
     before its end may have ended it (up to 60 µs after it; 2 % of a long one): the last work of a stream,
     or any, where the event was recorded in between. One end proves nothing: stretches of one kind count
     together, and must end alike far more often than by chance (see `repetition`): annotations, frames and
-    silence of one thread and one order of magnitude three times, calls and operators of one name twice,
-    while the GPU worked throughout. A call into the runtime that launches nothing has little else to do:
+    silence of one thread and one order of magnitude three times, or twice where the GPU worked throughout
+    and the lag is 1 % of the stretch at most; calls and operators of one name twice, while the GPU worked
+    throughout. A call into the runtime that launches nothing has little else to do:
     there one is enough, where its end is so near as chance would hardly have it. Where the recording begins
     in the middle of a wait, one end is all there is: of work from before the recording.
     """
     silences, opaque = find_silences(context), find_opaque(context, found.waits)
-    by_lag = explained(_candidates(context, silences), _kinds_of_silences(context, silences), silences)
+    ends = [_beside_work(context, frame, silences) for frame in _candidates(context, silences)]
+    by_lag = explained(ends, _kinds_of_silences(context, silences), silences)
     quiet = _held(context, silences, pd.concat([by_lag, _opening(context, silences)]))
     ends = [_of_work(context, frame, opaque) for frame in _candidates(context, opaque)]
     return quiet.plus(_held(context, opaque, explained(ends, _kinds_of_work(context, opaque), opaque)))
@@ -49,7 +51,7 @@ def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame
     name = np.append(context.events.name.codes, -1)[silences["event"]]
     kind = _numbered(pd.DataFrame({"lane": silences["lane"], "name": name, "size": _magnitude(silences)}))
     columns = {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES}
-    return pd.DataFrame({**columns, "least_close": _LEAST_SILENCES, "works": False})
+    return pd.DataFrame({**columns, "least_close": _LEAST_BESIDE_WORK, "works": False})
 
 
 def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
@@ -147,18 +149,37 @@ def _as_candidates(
     return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
 
 
+def _beside_work(context: Context, found: pd.DataFrame, silences: pd.DataFrame) -> pd.DataFrame:
+    """Who does nothing while the GPU works, and goes on as it ends, hardly does so by chance."""
+    very_close = found["lag"].abs() <= _VERY_CLOSE * _lengths(found, silences)
+    return found.assign(close=very_close & _worked(context, found, silences))
+
+
 def _of_work(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
     """What works may hold the GPU up as well as the other way round, unless that worked throughout: but for
     calls that launch nothing, where the lag is a small part of the call."""
-    events, silence = context.events, found["silence"].to_numpy(np.int64)
-    start, end, event = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end", "event"))
-    running = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
-    until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
-    worked = covered(ungrouped(start, until), running) >= _BUSY * (end - start)
-    close = found["lag"].abs() <= _CLOSE * (end - start)
+    event = stretches["event"].to_numpy(np.int64)[found["silence"]]
+    close = found["lag"].abs() <= _CLOSE * _lengths(found, stretches)
     # What works may end in the midst of a row of short work: then any of it is as near.
     rate = found["rate"] + found["crowd"]
+    worked = _worked(context, found, stretches)
     return found.assign(rate=rate, fits=worked, close=close & _launches_nothing(context)[event])
+
+
+def _lengths(found: pd.DataFrame, stretches: pd.DataFrame) -> Ints:
+    """How long the stretch of each candidate lasts, ns."""
+    length: Ints = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[found["silence"]]
+    return length
+
+
+def _worked(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> Flags:
+    """Whether the GPU worked throughout the stretch of each candidate, until its work ended."""
+    events, silence = context.events, found["silence"].to_numpy(np.int64)
+    start, end = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end"))
+    running = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
+    until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
+    worked: Flags = covered(ungrouped(start, until), running) >= _BUSY * (end - start)
+    return worked
 
 
 def _launches_nothing(context: Context) -> Flags:

@@ -10,8 +10,9 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.flops import bytes_bound
 from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders, inside_events
-from tracegraph.ingest.what_if.fixes.threads import launched, with_reasons
+from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders
+from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
+from tracegraph.ingest.what_if.fixes.threads import launched
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.inside import held_by
 from tracegraph.store.categories import Role
@@ -91,26 +92,8 @@ def fuse(graph: ReplayGraph, chosen: Flags) -> Edit:
     factor, queue_lag = edit.factor.copy(), edit.queue_lag.copy()
     factor[runs.segment] = np.where(runs.first, longest / np.maximum(work, 1), 0.0)
     queue_lag[runs.segment[~runs.first]] = 0
-    factor[_left_out(graph, runs)] = 0.0
+    factor[calls_left_out(graph, runs.run, runs.call, runs.first)] = 0.0
     return replace(edit, factor=factor, queue_lag=queue_lag)
-
-
-def _left_out(graph: ReplayGraph, runs: _Runs) -> Flags:
-    """The host segments of calls that are launched no more, with the operators that do nothing else."""
-    segments, calls = graph.segments, graph.calls
-    event = segments.event[runs.call]
-    outermost = climb_operators(graph, event)[1]
-    every = climb_operators(graph, segments.event[launched(graph, by_graphs=False)[0]])[1]
-    total = np.bincount(every[every >= 0], minlength=len(calls))
-    keys = runs.run * len(calls) + outermost
-    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    whole = (outermost >= 0) & (counts[place] == total[outermost])
-    kept = set(outermost[runs.first].tolist())
-    gone = whole & ~np.isin(outermost, list(kept)) & ~runs.first
-    removed = np.zeros(len(calls), dtype=bool)
-    removed[np.where(gone, outermost, event)[~runs.first]] = True
-    inside = inside_events(graph, removed)[segments.event]
-    return segments.on_thread & (segments.event >= 0) & inside & with_reasons(segments)
 
 
 @dataclass(frozen=True)

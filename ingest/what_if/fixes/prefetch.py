@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import join_rows
+from tracegraph.ingest.causal.array_tables import count_in_groups, join_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.what_if.edit import Edit, assumed, no_edit
@@ -33,7 +33,7 @@ def prefetch(graph: ReplayGraph, chosen: Flags, depth: int = 2, workers: int = 1
     first, last = stretches(graph, chosen & ~_waits_for_threads(graph, chosen))
     if not len(first):
         return edit
-    number, earlier = _count_in_groups(segments.lane[first]), depth * workers
+    number, earlier = count_in_groups(segments.lane[first]), depth * workers
     marks = np.zeros(len(segments) + 1, dtype=np.int64)
     marks[first] = 1 + number % workers
     marks[last + 1] -= 1 + number % workers
@@ -56,14 +56,6 @@ def _assumed(graph: ReplayGraph, cause: Ints, effect: Ints) -> Dependencies:
     segments = graph.segments
     gap = segments.start[effect] - segments.completion[cause]
     return assumed(gap, cause, effect, np.full(len(cause), CODE[RESUME]), 0)
-
-
-def _count_in_groups(group: Ints) -> Ints:
-    """Of each entry how many of its group, which stand together, come before it."""
-    begins = np.append(True, group[1:] != group[:-1])[: len(group)]
-    place = np.arange(len(group))
-    counted: Ints = place - np.maximum.accumulate(np.where(begins, place, 0))
-    return counted
 
 
 def _waits_for_threads(graph: ReplayGraph, chosen: Flags) -> Flags:

@@ -21,17 +21,23 @@ _BUILT_IN = "<built-in"
 
 
 def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """The own time of Python frames in chosen segments takes none."""
+    """The own time of Python frames in chosen segments takes none.
+
+    That of annotations neither: between the operators that they hold Python runs that has no frames.
+    """
     edit = no_edit(len(graph.segments))
-    return replace(edit, factor=np.where(chosen & _python(graph), 0.0, edit.factor))
+    python = _python(graph) | _own_time(graph, graph.calls.of_role(Role.ANNOTATION))
+    return replace(edit, factor=np.where(chosen & python, 0.0, edit.factor))
 
 
 def _python(graph: ReplayGraph) -> Flags:
-    segments = graph.segments
     interpreted = np.array([not str(name).startswith(_BUILT_IN) for name in graph.calls.name.values])
-    frames = graph.calls.of_role(Role.FRAME) & interpreted[graph.calls.name.codes]
-    is_frame = np.append(frames, False)[segments.event]
-    own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0) & is_frame
+    return _own_time(graph, graph.calls.of_role(Role.FRAME) & interpreted[graph.calls.name.codes])
+
+
+def _own_time(graph: ReplayGraph, events: Flags) -> Flags:
+    segments = graph.segments
+    own: Flags = segments.on_thread & (segments.kind == WORK) & np.append(events, False)[segments.event]
     return own
 
 
@@ -86,7 +92,7 @@ FIX = Fix(
     name="compile",
     title="Compile or vectorise Python",
     recognised="own time of Python frames on the path",
-    replayed="this time takes none; what the frames call takes as long as it did",
+    replayed="this time takes none, nor does that of annotations; what is called takes as long as it did",
     how="torch.compile; vectorise loops over rows; move work to another process or out of the loop",
     refuted_by="frames that stay where graphs break, or work that only moves into the calls",
     assumptions=("what Python does itself there can be compiled, vectorised or moved away",),

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.edit import Edit
 from tracegraph.ingest.what_if.fixes import (
+    ahead,
     allocation,
     balance,
     capture,
+    coalesce,
     fuse,
+    overlap,
     precision,
     prefetch,
     python,
@@ -27,6 +30,9 @@ FIXES: tuple[Fix, ...] = (
     precision.TF32_FIX,
     precision.BF16_FIX,
     prefetch.FIX,
+    ahead.FIX,
+    overlap.FIX,
+    coalesce.FIX,
     python.FIX,
     balance.FIX,
     turns.FIX,

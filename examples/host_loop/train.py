@@ -1,0 +1,140 @@
+"""A loop whose host holds it up: statistics in plain Python, and a check whose result is read at once.
+
+python -m host_loop.train [--vectorised | --later] --record FILE      record a few steps into FILE
+python -m host_loop.train --time ROUNDS --output FILE                 ms a step of all variants, unprofiled
+
+It runs on two cores and needs torch, and no GPU: a second thread stands for the device.
+"""
+
+import json
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch._C._profiler import _ExperimentalConfig
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+WIDTH, BATCH, BINS, VALUES, CHECKED = 384, 96, 32, 40_000, 700
+WAIT, WARM_UP, RECORDED = 2, 2, 10
+DROPPED, TIMED = 2, 8
+VARIANTS = {
+    "vectorised": "the statistics are two operators in place of a loop",
+    "later": "a check is read after the next step's work, in place of at once",
+}
+
+
+def count_bins(values: list[float]) -> list[int]:
+    """A histogram of values from 0 to less than 1, one by one."""
+    counts = [0] * BINS
+    for value in values:
+        counts[int(value * BINS)] += 1
+    return counts
+
+
+def count_all_bins(values: Tensor) -> list[int]:
+    """The same, by operators."""
+    counts: list[int] = torch.histc(values, BINS, 0.0, 1.0).int().tolist()
+    return counts
+
+
+class Loop:
+    """Steps of training, each with statistics of its input and a check of its model on another thread."""
+
+    def __init__(self, variant: str) -> None:
+        torch.manual_seed(0)
+        self.variant = variant
+        self.model = nn.Sequential(*(nn.Linear(WIDTH, WIDTH) for _ in range(4)))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3)
+        self.batch, self.matrix = torch.rand(BATCH, WIDTH), torch.rand(CHECKED, CHECKED)
+        self.values = torch.rand(VALUES)
+        self.listed = self.values.tolist()
+        self.device = ThreadPoolExecutor(1)
+        self.pending: Future[float] | None = None
+
+    def check(self) -> float:
+        """What runs beside the loop."""
+        with record_function("check"):
+            return float((self.matrix @ self.matrix).trace())
+
+    def train(self) -> None:
+        """Forward, backward, optimizer."""
+        with record_function("train"):
+            self.optimizer.zero_grad()
+            self.model(self.batch).square().mean().backward()
+            self.optimizer.step()
+
+    def step(self) -> None:
+        """One step."""
+        asked = self.device.submit(self.check)
+        if self.variant == "later":
+            before, self.pending = self.pending, asked
+        else:
+            before = asked
+        if before is not None and self.variant != "later":
+            before.result()
+        with record_function("statistics"):
+            if self.variant == "vectorised":
+                count_all_bins(self.values)
+            else:
+                count_bins(self.listed)
+        self.train()
+        if before is not None:
+            before.result()
+
+
+def record(loop: Loop, trace: Path) -> None:
+    """Run steps under the profiler, and write what it recorded.
+
+    Without stacks, since Python itself is slower while its frames are recorded; with all threads.
+    """
+    loop.step()  # starts the second thread
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=WAIT, warmup=WARM_UP, active=RECORDED, repeat=1),
+        experimental_config=_ExperimentalConfig(profile_all_threads=True),
+    ) as profiler:
+        for _ in range(WAIT + WARM_UP + RECORDED):
+            loop.step()
+            profiler.step()
+    trace.parent.mkdir(parents=True, exist_ok=True)
+    profiler.export_chrome_trace(str(trace))
+
+
+def time_in_turns(rounds: int) -> dict[str, list[float]]:
+    """Mean ms a step by variant and round, in turns, so that a busy machine slows all of them."""
+    loops = {name: Loop(name) for name in ("before", *VARIANTS)}
+    found: dict[str, list[float]] = {name: [] for name in loops}
+    for _ in range(rounds):
+        for name, loop in loops.items():
+            for _ in range(DROPPED):
+                loop.step()
+            start = time.perf_counter()
+            for _ in range(TIMED):
+                loop.step()
+            found[name].append(1000 * (time.perf_counter() - start) / TIMED)
+    return found
+
+
+def main() -> None:
+    """Read the command line, then record one variant or time all."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    changed = parser.add_mutually_exclusive_group()
+    for name, what in VARIANTS.items():
+        changed.add_argument(f"--{name}", dest="variant", action="store_const", const=name, help=what)
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--record", type=Path, metavar="FILE", help="record a trace into FILE")
+    task.add_argument("--time", type=int, metavar="ROUNDS", help="time all variants in turns, unprofiled")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where the times go, as JSON")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.record:
+        record(Loop(options.variant or "before"), options.record)
+        return
+    options.output.write_text(json.dumps(time_in_turns(options.time)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

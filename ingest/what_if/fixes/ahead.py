@@ -1,0 +1,113 @@
+"""Transfer ahead: what is copied, or gathered, for the next round moves while this one still computes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import join_rows
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.streams import (
+    StreamRuns,
+    awaited_between_streams,
+    on_own_streams,
+    runs_on_streams,
+    wait_on_stream,
+)
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.transfers import moves_data
+from tracegraph.store.mechanisms import BLOCKING_COPY, CODE
+from tracegraph.store.units import told
+
+_TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")
+_FEWEST = 2
+_HOW_TO_GATHER = "FSDP: forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE"
+
+
+def ahead(graph: ReplayGraph, chosen: Flags, depth: int = 2) -> Edit:
+    """Chosen transfers run on a stream of their own, as soon as they are asked for and there is room.
+
+    What one waits for on the GPU is what the one `depth` before it waited for: the buffers of so many are in
+    use at once. What came after it on its stream waits for it, and no call waits for it as it copies.
+    """
+    segments, found = graph.segments, graph.dependencies
+    mine = chosen & ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
+    runs, edit = runs_on_streams(graph, mine), no_edit(len(segments))
+    if not len(runs):
+        return edit
+    edit = on_own_streams(graph, edit, mine)
+    moved = edit.lane[runs.first] != 0
+    freed = edit.freed.copy()
+    freed[runs.first] = True
+    freed[found.effect[mine[found.cause] & (found.mechanism == CODE[BLOCKING_COPY])]] = True
+    waited, run = _waited_for(graph, runs, moved)
+    added = [
+        wait_on_stream(graph, runs.last[moved], runs.after[moved]),
+        wait_on_stream(graph, waited, _later(runs, run, depth)),
+    ]
+    return replace(edit, freed=freed, added=join_rows(added))
+
+
+def _waited_for(graph: ReplayGraph, runs: StreamRuns, moved: Flags) -> tuple[Ints, Ints]:
+    """What runs wait for on the GPU, other streams or their own, and the run that each is waited for by."""
+    found = graph.dependencies
+    run_of = np.full(len(graph.segments), -1, dtype=np.int64)
+    run_of[runs.first] = np.arange(len(runs))
+    between = np.flatnonzero(awaited_between_streams(graph) & (run_of[found.effect] >= 0))
+    queued = np.flatnonzero(moved & (runs.before >= 0))
+    waited = np.concatenate([found.cause[between], runs.before[queued]])
+    return waited, np.concatenate([run_of[found.effect[between]], queued])
+
+
+def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
+    """The first work of the run that comes `depth` after each on its stream, -1 where there is none."""
+    later = np.minimum(run + depth, len(runs) - 1)
+    there = runs.number[later] == runs.number[run] + depth
+    return np.where(there, runs.first[later], -1)
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """Copies to the device, and gathers of parameters, on the path."""
+    graph, segments = scene.graph, scene.graph.segments
+    moving = ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
+    names = graph.calls.name
+    for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
+        name = str(names.values[code])
+        gathers = any(word in name for word in _GATHERS)
+        mine = moving & (names.codes[segments.event] == code)
+        count, spent = int(mine.sum()), int(scene.on_path_ns[mine].sum())
+        if count < _FEWEST or spent < scene.least_ns:
+            continue
+        if gathers or any(word in name for word in _TO_DEVICE):
+            yield Candidate(
+                selector=f"name={escaped(name)}",
+                options=asked_for(FIX.name, [f"name={escaped(name)}"]),
+                change=made_in(graph, ahead(graph, mine)),
+                evidence=f"{count:,} transfers, {told(spent)} of the path",
+                title="Gather parameters ahead" if gathers else None,
+                how=_HOW_TO_GATHER if gathers else None,
+            )
+
+
+def _edit(graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:
+    return ahead(graph, chosen, settings.depth)
+
+
+FIX = Fix(
+    name="ahead",
+    title="Copy ahead",
+    recognised="copies from the host to the device, or gathers of parameters, on the path",
+    replayed="transfers run on a stream of their own as soon as they are asked for, `--depth` (2) of them "
+    "ahead; what came after each waits for it, and no call waits for it as it copies",
+    how="pin_memory=True, and tensor.to(device, non_blocking=True) for the next batch on a stream of its own",
+    refuted_by="a bus or link that the transfer shares, or a host that asks for it only as it is needed",
+    assumptions=(
+        "what is transferred is ready when the call asks for it, and there is memory for as many at once",
+        "computing goes on as fast beside the transfer",
+    ),
+    find=_find,
+    asked="with {} transferred ahead",
+    edit=_edit,
+)

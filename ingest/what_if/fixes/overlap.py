@@ -1,0 +1,122 @@
+"""Overlap: what is reduced in the backward pass is waited for where the optimizer first needs it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import join_rows
+from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
+from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.of_phase import of_phase
+from tracegraph.ingest.what_if.transfers import moves_data
+from tracegraph.store.errors import InputError
+from tracegraph.store.phases import BACKWARD, OPTIMIZER, PHASE_NAMES
+from tracegraph.store.units import told
+
+
+def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:
+    """Chosen transfers run on a stream of their own, behind what was before them on theirs.
+
+    Only the first GPU work of the next optimizer of their rank waits for them. Those after which no optimizer
+    comes are left as they are.
+
+    Raises:
+        InputError: that holds for all of them.
+    """
+    segments = graph.segments
+    chosen = chosen & ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
+    mine = np.flatnonzero(chosen)
+    needed = _first_needed(graph, mine)
+    if len(mine) and not (needed >= 0).any():
+        raise InputError(
+            "nothing says where these transfers are first needed: no optimizer comes after them",
+            "mark it with record_function('optimizer'), or see the phases of the run: docs/phases.md",
+        )
+    chosen[mine[needed < 0]] = False
+    edit = on_own_streams(graph, no_edit(len(segments)), chosen)
+    runs = runs_on_streams(graph, chosen)
+    needed_by = np.full(len(segments), -1, dtype=np.int64)
+    needed_by[mine] = needed
+    moved = edit.lane[runs.first] != 0
+    added = [
+        wait_on_stream(graph, runs.before[moved], runs.first[moved]),
+        wait_on_stream(graph, runs.last, needed_by[runs.last]),
+    ]
+    return replace(edit, unawaited=chosen, added=join_rows(added))
+
+
+def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
+    """The first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
+    segments, calls, phases = graph.segments, graph.calls, graph.phases
+    needed = np.full(len(transfers), -1, dtype=np.int64)
+    if not (phases.name == PHASE_NAMES.index(OPTIMIZER)).any():
+        return needed
+    work = np.flatnonzero(of_phase(graph, OPTIMIZER) & ~segments.on_thread & (segments.event >= 0))
+    work = work[calls.call[segments.event[work]] >= 0]
+    asked, wanted = (_asked(graph, one) for one in (work, transfers))
+    rank, own = (graph.lanes.rank[segments.lane[one]] for one in (work, transfers))
+    optimizer = (phases.name == PHASE_NAMES.index(OPTIMIZER)) & (phases.start >= graph.window.start)
+    for one in np.unique(own).tolist():
+        begins = np.sort(phases.start[optimizer & (phases.rank == one)])
+        theirs = work[rank == one]
+        order = np.argsort(asked[rank == one], kind="stable")
+        theirs, times = theirs[order], asked[rank == one][order]
+        of_rank = np.flatnonzero(own == one)
+        following = np.searchsorted(begins, wanted[of_rank], "left")
+        begin = np.append(begins, np.iinfo(np.int64).max)[following]
+        at = np.searchsorted(times, begin, "left")
+        needed[of_rank] = np.append(theirs, -1)[at]
+    return needed
+
+
+def _asked(graph: ReplayGraph, work: Ints) -> Ints:
+    """When each work was launched; as it began, where no call of the file did that."""
+    segments, calls = graph.segments, graph.calls
+    call = calls.call[segments.event[work]]
+    return np.where(call >= 0, calls.start[call], segments.start[work])
+
+
+def _find(scene: Scene) -> Iterator[Candidate]:
+    """What a backward pass transfers on the path, by name."""
+    graph, segments, phases = scene.graph, scene.graph.segments, scene.graph.phases
+    there = {PHASE_NAMES[code] for code in np.unique(phases.name).tolist()}
+    if not {BACKWARD, OPTIMIZER} <= there:
+        return
+    moving = ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
+    moving &= of_phase(graph, BACKWARD)
+    names = graph.calls.name
+    for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
+        mine = moving & (names.codes[segments.event] == code)
+        spent = int(scene.on_path_ns[mine].sum())
+        if spent < scene.least_ns or not (_first_needed(graph, np.flatnonzero(mine)) >= 0).any():
+            continue
+        selector = f"name={escaped(str(names.values[code]))},phase={BACKWARD}"
+        yield Candidate(
+            selector=selector,
+            options=asked_for(FIX.name, [selector]),
+            change=made_in(graph, overlap(graph, mine)),
+            evidence=f"{int(mine.sum()):,} transfers of backward passes, {told(spent)} of the path",
+        )
+
+
+FIX = Fix(
+    name="overlap",
+    title="Overlap communication with computing",
+    recognised="transfers on the path that backward passes start, where an optimizer comes after them",
+    replayed="they run on a stream of their own behind what was before them, and only the first work of the "
+    "optimizer waits for them",
+    how="DistributedDataParallel(gradient_as_bucket_view=True) or FSDP instead of reducing by hand; "
+    "async_op=True, and wait() before optimizer.step(); smaller buckets",
+    refuted_by="a backward pass that reads what is transferred, or kernels that are slower beside it",
+    assumptions=(
+        "nothing before the optimizer reads what is transferred",
+        "computing and transferring are as fast side by side",
+    ),
+    find=_find,
+    asked="with {} overlapped",
+    edit=lambda graph, chosen, settings: overlap(graph, chosen),
+)
