@@ -16,7 +16,7 @@ from crash_ways import WAYS, Prepared, record
 from benchmarks.accuracy.markdown import find_block
 from benchmarks.crash.describe import describe
 from benchmarks.crash.order import still_to_try
-from benchmarks.crash.record import Record, Tried
+from benchmarks.crash.record import EARLIER, Record, Tried
 from benchmarks.speed.__main__ import machine
 from benchmarks.speed.measure import ROOT
 
@@ -28,7 +28,8 @@ _PATH = click.Path(path_type=Path)
     "--state",
     type=_PATH,
     required=True,
-    help="File of what was tried so far, made where there is none; keep it outside of the project.",
+    help="File of what was tried so far, outside of the project; where there is none, a copy of what "
+    "benchmarks/crash/tried.jsonl says.",
 )
 @click.option(
     "--folder",
@@ -46,7 +47,9 @@ _PATH = click.Path(path_type=Path)
 @click.option("--site", help="Only kills at a step whose name holds this, such as 'workspace.save_run'.")
 @click.option("--relist", is_flag=True, help="List the steps of the ways anew, as after a change of them.")
 @click.option(
-    "--document", type=_PATH, help="Document whose block `crash` gets the table, else it is printed."
+    "--document",
+    type=_PATH,
+    help="Document whose block `crash` gets the table, else it is printed; tried.jsonl is written, too.",
 )
 def main(
     *,
@@ -67,7 +70,7 @@ def main(
     """
     os.environ["TRACEGRAPH_LINGER"] = "0"
     block = None if document is None else find_block(document, "crash")
-    kept, harm = Record(state), 0
+    kept, harm = Record(state, EARLIER), 0
     ways = [way for way in WAYS if fnmatch.fnmatchcase(way, pattern)]
     if hours:
         for number, tried in enumerate(
@@ -80,7 +83,11 @@ def main(
             if number == kills:
                 break
     text = describe(kept, list(WAYS), machine())
-    click.echo(text) if block is None else block.write(text)
+    if block is None:
+        click.echo(text)
+    else:
+        block.write(text)
+        kept.keep_tried(EARLIER)
     if harm:
         raise click.ClickException(f"{harm} kills did harm")
 

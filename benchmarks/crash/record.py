@@ -1,12 +1,16 @@
 """What was tried so far: a file of JSON objects, a line each, of which a kill can only cut the last."""
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from crash_steps import Step, Trial
 from crash_trial import NOT_REACHED
+
+EARLIER = Path(__file__).with_name("tried.jsonl")
+"""The kills that were tried on any machine so far, for the next one to go on."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,14 @@ class Tried:
 
 
 class Record:
-    """The steps of each way and the kills tried, read from a file and added to it."""
+    """The steps of each way and the kills tried, read from a file and added to it; a new one goes on from
+    `earlier` kills."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, earlier: Path | None = None) -> None:
         self._path = path
+        if earlier is not None and earlier.exists() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(earlier, path)
         self.tried: list[Tried] = []
         self._steps: dict[str, list[Step]] = {}
         for entry in _entries(path):
@@ -51,6 +59,10 @@ class Record:
         """Write down a kill."""
         self.tried.append(tried)
         self._add(asdict(tried))
+
+    def keep_tried(self, earlier: Path) -> None:
+        """Write the kills that were tried, without the steps, for the next machine."""
+        earlier.write_text("".join(json.dumps(asdict(one)) + "\n" for one in self.tried))
 
     def _add(self, entry: dict[str, object]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)

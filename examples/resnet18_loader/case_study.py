@@ -23,7 +23,7 @@ from tracegraph.workbench import Run, Workbench
 HERE = Path(__file__).parent
 PAGE, TRAIN, PICTURE = HERE / "README.md", HERE / "train.py", "slow_step.svg"
 LOADER, STEP, SCENARIO = "enumerate(DataLoader)", "train_step", "without_loader"
-SELECTOR = f"under={LOADER}*"
+SELECTOR, LOADING = f"under={LOADER}*", "phase=data loading"
 RECORDINGS = {"slow": (), "free": ("--free-loader",), "workers": ("--workers", "{workers}")}
 TITLES = {
     "slow": "loading in the main process",
@@ -144,17 +144,23 @@ def timed(times: Times, workers: int) -> str:
     return table(("not profiled", "step, ms: median [quartiles]", f"in `{STEP}`, ms"), rows)
 
 
-def compared(predicted: Mapping[str, object], steps: int, times: Times, workers: int) -> str:
-    """What was predicted beside what was measured without the profiler, paired by round."""
-    limits, base = predicted["range"], predicted["base_ns"]
+def predicted_row(answer: Mapping[str, object], what: str, steps: int) -> tuple[str, ...]:
+    """What a replay says of a step."""
+    limits, base = answer["range"], answer["base_ns"]
     assert isinstance(limits, dict)
     assert isinstance(base, int)
-    gains = (predicted["gain_ns"], limits["gain_low_ns"], limits["gain_high_ns"])
+    gains = (answer["gain_ns"], limits["gain_low_ns"], limits["gain_high_ns"])
     gain, low, high = (ms(number / steps) for number in gains)
     shares = [percent(number / base) for number in gains]
-    rows = [("predicted", f"{gain} ({low} to {high})", f"{shares[0]} ({shares[1]} to {shares[2]})")]
+    return f"predicted: {what}", f"{gain} ({low} to {high})", f"{shares[0]} ({shares[1]} to {shares[2]})"
+
+
+def compared(predicted: Mapping[str, Mapping[str, object]], steps: int, times: Times, workers: int) -> str:
+    """What was predicted beside what was measured without the profiler, paired by round."""
+    rows = []
     before = part(times["slow"], "step")
-    for name in ("free", "workers"):
+    for name, answer in predicted.items():
+        rows.append(predicted_row(answer, title(name, workers), steps))
         pairs = list(zip(before, part(times[name], "step"), strict=True))
         saved = spread([one - other for one, other in pairs])
         share = spread([100 * (one - other) / one for one, other in pairs])
@@ -209,7 +215,12 @@ def run_study(study: Study, page: Page, rounds: int) -> None:
         runs = {"slow": bench.run("slow")}
         page.add("inside", find_loader(runs["slow"]))
         page.add("predict", study.tracegraph("what-if", "--remove", SELECTOR, "--keep", SCENARIO))
-        predicted = runs["slow"].what_if(SELECTOR).as_json()
+        ahead = ("--prefetch", LOADING, "--workers", str(study.workers))
+        page.add("ahead", study.tracegraph("what-if", *ahead))
+        predicted = {
+            "free": runs["slow"].what_if(SELECTOR).as_json(),
+            "workers": runs["slow"].what_if(prefetch=LOADING, workers=study.workers).as_json(),
+        }
         steps = runs["slow"].steps()["number"]
         runs["slow"].picture("critical_path", step=steps.iloc[len(steps) // 2]).write(study.folder / PICTURE)
         for name in ("free", "workers"):

@@ -1,4 +1,4 @@
-"""The examples of several ranks run from the recording to the measured gain, and name what they are about."""
+"""The examples that train run from the recording to the measured gain, and name what they are about."""
 
 import os
 import re
@@ -70,6 +70,16 @@ def test_accumulation_leaves_a_quarter_of_the_all_reduces(tmp_path: Path) -> Non
     )
     assert before == 4 * accumulated
     assert times_as_fast(said)[1] > 1
+
+
+@needs_torch
+def test_plain_python_and_a_readback_are_worth_what_is_predicted(tmp_path: Path) -> None:
+    said = run_example("host_loop", tmp_path / "study")
+    predicted = [
+        float(times) for times in re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
+    ]
+    assert len(predicted) == len(times_as_fast(said)) == 2
+    assert min(predicted) > 1.1
 
 
 @needs_torch

@@ -60,3 +60,14 @@ def test_the_file_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     assert "| stored | 3 | 2 | 13 | 2 | 0 |" in text
     assert "| all | 5 | 3 | 17 | 3 | 1 |" in text
     assert "the run first is lost" in text
+
+
+def test_another_machine_goes_on_from_the_kills_that_were_kept(tmp_path: Path) -> None:
+    kept, todo = tmp_path / "tried.jsonl", still_to_try(STEPS, [], "abc")
+    first = Record(tmp_path / "first.jsonl", kept)
+    first.add_steps("stored", "abc", STEPS["stored"])
+    first.add(tried(*todo[0]))
+    first.keep_tried(kept)
+    second = Record(tmp_path / "second.jsonl", kept)
+    assert second.tried == [tried(*todo[0])]
+    assert second.steps("stored") == []
