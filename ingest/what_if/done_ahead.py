@@ -5,23 +5,28 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT
 from tracegraph.ingest.what_if.change import Change
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.edit import Edit
 from tracegraph.ingest.what_if.fixes.threads import stretches
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.store.errors import InputError
 from tracegraph.store.mechanisms import CODE, PROGRAM_ORDER
 
 
-def on_own_lanes(change: Change) -> Change:
-    """The change where everything stays on the lane that it was recorded on."""
-    edit = change.edit
-    if edit is None or not edit.lane.any():
+def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
+    """The change where what threads do stays on the thread that it was recorded on.
+
+    Works of a stream may overlap in a stored graph, those of a thread may not.
+    """
+    edit, on_thread = change.edit, graph.segments.on_thread
+    if edit is None or not (edit.lane[on_thread] != 0).any():
         return change
-    nothing = no_edit(len(edit.lane))
-    return replace(change, edit=replace(edit, lane=nothing.lane, added=nothing.added))
+    between = on_thread[edit.added.cause] & on_thread[edit.added.effect]
+    added = select_rows(edit.added, ~between)
+    return replace(change, edit=replace(edit, lane=np.where(on_thread, 0, edit.lane), added=added))
 
 
 def told_on_own_lanes(graph: ReplayGraph, edit: Edit, start: Ints, work: Ints) -> tuple[Ints, Ints]:
@@ -33,10 +38,10 @@ def told_on_own_lanes(graph: ReplayGraph, edit: Edit, start: Ints, work: Ints) -
     Raises:
         InputError: what is done ahead launches, or waits for, something: nothing says on which thread then.
     """
-    moved = edit.lane != 0
+    moved = (edit.lane != 0) & graph.segments.on_thread
     if not moved.any():
         return start, work
-    if _is_entangled(graph.dependencies, moved) or (moved & ~graph.segments.on_thread).any():
+    if _is_entangled(graph.dependencies, moved):
         raise InputError(
             "work that other lanes do ahead, and that launches or waits for something, cannot be kept",
             "ask without --keep: the prediction is the same",

@@ -39,7 +39,7 @@ def find_scenario(
         InputError: what other lanes do ahead does more than take time.
         TracegraphError: the changed graph breaks an invariant, a fault of tracegraph.
     """
-    found, gap_name = changed_dependencies(graph, span, on_own_lanes(change))
+    found, gap_name = changed_dependencies(graph, span, on_own_lanes(graph, change))
     start, work = prediction.after.start, prediction.after_work
     if change.edit is not None:
         start, work = told_on_own_lanes(graph, inside_span(change.edit, span.inside), start, work)

@@ -233,16 +233,17 @@ def test_random_edits_keep_order_and_are_joined_in_any_order(events: list[tiny.R
     assume(span.counts.any())
     chance = np.random.default_rng(seed)
     freed = replace(no_edit(count), freed=chance.random(count) < 0.5)
+    unawaited = replace(no_edit(count), unawaited=chance.random(count) < 0.5)
     shorter = replace(no_edit(count), factor=np.where(chance.random(count) < 0.5, 0.5, 1.0))
     queued = replace(no_edit(count), queue_lag=np.where(chance.random(count) < 0.5, 0, NONE))
     predictor, ones = Predictor(graph, span), np.ones(count)
     gains = [
         predictor.gain(Change(ones, edit=join_edits(edits))).gain_ns
-        for edits in ([freed, shorter, queued], [queued, freed, shorter])
+        for edits in ([freed, unawaited, shorter, queued], [queued, freed, shorter, unawaited])
     ]
     assert gains[0] == gains[1]
-    alone = [predictor.gain(Change(ones, edit=one)).gain_ns for one in (freed, shorter, queued)]
+    alone = [predictor.gain(Change(ones, edit=one)).gain_ns for one in (freed, unawaited, shorter, queued)]
     assert gains[0] >= max(alone)
     assert min(alone) >= 0
-    said = predictor.predict(Change(ones, edit=join_edits([freed, shorter, queued])))
+    said = predictor.predict(Change(ones, edit=join_edits([freed, unawaited, shorter, queued])))
     assert said.low.gain_ns <= said.corrected.gain_ns <= said.high.gain_ns <= said.removed_ns

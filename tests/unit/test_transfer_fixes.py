@@ -12,6 +12,8 @@ from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.fixes import ahead, coalesce, overlap
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.keep import find_scenario
+from tracegraph.ingest.what_if.stored import read_graph
 from tracegraph.store.errors import InputError
 from tracegraph.workbench.what_if.answer import Question, answer
 
@@ -212,3 +214,20 @@ def test_latency_and_rate_are_those_of_a_line() -> None:
     assert cost is not None
     assert (round(cost.latency), round(cost.of_each)) == (3_000, 500)
     assert coalesce.fit_cost(size, np.full(5, 3_000)) is None
+
+
+@pytest.mark.parametrize(
+    ("events", "fix", "selector"),
+    [
+        (copies(4, 30, 50), "ahead", f"name={COPY}"),
+        (training(40, 70), "overlap", f"name={REDUCE}"),
+        (reduced([10, 20, 40], 5, 1, 4), "coalesce", f"name={REDUCE}"),
+    ],
+)
+def test_what_these_leave_can_be_kept(events: list[tiny.Row], fix: str, selector: str) -> None:
+    tables = tiny.tables(tiny.trace(*events), "base")
+    of = ReplayGraph(**{**vars(read_graph(tables)), "facts": graph(*events).facts})
+    asked = answer(of, "run", Question(fixes=((fix, selector),), overhead="none"))
+    kept = find_scenario(tables, of, asked.span, asked.change, asked.prediction)
+    assert asked.prediction.naive.gain_ns > 0
+    assert kept.window.end - kept.window.start == asked.prediction.naive.predicted_ns
