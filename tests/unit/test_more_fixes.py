@@ -310,6 +310,25 @@ def test_a_run_that_two_resources_hold_names_both() -> None:
     assert told["bottlenecks"] == [bounds.HOST, bounds.UNRECORDED]
 
 
+def test_collectives_of_a_back_end_for_the_cpu_are_transfers() -> None:
+    of = graph(event("a", 0, 60), event("gloo:all_reduce", 60, 200, category="user_annotation"))
+    told = find_bounds(Predictor(of, whole_window(of)))
+    gains = {row["resource"]: row["gain_ns"] / 1000 for row in told["resources"]}  # type: ignore[attr-defined]
+    assert (gains[bounds.TRANSFERS], gains[bounds.HOST]) == (140, 60)
+    # What a user calls so is the host's.
+    of = graph(event("a", 0, 60), event("nccl:all_reduce", 60, 200, category="user_annotation"))
+    told = find_bounds(Predictor(of, whole_window(of)))
+    assert told["bottleneck"] == bounds.HOST
+
+
+def test_python_without_frames_is_what_annotations_hold_besides_operators() -> None:
+    of = graph(
+        event("count", 0, 100, category="user_annotation"), event("aten::mm", 20, 50), event("b", 100, 120)
+    )
+    asked = answer(of, "run", Question(fixes=(("compile", "name=count"),), overhead="none"))
+    assert asked.prediction.naive.gain_ns == 70_000
+
+
 def test_no_resource_gains_more_than_the_run_takes_and_none_makes_it_longer() -> None:
     for rows in (list(GPU_BOUND), norms(3)):
         of = graph(*rows)

@@ -7,98 +7,17 @@ import numpy as np
 from scipy import stats
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.fixes.collectives import Collectives, find_collectives, transfers_since
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.launched import launching_segments
-from tracegraph.ingest.what_if.transfers import is_collective
 from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import COLLECTIVE, MECHANISMS
 from tracegraph.store.units import told
 
 _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2
-_WAITS = np.array(
-    [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and m.name != COLLECTIVE for m in MECHANISMS]
-)
-
-
-@dataclass(frozen=True)
-class _Collectives:
-    """Collectives by lane and time, one entry each.
-
-    `event`; `size`: elements that each rank gives; `work`: ns of its transfer; `last`: its last segment.
-    `group`: which become one, `becomes`: whether it is the one that the others of its group become.
-    """
-
-    event: Ints
-    size: Ints
-    work: Ints
-    last: Ints
-    group: Ints
-
-    def __len__(self) -> int:
-        return len(self.event)
-
-    @property
-    def becomes(self) -> Flags:
-        """The last of each group, as it can start only when all is there."""
-        found: Flags = np.append(self.group[1:] != self.group[:-1], True)[: len(self)]
-        return found
-
-
-def find_collectives(graph: ReplayGraph, chosen: Flags) -> _Collectives:
-    """Chosen collectives whose size the file tells, by what they could be sent together with.
-
-    That are those of one name, lane and phase (else step), as long as nobody waits for one before the next
-    begins.
-    """
-    segments, calls = graph.segments, graph.calls
-    assert graph.facts is not None  # who asks for sizes has them
-    size = graph.facts().elements
-    mine = np.append(is_collective(graph) & (size != NONE) & (size > 0), False)[segments.event] & chosen
-    at = np.flatnonzero(mine)
-    begins = np.append(True, segments.event[at][1:] != segments.event[at][:-1])[: len(at)]
-    event, last = segments.event[at[begins]], at[np.append(begins[1:], True)[: len(at)]]
-    works = mine & (segments.kind == WORK) & (segments.start >= _since(graph))
-    spent = np.bincount(segments.event[works], segments.work[works], len(calls)).astype(np.int64)
-    keys = np.stack([calls.lane[event], calls.name.codes[event], _pass_of(graph, event)])
-    apart = (keys[:, 1:] != keys[:, :-1]).any(axis=0) | _awaited_before(graph, event, last)
-    group = np.cumsum(np.append(False, apart)[: len(event)])
-    return _Collectives(event, size[event], spent[event], last, group)
-
-
-def _since(graph: ReplayGraph) -> Ints:
-    """From when each segment transfers: since all ranks are there, where the files tell that."""
-    return np.append(graph.rendezvous, NONE)[graph.segments.event]
-
-
-def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
-    """The phase that began last before each collective was asked for, else its step."""
-    calls, phases = graph.calls, graph.phases
-    call = calls.call[event]
-    asked = np.where(call >= 0, calls.start[call], calls.start[event])
-    rank, found = graph.lanes.rank[calls.lane[event]], calls.step[event].copy()
-    for one in np.unique(rank).tolist():
-        mine, place = rank == one, np.flatnonzero(phases.rank == one)
-        place = place[np.argsort(phases.start[place], kind="stable")]
-        if len(place):
-            begun = np.searchsorted(phases.start[place], asked[mine], "right") - 1
-            found[mine] = np.where(begun >= 0, place[begun], -1)
-    return found
-
-
-def _awaited_before(graph: ReplayGraph, event: Ints, last: Ints) -> Flags:
-    """For each collective but the last whether somebody waits for it before the next one begins."""
-    segments, found = graph.segments, graph.dependencies
-    awaited = np.full(len(segments), np.iinfo(np.int64).max)
-    waits = _WAITS[found.mechanism] & found.binding
-    waits &= segments.event[found.effect] != segments.event[found.cause]
-    np.minimum.at(awaited, found.cause[waits], segments.start[found.effect[waits]])
-    before: Flags = awaited[last[:-1]] < graph.calls.start[event[1:]]
-    return before
 
 
 @dataclass(frozen=True)
@@ -135,35 +54,38 @@ def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
         InputError: none of them has a size, or none of their sizes shows latency and rate.
     """
     found = find_collectives(graph, chosen)
-    edit, segments, calls = no_edit(len(graph.segments)), graph.segments, graph.calls
-    factor, kept, fitted = edit.factor.copy(), found.becomes, False
-    every = find_collectives(graph, np.ones(len(segments), dtype=bool))
-    names = calls.name.codes
-    for code in np.unique(names[found.event]).tolist():
-        alike = names[every.event] == code
-        cost = fit_cost(every.size[alike], every.work[alike])
-        if cost is None:
-            continue
-        fitted = True
-        mine = names[found.event] == code
-        total = np.bincount(found.group, found.size)[found.group]
-        many = np.bincount(found.group)[found.group] > 1
-        takes = np.full(len(calls) + 1, np.nan)
-        merged = np.where(kept, cost.of(total) / np.maximum(found.work, 1), 0.0)
-        takes[found.event[mine & many]] = merged[mine & many]
-        wanted = takes[segments.event]
-        works = ~np.isnan(wanted) & (segments.kind == WORK) & (segments.start >= _since(graph))
-        factor[works] = wanted[works]
-    if not fitted:
+    factor = _factors(graph, found)
+    if np.isnan(factor).all():
         raise InputError(
             "how long larger collectives would take is not in the file: "
             + ("one size, or no time for more, shows no rate" if len(found) else "it has no sizes"),
             "record with record_shapes=True, and more than one size; or measure with other bucket sizes",
         )
+    edit, segments = no_edit(len(graph.segments)), graph.segments
+    of_event = np.full(len(graph.calls) + 1, np.nan)
+    of_event[found.event] = factor
+    changed = of_event[segments.event]
+    works = ~np.isnan(changed) & (segments.kind == WORK) & (segments.start >= transfers_since(graph))
     call = launching_segments(graph)[found.last]
-    asked = (call >= 0) & ~segments.on_thread[found.last]
-    factor[calls_left_out(graph, found.group[asked], call[asked], kept[asked])] = 0.0
-    return replace(edit, factor=factor)
+    asked = (call >= 0) & ~segments.on_thread[found.last] & ~np.isnan(factor)
+    gone = calls_left_out(graph, found.group[asked], call[asked], found.becomes[asked])
+    return replace(edit, factor=np.where(gone, 0.0, np.where(works, changed, 1.0)))
+
+
+def _factors(graph: ReplayGraph, found: Collectives) -> Floats:
+    """By what the transfer of each collective is multiplied; NaN where the file shows no rate for it."""
+    names = graph.calls.name.codes
+    every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
+    total = np.bincount(found.group, found.size)[found.group] if len(found) else np.empty(0)
+    alone = np.bincount(found.group)[found.group] == 1 if len(found) else np.empty(0, dtype=bool)
+    factor = np.full(len(found), np.nan)
+    for code in np.unique(names[found.event]).tolist():
+        alike, mine = names[every.event] == code, names[found.event] == code
+        cost = fit_cost(every.size[alike], every.work[alike])
+        if cost is not None:
+            merged = np.where(found.becomes, cost.of(total) / np.maximum(found.work, 1), 0.0)
+            factor[mine] = np.where(alone, 1.0, merged)[mine]
+    return factor
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
