@@ -61,18 +61,23 @@ def record(step: Step, folder: Path, stacks: bool, shapes: bool) -> None:
     profiler.export_chrome_trace(str(folder / f"rank{dist.get_rank()}.json.gz"))
 
 
-def time_in_turns(steps: Mapping[str, Step], rounds: int) -> dict[str, list[float]]:
-    """Mean ms a step by variant and round, in turns, so that a busy machine slows all of them."""
+def time_in_turns(
+    steps: Mapping[str, Step], rounds: int, meet: Callable[[], object] = dist.barrier
+) -> dict[str, list[float]]:
+    """Mean ms a step by variant and round, in turns, so that a busy machine slows all of them.
+
+    `meet`: what all ranks do before and after the steps that count.
+    """
     found: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():
             for _ in range(DROPPED):
                 step()
-            dist.barrier()
+            meet()
             start = time.perf_counter()
             for _ in range(TIMED):
                 step()
-            dist.barrier()
+            meet()
             found[name].append(1000 * (time.perf_counter() - start) / TIMED)
     return found
 

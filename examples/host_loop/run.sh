@@ -9,8 +9,8 @@ single() { # options of the loop
     python3 -m host_loop.train "$@"
 }
 
-single --record "$out/before.json.gz"
-ask report "$out/before.json.gz" --run before
+single --record "$out/before"
+ask report "$out/before/trace.json.gz" --run before
 predict before "$out/vectorised.json" --compile "name=statistics"
 predict before "$out/later.json" --remove-wait "waiting for another thread"
 

@@ -1,25 +1,22 @@
 """A loop whose host holds it up: statistics in plain Python, and a check whose result is read at once.
 
-python -m host_loop.train [--vectorised | --later] --record FILE      record a few steps into FILE
+python -m host_loop.train [--vectorised | --later] --record FOLDER    record a few steps into FOLDER
 python -m host_loop.train --time ROUNDS --output FILE                 ms a step of all variants, unprofiled
 
 It runs on two cores and needs torch, and no GPU: a second thread stands for the device.
 """
 
 import json
-import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import torch
+from common.job import RECORDED, WAIT, WARM_UP, read_options, time_in_turns
 from torch import Tensor, nn
 from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 WIDTH, BATCH, BINS, VALUES, CHECKED = 384, 96, 32, 40_000, 700
-WAIT, WARM_UP, RECORDED = 2, 2, 10
-DROPPED, TIMED = 2, 8
 VARIANTS = {
     "vectorised": "the statistics are two operators in place of a loop",
     "later": "a check is read after the next step's work, in place of at once",
@@ -69,23 +66,21 @@ class Loop:
     def step(self) -> None:
         """One step."""
         asked = self.device.submit(self.check)
-        if self.variant == "later":
-            before, self.pending = self.pending, asked
-        else:
-            before = asked
-        if before is not None and self.variant != "later":
-            before.result()
+        if self.variant != "later":
+            asked.result()
         with record_function("statistics"):
             if self.variant == "vectorised":
                 count_all_bins(self.values)
             else:
                 count_bins(self.listed)
         self.train()
-        if before is not None:
-            before.result()
+        if self.variant == "later":
+            if self.pending is not None:
+                self.pending.result()
+            self.pending = asked
 
 
-def record(loop: Loop, trace: Path) -> None:
+def record(loop: Loop, folder: Path) -> None:
     """Run steps under the profiler, and write what it recorded.
 
     Without stacks, since Python itself is slower while its frames are recorded; with all threads.
@@ -99,41 +94,20 @@ def record(loop: Loop, trace: Path) -> None:
         for _ in range(WAIT + WARM_UP + RECORDED):
             loop.step()
             profiler.step()
-    trace.parent.mkdir(parents=True, exist_ok=True)
-    profiler.export_chrome_trace(str(trace))
-
-
-def time_in_turns(rounds: int) -> dict[str, list[float]]:
-    """Mean ms a step by variant and round, in turns, so that a busy machine slows all of them."""
-    loops = {name: Loop(name) for name in ("before", *VARIANTS)}
-    found: dict[str, list[float]] = {name: [] for name in loops}
-    for _ in range(rounds):
-        for name, loop in loops.items():
-            for _ in range(DROPPED):
-                loop.step()
-            start = time.perf_counter()
-            for _ in range(TIMED):
-                loop.step()
-            found[name].append(1000 * (time.perf_counter() - start) / TIMED)
-    return found
+    folder.mkdir(parents=True, exist_ok=True)
+    profiler.export_chrome_trace(str(folder / "trace.json.gz"))
 
 
 def main() -> None:
     """Read the command line, then record one variant or time all."""
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    changed = parser.add_mutually_exclusive_group()
-    for name, what in VARIANTS.items():
-        changed.add_argument(f"--{name}", dest="variant", action="store_const", const=name, help=what)
-    task = parser.add_mutually_exclusive_group(required=True)
-    task.add_argument("--record", type=Path, metavar="FILE", help="record a trace into FILE")
-    task.add_argument("--time", type=int, metavar="ROUNDS", help="time all variants in turns, unprofiled")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where the times go, as JSON")
-    options = parser.parse_args()
+    options = read_options(__doc__, VARIANTS)
     torch.set_num_threads(1)
     if options.record:
         record(Loop(options.variant or "before"), options.record)
         return
-    options.output.write_text(json.dumps(time_in_turns(options.time)), encoding="utf-8")
+    steps = {name: Loop(name).step for name in ("before", *VARIANTS)}
+    times = time_in_turns(steps, options.time, meet=lambda: None)
+    options.output.write_text(json.dumps(times), encoding="utf-8")
 
 
 if __name__ == "__main__":
