@@ -141,6 +141,14 @@ def test_what_a_backward_pass_reduces_is_waited_for_by_the_optimizer() -> None:
     assert list(found(of, overlap.FIX)) == [selector]
 
 
+def test_what_forward_passes_send_too_is_read_at_once() -> None:
+    # As activations of tensor parallelism are: here the first kernel is another one of that name.
+    rows = [{**row, "name": REDUCE} if row["name"] == "grad" else row for row in training(40, 70)]
+    rows += [event("## forward ##", 1, 7, category="user_annotation")]
+    rows = [{**row, "start_ns": 8000} if "backward" in str(row["name"]) else row for row in rows]
+    assert found(graph(*rows), overlap.FIX) == {}
+
+
 def test_nothing_is_overlapped_where_nobody_knows_what_needs_it() -> None:
     rows = [row for row in training(40, 70) if "optimizer" not in str(row["name"])]
     of = graph(*rows)
@@ -231,3 +239,14 @@ def test_what_these_leave_can_be_kept(events: list[tiny.Row], fix: str, selector
     kept = find_scenario(tables, of, asked.span, asked.change, asked.prediction)
     assert asked.prediction.naive.gain_ns > 0
     assert kept.window.end - kept.window.start == asked.prediction.naive.predicted_ns
+
+
+def test_parameters_are_gathered_ahead_where_names_say_that_they_are_sharded() -> None:
+    gather = "ncclDevKernel_AllGather_RING_LL"
+    rows = [
+        {**row, "name": gather, "category": "kernel"} if row["name"] == COPY else row
+        for row in copies(4, 30, 50)
+    ]
+    assert found(graph(*rows), ahead.FIX) == {}
+    rows.append(event("FSDP::forward", 0, 3, category="user_annotation"))
+    assert found(graph(*rows), ahead.FIX)[f"name={gather}"].title == "Gather parameters ahead"

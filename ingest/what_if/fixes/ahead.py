@@ -22,6 +22,8 @@ from tracegraph.store.mechanisms import BLOCKING_COPY, CODE
 from tracegraph.store.units import told
 
 _TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")
+_SHARDS = ("FSDP", "fsdp", "fully_shard", "DeepSpeedZero")
+"""What names of a run hold whose parameters are gathered before their use; activations are gathered, too."""
 _FEWEST = 2
 _HOW_TO_GATHER = "FSDP: forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE"
 
@@ -69,13 +71,14 @@ def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Copies to the device, and gathers of parameters, on the path."""
+    """Copies to the device, and gathers of parameters where names say that these are sharded, on the path."""
     graph, segments = scene.graph, scene.graph.segments
     moving = ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
     names = graph.calls.name
+    sharded = any(word in str(name) for name in names.values for word in _SHARDS)
     for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
         name = str(names.values[code])
-        gathers = any(word in name for word in _GATHERS)
+        gathers = sharded and any(word in name for word in _GATHERS)
         mine = moving & (names.codes[segments.event] == code)
         count, spent = int(mine.sum()), int(scene.on_path_ns[mine].sum())
         if count < _FEWEST or spent < scene.least_ns:

@@ -12,9 +12,9 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.ingest.what_if.transfers import moves_data
+from tracegraph.ingest.what_if.transfers import is_collective, moves_data
 from tracegraph.store.errors import InputError
-from tracegraph.store.phases import BACKWARD, OPTIMIZER, PHASE_NAMES
+from tracegraph.store.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 from tracegraph.store.units import told
 
 
@@ -81,14 +81,19 @@ def _asked(graph: ReplayGraph, work: Ints) -> Ints:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """What a backward pass transfers on the path, by name."""
+    """Collectives of backward passes on the path, by name.
+
+    What forward passes send, too, are activations, parameters or tokens: the next kernel reads these.
+    """
     graph, segments, phases = scene.graph, scene.graph.segments, scene.graph.phases
     there = {PHASE_NAMES[code] for code in np.unique(phases.name).tolist()}
     if not {BACKWARD, OPTIMIZER} <= there:
         return
-    moving = ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
-    moving &= of_phase(graph, BACKWARD)
     names = graph.calls.name
+    sent = ~segments.on_thread & np.append(is_collective(graph), False)[segments.event]
+    forward = sent & of_phase(graph, FORWARD) if FORWARD in there else np.zeros(len(segments), dtype=bool)
+    of_both = np.unique(names.codes[segments.event[forward]])
+    moving = sent & of_phase(graph, BACKWARD) & ~np.isin(names.codes[segments.event], of_both)
     for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
         mine = moving & (names.codes[segments.event] == code)
         spent = int(scene.on_path_ns[mine].sum())
@@ -106,7 +111,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 FIX = Fix(
     name="overlap",
     title="Overlap communication with computing",
-    recognised="transfers on the path that backward passes start, where an optimizer comes after them",
+    recognised="collectives on the path that backward passes start, and forward passes do not, where an "
+    "optimizer comes after them",
     replayed="they run on a stream of their own behind what was before them, and only the first work of the "
     "optimizer waits for them",
     how="DistributedDataParallel(gradient_as_bucket_view=True) or FSDP instead of reducing by hand; "
