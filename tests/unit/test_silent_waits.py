@@ -39,6 +39,16 @@ def test_silences_that_end_with_the_gpu_again_and_again_wait_for_it() -> None:
     assert tiny.kinds(model)["(waiting for GPU)@20"] == "wait"
 
 
+def test_two_silences_are_enough_beside_a_gpu_that_works_and_where_the_lag_is_short() -> None:
+    assert len(found(tiny.model(*steps([12, 15])))) == 2
+    # 80 µs are too large a part of 2 ms, and a kernel that begins late leaves the GPU idle for most of it.
+    assert not found(tiny.model(*steps([80, 83])))
+    late = [
+        {**row, "start_ns": row["end_ns"] - 500_000} if row["name"] == "k" else row for row in steps([12, 15])
+    ]
+    assert not found(tiny.model(*late))
+
+
 def test_one_silence_that_ends_with_the_gpu_proves_nothing() -> None:
     assert not found(tiny.model(event("op", -50, -10), *steps([12])))
 
