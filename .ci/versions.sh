@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Each version of Python that pyproject.toml promises and this machine has: `versions.sh` installs the built wheel
-# into an environment of its own, reports on an example, and runs unit tests: half of them with the oldest version, whose
-# libraries differ most, a quarter with each other one, and with the next commit the next part. The version that runs
+# into an environment of its own, reports on an example, and runs unit tests: a third of them with the oldest version,
+# whose libraries differ most, a sixth with each other one, and with the next commit the next part. The version that runs
 # everything else (python3) is left out.
 # What a version said is in a file of its own; the last lines say how each ended.
 set -uo pipefail
@@ -40,7 +40,7 @@ python3 -m venv "$folder/build" &&
 rm -rf build  # what setuptools leaves
 failed=0
 commits=$(git rev-list --count HEAD 2>/dev/null || echo 0)
-parts=2  # of the unit tests of the oldest version
+parts=3  # of the unit tests of the oldest version
 for version in $(promised); do
     [ "$version" = "$main" ] && continue
     python=$(find_python "$version")
@@ -49,7 +49,7 @@ for version in $(promised); do
         continue
     fi
     part=$((commits % parts + 1))/$parts
-    parts=4
+    parts=6
     mkdir -p "$folder/$version"
     if try_version "$version" "$python" "$part" >"$folder/$version/log" 2>&1; then
         echo "Python $version: ok at ${SECONDS} s; part $part: $(tail -1 "$folder/$version/log")"

@@ -4,17 +4,20 @@ torchrun --standalone --nproc-per-node 2 -m ddp_communication.train --record FOL
 torchrun --standalone --nproc-per-node 2 -m ddp_communication.train --time ROUNDS --output FILE
 """
 
+import time
 from contextlib import nullcontext
 from itertools import pairwise
 
 import torch
 import torch.distributed as dist
 from common.job import Step, run_job
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
-BATCH, WIDTHS, CLASSES = 16, (512, 512, 512, 512, 512, 1536, 512, 512), 10
+BATCH, WIDTHS, CLASSES = 4, (512, 512, 512, 512, 512, 1536, 512, 512), 10
+FORWARD_S, BACKWARD_S = 0.0005, 0.001
+"""How long a layer computes: it pauses, so that the cores are as free for gloo as they are beside a GPU."""
 MICRO_BATCHES = 4
 SMALL_MB, LARGE_MB = 0.5, 25.0
 VARIANTS = {
@@ -23,9 +26,34 @@ VARIANTS = {
 }
 
 
+class Computed(torch.autograd.Function):
+    """What a layer would compute on a device."""
+
+    @staticmethod
+    def forward(_: object, values: Tensor) -> Tensor:
+        """Pause, and pass the values on."""
+        time.sleep(FORWARD_S)
+        return values.clone()
+
+    @staticmethod
+    def backward(_: object, *gradients: Tensor) -> Tensor:
+        """Pause, and pass the gradients on."""
+        time.sleep(BACKWARD_S)
+        return gradients[0]
+
+
+class Layer(nn.Linear):
+    """A layer of weights."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Compute."""
+        computed: Tensor = Computed.apply(super().forward(values).relu())  # type: ignore[no-untyped-call]
+        return computed
+
+
 def make_step(variant: str) -> Step:
     """One optimizer step over some micro-batches."""
-    layers = [layer for pair in pairwise(WIDTHS) for layer in (nn.Linear(*pair), nn.ReLU())]
+    layers = [Layer(*pair) for pair in pairwise(WIDTHS)]
     model = DistributedDataParallel(
         nn.Sequential(*layers, nn.Linear(WIDTHS[-1], CLASSES)),
         bucket_cap_mb=LARGE_MB if variant == "large" else SMALL_MB,
