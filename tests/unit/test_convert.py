@@ -11,11 +11,13 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from mutations import as_parquet
 
 from tracegraph.cli.commands.convert import convert
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.readers.kineto.parquet_file import ParquetDocument
 from tracegraph.store.errors import InputError
 
 NUMBERS = ["0", "-0", "1.50", "1e3", "1E+3", "-0.0", "12345678901234567890123", "1.695835542516374123e15"]
@@ -154,6 +156,31 @@ def test_parquet_of_others_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"json": ["{}"]}), path)
     with pytest.raises(InputError, match="no trace that tracegraph wrote"):
         read_trace(path, Integrity("other"))
+
+
+def test_no_damaged_byte_of_parquet_is_more_than_a_refusal() -> None:
+    events = [{"ph": "X", "name": f"op{k % 3}", "pid": 1, "tid": 1, "ts": k, "dur": 1} for k in range(12)]
+    (whole,) = as_parquet([json.dumps({"traceEvents": events}).encode()])
+    refused = 0
+    for place in range(4, len(whole) - 4):
+        damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        try:
+            list(ParquetDocument(Path("t.parquet"), damaged).batches())
+        except InputError:
+            refused += 1
+    assert refused > len(whole) / 4
+
+
+def test_an_index_that_a_damaged_page_has_beside_its_dictionary_is_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(as_parquet([b'{"traceEvents": [{}, {}]}'])[0])
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["{}"]), safe=False)
+    batch = pa.RecordBatch.from_arrays([column], ["json"])
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: iter([batch]))
+    with pytest.raises(InputError, match="damaged Parquet after event 0"):
+        read_trace(path, Integrity("t"))
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:

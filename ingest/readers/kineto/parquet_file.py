@@ -65,14 +65,13 @@ class ParquetDocument:
         try:
             # equal texts stay one: a dictionary of a few may stand for any number of rows
             self._file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=[_JSON])
-        except (pa.ArrowException, OSError) as error:
+        except KeyError:
+            raise _foreign(path) from None
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _damage(path, error) from None
         metadata = self._file.schema_arrow.metadata or {}
         if _HEAD not in metadata or _TAIL not in metadata or _JSON not in self._file.schema_arrow.names:
-            raise InputError(
-                f"{path} is Parquet, but no trace that tracegraph wrote",
-                "make one with `tracegraph convert trace.json trace.parquet`",
-            )
+            raise _foreign(path)
         sizes = (self._file.metadata.row_group(k).total_byte_size for k in range(self._file.num_row_groups))
         if sum(sizes) > limits.unpacked:
             raise too_large(path, limits)
@@ -106,8 +105,16 @@ class ParquetDocument:
 
 
 def _texts_of(column: "pa.DictionaryArray[Any, Any]") -> list[bytes]:
+    column.validate(full=True)  # Arrow itself takes what a damaged page says of its dictionary
     distinct = [*column.dictionary.cast(pa.large_binary()).to_pylist(), b"null"]
     return [distinct[k] for k in column.indices.fill_null(len(distinct) - 1).to_pylist()]
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(
+        f"{path} is Parquet, but no trace that tracegraph wrote",
+        "make one with `tracegraph convert trace.json trace.parquet`",
+    )
 
 
 def _damage(path: Path, error: Exception, place: str = "") -> InputError:
