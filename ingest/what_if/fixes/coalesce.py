@@ -14,6 +14,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.launched import launching_segments
+from tracegraph.ingest.what_if.transfers import is_collective
 from tracegraph.store.errors import InputError
 from tracegraph.store.units import told
 
@@ -91,7 +92,7 @@ def _factors(graph: ReplayGraph, found: Collectives) -> Floats:
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Collectives of one name that a pass sends several of, on the path."""
     graph, names = scene.graph, scene.graph.calls.name
-    if graph.facts is None or not len(graph.phases):
+    if graph.facts is None or not len(graph.phases) or not is_collective(graph).any():
         return
     every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
     for code in np.unique(names.codes[every.event]).tolist():

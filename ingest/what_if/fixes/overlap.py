@@ -87,10 +87,10 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     """
     graph, segments, phases = scene.graph, scene.graph.segments, scene.graph.phases
     there = {PHASE_NAMES[code] for code in np.unique(phases.name).tolist()}
-    if not {BACKWARD, OPTIMIZER} <= there:
+    collective, names = is_collective(graph), graph.calls.name
+    if not {BACKWARD, OPTIMIZER} <= there or not collective.any():
         return
-    names = graph.calls.name
-    sent = ~segments.on_thread & np.append(is_collective(graph), False)[segments.event]
+    sent = ~segments.on_thread & np.append(collective, False)[segments.event]
     forward = sent & of_phase(graph, FORWARD) if FORWARD in there else np.zeros(len(segments), dtype=bool)
     of_both = np.unique(names.codes[segments.event[forward]])
     moving = sent & of_phase(graph, BACKWARD) & ~np.isin(names.codes[segments.event], of_both)
