@@ -50,9 +50,10 @@ def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
     assert graph.facts is not None  # who asks for sizes has them
     size = graph.facts().elements
     mine = np.append(is_collective(graph) & (size != NONE) & (size > 0), False)[segments.event] & chosen
-    at = np.flatnonzero(mine)
-    begins = np.append(True, segments.event[at][1:] != segments.event[at][:-1])[: len(at)]
-    event, last = segments.event[at[begins]], at[np.append(begins[1:], True)[: len(at)]]
+    backwards = np.flatnonzero(mine)[::-1]
+    event, place = np.unique(segments.event[backwards], return_index=True)
+    in_order = np.argsort(backwards[place])
+    event, last = event[in_order], backwards[place[in_order]]
     works = mine & (segments.kind == WORK) & (segments.start >= transfers_since(graph))
     spent = np.bincount(segments.event[works], segments.work[works], len(calls)).astype(np.int64)
     keys = np.stack([calls.lane[event], calls.name.codes[event], _pass_of(graph, event)])
