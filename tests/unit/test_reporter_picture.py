@@ -149,3 +149,12 @@ def test_lanes_show_what_they_cause() -> None:
     assert "1,200, 7 binding, 5.000 µs between" in source
     assert "GPU 0 stream 7" in source
     assert "autograd" not in source
+
+
+@pytest.mark.parametrize("category", ["", " ", "\n"])
+def test_events_without_a_category_have_a_place_in_the_legend(category: str) -> None:
+    source = path_picture(
+        "run", "", path_frame([(0, 0, "op", category, 0, 100, "SEQUENTIAL", "", "")]), LANES
+    )
+    assert ">no category</font>" in source
+    assert draw(source, "svg")

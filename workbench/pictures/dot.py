@@ -46,7 +46,7 @@ def new_graph(
 def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) -> str:
     """Return title and legend as an HTML-like label: fills are categories, arrows dependency kinds."""
     fills = "".join(
-        f'<td bgcolor="{tint(frame_colour(name))}"><font point-size="9">{html_label(name, 20)}</font></td>'
+        f'<td bgcolor="{tint(frame_colour(name))}"><font point-size="9">{_legend_text(name)}</font></td>'
         for name in categories[:_MOST_LEGEND]
     )
     arrows = "".join(
@@ -56,6 +56,11 @@ def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) 
     rows = "".join(_legend_row(cells) for cells in (fills, arrows) if cells)
     head = f'<tr><td align="left"><font point-size="13">{html_label(title, 200)}</font></td></tr>'
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="2">{head}{rows}</table>>'
+
+
+def _legend_text(category: str) -> str:
+    """What stands on a fill; Graphviz 2.43 takes no empty text there."""
+    return html_label(category.strip() or "no category", 20)
 
 
 def _legend_row(cells: str) -> str:
