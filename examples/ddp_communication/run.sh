@@ -8,7 +8,8 @@ job ddp_communication.train --record "$out/before"
 ask report "$out"/before/rank*.json.gz --run before
 predict before "$out/free.json" --remove "name=gloo:all_reduce"
 predict before "$out/once.json" --coalesce "name=gloo:all_reduce"
-predict before "$out/quarter.json" --scale 0.25 "name=gloo:all_reduce"
+predict before "$out/quarter.json" --scale 0.25 "name=gloo:all_reduce" \
+    --scale 0.25 "under=c10d::allreduce_" --scale 0.25 "name=aten::mul"
 
 job ddp_communication.train --large --record "$out/large"
 ask ingest "$out"/large/rank*.json.gz --run large

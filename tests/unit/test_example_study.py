@@ -70,8 +70,10 @@ def test_gains_are_a_step_and_paired_by_round(study: ModuleType) -> None:
         "free": [{"step": 100.0, "train_step": 100.0}, {"step": 110.0, "train_step": 110.0}],
         "workers": [{"step": 200.0, "train_step": 190.0}, {"step": 220.0, "train_step": 200.0}],
     }
-    _, _, predicted, free, workers = study.compared(PREDICTED, 2, times, 3).splitlines()
-    assert predicted == "| predicted | 80.0 (60.0 to 100.0) | 40.0 % (30.0 % to 50.0 %) |"
+    both = {"free": PREDICTED, "workers": {**PREDICTED, "gain_ns": 140_000_000}}
+    _, _, predicted, free, ahead, workers = study.compared(both, 2, times, 3).splitlines()
+    assert predicted == "| predicted: a batch in memory | 80.0 (60.0 to 100.0) | 40.0 % (30.0 % to 50.0 %) |"
+    assert ahead == "| predicted: 3 workers | 70.0 (60.0 to 100.0) | 35.0 % (30.0 % to 50.0 %) |"
     assert free.startswith("| measured: a batch in memory | 105.0 [")
     assert free.endswith("| 50.0 [50.0–50.0] % |")
     assert workers == "| measured: 3 workers | 0.0 [0.0–0.0] | 0.0 [0.0–0.0] % |"
