@@ -74,6 +74,7 @@ RULES = (
         metrics.communication,
         "Try overlapping it with computation, larger buckets, or fewer and larger collectives. Of one "
         "rank alone, the time of a collective's kernel includes the wait for slower ranks.",
+        fixes=("overlap", "coalesce"),
     ),
     Rule(
         "straggler",
@@ -240,6 +241,7 @@ RULES = (
         0.05,
         metrics.copies,
         "Try pinned memory with non_blocking=True, or a copy on its own stream ahead of time.",
+        fixes=("ahead",),
     ),
     Rule(
         "allocation",
