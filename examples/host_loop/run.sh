@@ -12,8 +12,11 @@ single() { # options of the loop
 single --record "$out/before"
 ask report "$out/before/trace.json.gz" --run before
 predict before "$out/vectorised.json" --compile "name=statistics"
-predict before "$out/later.json" --remove-wait "waiting for another thread"
+predict before "$out/later.json" --remove-wait "waiting for another thread" ||
+    echo "No wait was found: a busy machine wakes the loop too late, see README.md"
 
 single --time 11 --output "$out/times.json"
 compare "$out/vectorised.json" "$out/times.json" vectorised
-compare "$out/later.json" "$out/times.json" later
+if [ -s "$out/later.json" ]; then
+    compare "$out/later.json" "$out/times.json" later
+fi

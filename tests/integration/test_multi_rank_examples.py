@@ -69,17 +69,15 @@ def test_accumulation_leaves_a_quarter_of_the_all_reduces(tmp_path: Path) -> Non
         int(rows_after(part, "collectives")[0][2]) for part in said.split("cypher --run ")[1:]
     )
     assert before == 4 * accumulated
-    assert times_as_fast(said)[1] > 1
+    assert times_as_fast(said)[-1] > 1
 
 
 @needs_torch
-def test_plain_python_and_a_readback_are_worth_what_is_predicted(tmp_path: Path) -> None:
+def test_plain_python_is_worth_what_is_predicted_and_a_readback_where_it_is_found(tmp_path: Path) -> None:
     said = run_example("host_loop", tmp_path / "study")
-    predicted = [
-        float(times) for times in re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
-    ]
-    assert len(predicted) == len(times_as_fast(said)) == 2
-    assert min(predicted) > 1.1
+    compared = re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
+    assert len(compared) == len(times_as_fast(said)) == (1 if "No wait was found" in said else 2)
+    assert float(compared[0]) > 1.1
 
 
 @needs_torch
