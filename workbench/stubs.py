@@ -76,9 +76,8 @@ of the causal graph, made when a run is stored, and stand in the report, in summ
 
 The run replayed with each resource at no time, alone. The bottleneck is the one that gains most, where that
 is 1.5 times what the next gains; else all that gain two thirds of the most are named: `bottleneck` is
-`several`, and `bottlenecks` holds each. Where so much of the path has no record that this cannot be told, it
-is `unknown`. In a report on a step or phase, and where nothing gains 2 %, it is what most of the path is made
-of.
+`several`, and `bottlenecks` holds each. If too much of the path is unrecorded to tell, it is `unknown`. In a
+report on a step or phase, and where nothing gains 2 %, it is what most of the path is made of.
 
 | resource | `verdict.bottleneck` | what takes no time |
 | --- | --- | --- |

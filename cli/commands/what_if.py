@@ -75,7 +75,7 @@ def _fix_options(command: _Command) -> _Command:
     type=click.IntRange(1),
     default=Settings.depth,
     show_default=True,
-    help="With --prefetch: how many are ready ahead for each worker.",
+    help="With --prefetch: how many are ready ahead for each worker; with --ahead: how many transfers.",
 )
 @click.option(
     "--workers",

@@ -8,6 +8,7 @@ from tracegraph.ingest.arrays import Flags, Floats
 from tracegraph.ingest.causal.events import NONE
 from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.transfers import transferring
 from tracegraph.store.common_names import common_name
 
 _CHANCE = 0.01
@@ -16,10 +17,8 @@ _CHANCE = 0.01
 
 def transfers(graph: ReplayGraph) -> Flags:
     """The segments in which members of collectives transfer: from when the last one came."""
-    segments = graph.segments
-    since = np.append(graph.rendezvous, NONE)[segments.event]
-    found: Flags = (since != NONE) & (segments.kind == WORK) & (segments.start >= since)
-    return found
+    met: Flags = np.append(graph.rendezvous != NONE, False)[graph.segments.event]
+    return met & transferring(graph)
 
 
 def without_stragglers(graph: ReplayGraph) -> Floats:

@@ -15,7 +15,7 @@ from tracegraph.ingest.what_if.fixes.unsync import unsync
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.of_phase import of_phase
 from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.ingest.what_if.transfers import moves_data
+from tracegraph.ingest.what_if.transfers import of_transfers
 from tracegraph.store import bounds
 from tracegraph.store.categories import Role
 from tracegraph.store.gaps import (
@@ -72,7 +72,7 @@ def _parts(graph: ReplayGraph) -> _Parts:
     launches[-1] = False
     launches[:-1] &= calls.of_role(Role.CALL)
     launching = segments.on_thread & (segments.kind == WORK) & launches[segments.event] & ~loading
-    transfers = np.append(moves_data(graph), False)[segments.event] & (segments.kind == WORK) & ~loading
+    transfers = of_transfers(graph) & (segments.kind == WORK) & ~loading
     return _Parts(loading, launching, transfers, graph)
 
 

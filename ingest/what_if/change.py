@@ -9,12 +9,10 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.array_tables import select_rows
 from tracegraph.ingest.causal.dependencies import Dependencies
 from tracegraph.ingest.causal.segments import WAIT, WORK
-from tracegraph.ingest.what_if.edit import Edit, apply_edit, inside_span, join_edits
+from tracegraph.ingest.what_if.edit import FOR_OTHERS, Edit, apply_edit, inside_span, join_edits
 from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow, never_early
 from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
-from tracegraph.store.mechanisms import CODE, COLLECTIVE, MECHANISMS
-
-_WAITS = np.array([m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS])
+from tracegraph.store.mechanisms import CODE, COLLECTIVE
 
 
 @dataclass(frozen=True)
@@ -188,11 +186,11 @@ def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Depe
         return found, graph.gap_name
     segments, here = graph.segments, span.inside[found.effect]
     ended = ended_dependencies(graph, span, change)
-    freed = ended & _WAITS[found.mechanism]
+    freed = ended & FOR_OTHERS[found.mechanism]
     waits = ended_stretches(graph, span, change) & (segments.kind == WAIT)
     # A wait inside a call has the name, not the edge that ends it where that has no lag.
     after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1])
-    freed |= after_wait[found.effect] & here & _WAITS[found.mechanism]
+    freed |= after_wait[found.effect] & here & FOR_OTHERS[found.mechanism]
     if GAP_CODE[WAITING_FOR_RANK] in change.gaps:
         freed |= here & _between_ranks(graph)
     changed = replace(found, lag=np.where(ended, 0, found.lag))

@@ -17,6 +17,10 @@ from tracegraph.store.mechanisms import CODE, COLLECTIVE, MECHANISMS, PROGRAM_OR
 _KEPT = (COLLECTIVE, QUEUE_FULL)
 FOR_GPU: Flags = np.array([m.kind == "SYNCHRONIZATION" and m.name not in _KEPT for m in MECHANISMS])
 """By position in `MECHANISMS`: what a call, a copy or a silent thread waits for on the GPU."""
+FOR_OTHERS: Flags = np.array(
+    [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS]
+)
+"""By position in `MECHANISMS`: what waits for another lane, and would not go on by itself."""
 _ORDER = (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER])
 
 
@@ -45,7 +49,7 @@ class Edit:
 
     @property
     def reorders(self) -> bool:
-        """Whether anything is no longer in the order in which it was."""
+        """Whether work runs in another order than it was recorded in."""
         return bool(self.lane.any() or self.unawaited.any() or len(self.added))
 
 

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from tracegraph.ingest.what_if.graph import ReplayGraph
 
 
+def asked_at(graph: "ReplayGraph", event: Ints) -> Ints:
+    """When each event was launched, ns; when it began, where no call of the file did that."""
+    calls = graph.calls
+    call = calls.call[event]
+    return np.where(call >= 0, calls.start[call], calls.start[event])
+
+
 def launching_segments(graph: "ReplayGraph") -> Ints:
     """For each segment of GPU work the segment of a thread that launched it, -1 for none and for threads.
 

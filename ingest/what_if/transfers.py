@@ -1,8 +1,10 @@
-"""Which events move data, between GPUs or between host and GPU."""
+"""Which work moves data, between GPUs or between host and GPU."""
 
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.store.categories import Role, names_of
 from tracegraph.store.collectives import ON_THREADS
@@ -17,16 +19,27 @@ def communicates(graph: ReplayGraph) -> Flags:
     return names.matching(np.array([kernel_type(str(one), kernel) == COMMUNICATION for one in names.values]))
 
 
-def is_collective(graph: ReplayGraph) -> Flags:
-    """Which events are kernels that communicate, or what back ends for the CPU write on their threads."""
+def of_collectives(graph: ReplayGraph) -> Flags:
+    """The segments of kernels that communicate, and of what back ends for the CPU write on their threads."""
     calls = graph.calls
     on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
-    found: Flags = on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION))
+    return _of_events(graph, on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION)))
+
+
+def of_transfers(graph: ReplayGraph) -> Flags:
+    """The segments of copies, memsets and collectives."""
+    return of_collectives(graph) | _of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
+
+
+def _of_events(graph: ReplayGraph, events: Flags) -> Flags:
+    found: Flags = np.append(events, False)[graph.segments.event]
     return found
 
 
-def moves_data(graph: ReplayGraph) -> Flags:
-    """Which events are copies, memsets or collectives."""
-    copies: Flags = graph.calls.of_role(Role.COPY, Role.MEMSET)
-    return copies | is_collective(graph)
+def transferring(graph: ReplayGraph) -> Flags:
+    """Segments of work; those of collectives from when all ranks are there, where the files tell that."""
+    segments = graph.segments
+    since = np.append(graph.rendezvous, NONE)[segments.event]
+    found: Flags = (segments.kind == WORK) & (segments.start >= since)
+    return found

@@ -1,5 +1,7 @@
 """What copying ahead, overlapping and sending more at once gain, where every time is worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tiny
@@ -38,8 +40,7 @@ def graph(*rows: tiny.Row) -> ReplayGraph:
         elements=elements,
         devices={},
     )
-    of = graph_of(found)
-    return ReplayGraph(**{**vars(of), "facts": lambda: facts})
+    return replace(graph_of(found), facts=lambda: facts)
 
 
 def gain_us(of: ReplayGraph, *fixes: tuple[str, str], **more: int) -> float:
@@ -234,7 +235,7 @@ def test_latency_and_rate_are_those_of_a_line() -> None:
 )
 def test_what_these_leave_can_be_kept(events: list[tiny.Row], fix: str, selector: str) -> None:
     tables = tiny.tables(tiny.trace(*events), "base")
-    of = ReplayGraph(**{**vars(read_graph(tables)), "facts": graph(*events).facts})
+    of = replace(read_graph(tables), facts=graph(*events).facts)
     asked = answer(of, "run", Question(fixes=((fix, selector),), overhead="none"))
     kept = find_scenario(tables, of, asked.span, asked.change, asked.prediction)
     assert asked.prediction.naive.gain_ns > 0

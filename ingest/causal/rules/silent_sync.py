@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.events import NONE, is_passive
 from tracegraph.ingest.causal.found import Found
 from tracegraph.ingest.causal.rules.repetition import COLUMNS, REACH_NS, explained, reach
 from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences
-from tracegraph.ingest.intervals import covered, ungrouped
+from tracegraph.ingest.intervals import Spans, covered, ungrouped, without_overlaps
 from tracegraph.store.categories import Role
 from tracegraph.store.mechanisms import SILENT_SYNCHRONIZE
 
@@ -38,10 +38,11 @@ def silent_waits(context: Context, found: Found) -> Found:
     in the middle of a wait, one end is all there is: of work from before the recording.
     """
     silences, opaque = find_silences(context), find_opaque(context, found.waits)
-    ends = [_beside_work(context, frame, silences) for frame in _candidates(context, silences)]
+    running = _running(context)
+    ends = [_beside_work(context, running, frame, silences) for frame in _candidates(context, silences)]
     by_lag = explained(ends, _kinds_of_silences(context, silences), silences)
     quiet = _held(context, silences, pd.concat([by_lag, _opening(context, silences)]))
-    ends = [_of_work(context, frame, opaque) for frame in _candidates(context, opaque)]
+    ends = [_of_work(context, running, frame, opaque) for frame in _candidates(context, opaque)]
     return quiet.plus(_held(context, opaque, explained(ends, _kinds_of_work(context, opaque), opaque)))
 
 
@@ -149,20 +150,31 @@ def _as_candidates(
     return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
 
 
-def _beside_work(context: Context, found: pd.DataFrame, silences: pd.DataFrame) -> pd.DataFrame:
+def _running(context: Context) -> Spans:
+    """When any GPU works."""
+    events = context.events
+    return ungrouped(*without_overlaps(events.start[events.is_gpu], events.end[events.is_gpu]))
+
+
+def _beside_work(
+    context: Context, running: Spans, found: pd.DataFrame, silences: pd.DataFrame
+) -> pd.DataFrame:
     """Who does nothing while the GPU works, and goes on as it ends, hardly does so by chance."""
-    very_close = found["lag"].abs() <= _VERY_CLOSE * _lengths(found, silences)
-    return found.assign(close=very_close & _worked(context, found, silences))
+    lag, length = found["lag"].to_numpy(np.int64), _lengths(found, silences)
+    close = np.flatnonzero(np.abs(lag) <= _VERY_CLOSE * length)
+    beside = np.zeros(len(found), dtype=bool)
+    beside[close] = _worked(context, running, found.iloc[close], silences)
+    return found.assign(close=beside)
 
 
-def _of_work(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
+def _of_work(context: Context, running: Spans, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
     """What works may hold the GPU up as well as the other way round, unless that worked throughout: but for
     calls that launch nothing, where the lag is a small part of the call."""
     event = stretches["event"].to_numpy(np.int64)[found["silence"]]
     close = found["lag"].abs() <= _CLOSE * _lengths(found, stretches)
     # What works may end in the midst of a row of short work: then any of it is as near.
     rate = found["rate"] + found["crowd"]
-    worked = _worked(context, found, stretches)
+    worked = _worked(context, running, found, stretches)
     return found.assign(rate=rate, fits=worked, close=close & _launches_nothing(context)[event])
 
 
@@ -172,11 +184,10 @@ def _lengths(found: pd.DataFrame, stretches: pd.DataFrame) -> Ints:
     return length
 
 
-def _worked(context: Context, found: pd.DataFrame, stretches: pd.DataFrame) -> Flags:
+def _worked(context: Context, running: Spans, found: pd.DataFrame, stretches: pd.DataFrame) -> Flags:
     """Whether the GPU worked throughout the stretch of each candidate, until its work ended."""
     events, silence = context.events, found["silence"].to_numpy(np.int64)
     start, end = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end"))
-    running = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
     until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
     worked: Flags = covered(ungrouped(start, until), running) >= _BUSY * (end - start)
     return worked

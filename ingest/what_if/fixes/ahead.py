@@ -17,7 +17,7 @@ from tracegraph.ingest.what_if.fixes.streams import (
     wait_on_stream,
 )
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.transfers import moves_data
+from tracegraph.ingest.what_if.transfers import of_transfers
 from tracegraph.store.mechanisms import BLOCKING_COPY, CODE
 from tracegraph.store.units import told
 
@@ -35,7 +35,7 @@ def ahead(graph: ReplayGraph, chosen: Flags, depth: int = 2) -> Edit:
     use at once. What came after it on its stream waits for it, and no call waits for it as it copies.
     """
     segments, found = graph.segments, graph.dependencies
-    mine = chosen & ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
+    mine = chosen & ~segments.on_thread & of_transfers(graph)
     runs, edit = runs_on_streams(graph, mine), no_edit(len(segments))
     if not len(runs):
         return edit
@@ -72,21 +72,16 @@ def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
 
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Copies to the device, and gathers of parameters where names say that these are sharded, on the path."""
-    graph, segments = scene.graph, scene.graph.segments
-    moving = ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
-    names = graph.calls.name
-    sharded = any(word in str(name) for name in names.values for word in _SHARDS)
-    for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
-        name = str(names.values[code])
+    graph, names = scene.graph, scene.graph.calls.name.values
+    sharded = any(word in str(name) for name in names for word in _SHARDS)
+    for code, mine, spent in scene.names_on_path(of_transfers(graph) & ~graph.segments.on_thread):
+        name, count = str(names[code]), int(mine.sum())
         gathers = sharded and any(word in name for word in _GATHERS)
-        mine = moving & (names.codes[segments.event] == code)
-        count, spent = int(mine.sum()), int(scene.on_path_ns[mine].sum())
-        if count < _FEWEST or spent < scene.least_ns:
-            continue
-        if gathers or any(word in name for word in _TO_DEVICE):
+        if count >= _FEWEST and (gathers or any(word in name for word in _TO_DEVICE)):
+            selector = f"name={escaped(name)}"
             yield Candidate(
-                selector=f"name={escaped(name)}",
-                options=asked_for(FIX.name, [f"name={escaped(name)}"]),
+                selector=selector,
+                options=asked_for(FIX.name, [selector]),
                 change=made_in(graph, ahead(graph, mine)),
                 evidence=f"{count:,} transfers, {told(spent)} of the path",
                 title="Gather parameters ahead" if gathers else None,

@@ -1,20 +1,19 @@
 """Send more at once: collectives of one pass become one, by the latency and rate that the file shows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WORK
 from tracegraph.ingest.what_if.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.collectives import Collectives, find_collectives, transfers_since
+from tracegraph.ingest.what_if.fixes.collectives import Collectives, find_collectives
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
 from tracegraph.ingest.what_if.graph import ReplayGraph
 from tracegraph.ingest.what_if.launched import launching_segments
-from tracegraph.ingest.what_if.transfers import is_collective
+from tracegraph.ingest.what_if.transfers import of_collectives, transferring
 from tracegraph.store.errors import InputError
 from tracegraph.store.units import told
 
@@ -54,62 +53,60 @@ def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
     Raises:
         InputError: none of them has a size, or none of their sizes shows latency and rate.
     """
-    found = find_collectives(graph, chosen)
-    factor = _factors(graph, found)
-    if np.isnan(factor).all():
+    found, names = find_collectives(graph, chosen), graph.calls.name.codes
+    every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
+    fitted = {code: _cost_of(graph, every, code) for code in np.unique(names[found.event]).tolist()}
+    costs = {code: cost for code, cost in fitted.items() if cost is not None}
+    if not costs:
         raise InputError(
             "how long larger collectives would take is not in the file: "
             + ("one size, or no time for more, shows no rate" if len(found) else "it has no sizes"),
             "record with record_shapes=True, and more than one size; or measure with other bucket sizes",
         )
-    edit, segments = no_edit(len(graph.segments)), graph.segments
+    return _at_once(graph, found, costs)
+
+
+def _cost_of(graph: ReplayGraph, every: Collectives, code: int) -> _Cost | None:
+    alike = graph.calls.name.codes[every.event] == code
+    return fit_cost(every.size[alike], every.work[alike])
+
+
+def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost]) -> Edit:
+    """Each group is its last collective, at what that then costs; names without a cost stay as they are."""
+    edit, segments, names = no_edit(len(graph.segments)), graph.segments, graph.calls.name.codes[found.event]
+    total, members = (np.bincount(found.group, weights)[found.group] for weights in (found.size, None))
+    factor = np.full(len(found), np.nan)
+    for code, cost in costs.items():
+        merged = np.where(found.becomes, cost.of(total) / np.maximum(found.work, 1), 0.0)
+        factor = np.where(names == code, np.where(members == 1, 1.0, merged), factor)
     of_event = np.full(len(graph.calls) + 1, np.nan)
     of_event[found.event] = factor
     changed = of_event[segments.event]
-    works = ~np.isnan(changed) & (segments.kind == WORK) & (segments.start >= transfers_since(graph))
+    works = ~np.isnan(changed) & transferring(graph)
     call = launching_segments(graph)[found.last]
     asked = (call >= 0) & ~segments.on_thread[found.last] & ~np.isnan(factor)
     gone = calls_left_out(graph, found.group[asked], call[asked], found.becomes[asked])
     return replace(edit, factor=np.where(gone, 0.0, np.where(works, changed, 1.0)))
 
 
-def _factors(graph: ReplayGraph, found: Collectives) -> Floats:
-    """By what the transfer of each collective is multiplied; NaN where the file shows no rate for it."""
-    names = graph.calls.name.codes
-    every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
-    total = np.bincount(found.group, found.size)[found.group] if len(found) else np.empty(0)
-    alone = np.bincount(found.group)[found.group] == 1 if len(found) else np.empty(0, dtype=bool)
-    factor = np.full(len(found), np.nan)
-    for code in np.unique(names[found.event]).tolist():
-        alike, mine = names[every.event] == code, names[found.event] == code
-        cost = fit_cost(every.size[alike], every.work[alike])
-        if cost is not None:
-            merged = np.where(found.becomes, cost.of(total) / np.maximum(found.work, 1), 0.0)
-            factor[mine] = np.where(alone, 1.0, merged)[mine]
-    return factor
-
-
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Collectives of one name that a pass sends several of, on the path."""
-    graph, names = scene.graph, scene.graph.calls.name
-    if graph.facts is None or not len(graph.phases) or not is_collective(graph).any():
+    graph, collective = scene.graph, of_collectives(scene.graph)
+    if graph.facts is None or not len(graph.phases) or not collective.any():
         return
-    every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
-    for code in np.unique(names.codes[every.event]).tolist():
-        alike = names.codes[every.event] == code
-        passes = len(np.unique(every.group[alike]))
-        chosen = np.append(names.codes == code, False)[graph.segments.event]
-        spent = int(scene.on_path_ns[chosen].sum())
-        few = alike.sum() < max(_FEWEST, _FEWEST_A_PASS * passes)
-        cost = None if few or spent < scene.least_ns else fit_cost(every.size[alike], every.work[alike])
+    every = find_collectives(graph, collective)
+    for code, mine, spent in scene.names_on_path(collective):
+        alike = graph.calls.name.codes[every.event] == code
+        count, passes = int(alike.sum()), len(np.unique(every.group[alike]))
+        cost = _cost_of(graph, every, code) if count >= max(_FEWEST, _FEWEST_A_PASS * passes) else None
         if cost is None:
             continue
-        selector = f"name={escaped(str(names.values[code]))}"
+        selector = f"name={escaped(str(graph.calls.name.values[code]))}"
         yield Candidate(
             selector=selector,
             options=asked_for(FIX.name, [selector]),
-            change=made_in(graph, coalesce(graph, chosen)),
-            evidence=f"{int(alike.sum()):,} collectives in {passes:,} passes, {told(spent)} of the path; "
+            change=made_in(graph, _at_once(graph, find_collectives(graph, mine), {code: cost})),
+            evidence=f"{count:,} collectives in {passes:,} passes, {told(spent)} of the path; "
             f"each takes {told(round(cost.latency))} before it moves anything",
         )
 

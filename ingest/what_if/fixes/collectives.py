@@ -6,14 +6,10 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.what_if.edit import FOR_OTHERS
 from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.transfers import is_collective
-from tracegraph.store.mechanisms import COLLECTIVE, MECHANISMS
-
-_WAITS = np.array(
-    [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and m.name != COLLECTIVE for m in MECHANISMS]
-)
+from tracegraph.ingest.what_if.launched import asked_at
+from tracegraph.ingest.what_if.transfers import of_collectives, transferring
 
 
 @dataclass(frozen=True)
@@ -49,12 +45,12 @@ def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
     segments, calls = graph.segments, graph.calls
     assert graph.facts is not None  # who asks for sizes has them
     size = graph.facts().elements
-    mine = np.append(is_collective(graph) & (size != NONE) & (size > 0), False)[segments.event] & chosen
+    mine = chosen & of_collectives(graph) & np.append((size != NONE) & (size > 0), False)[segments.event]
     backwards = np.flatnonzero(mine)[::-1]
     event, place = np.unique(segments.event[backwards], return_index=True)
     in_order = np.argsort(backwards[place])
     event, last = event[in_order], backwards[place[in_order]]
-    works = mine & (segments.kind == WORK) & (segments.start >= transfers_since(graph))
+    works = mine & transferring(graph)
     spent = np.bincount(segments.event[works], segments.work[works], len(calls)).astype(np.int64)
     keys = np.stack([calls.lane[event], calls.name.codes[event], _pass_of(graph, event)])
     apart = (keys[:, 1:] != keys[:, :-1]).any(axis=0) | _awaited_before(graph, event, last)
@@ -62,16 +58,10 @@ def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
     return Collectives(event, size[event], spent[event], last, group)
 
 
-def transfers_since(graph: ReplayGraph) -> Ints:
-    """From when each segment transfers: since all ranks are there, where the files tell that."""
-    return np.append(graph.rendezvous, NONE)[graph.segments.event]
-
-
 def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
     """The phase that began last before each collective was asked for, else its step."""
     calls, phases = graph.calls, graph.phases
-    call = calls.call[event]
-    asked = np.where(call >= 0, calls.start[call], calls.start[event])
+    asked = asked_at(graph, event)
     rank, found = graph.lanes.rank[calls.lane[event]], calls.step[event].copy()
     for one in np.unique(rank).tolist():
         mine, place = rank == one, np.flatnonzero(phases.rank == one)
@@ -86,7 +76,7 @@ def _awaited_before(graph: ReplayGraph, event: Ints, last: Ints) -> Flags:
     """For each collective but the last whether somebody waits for it before the next one begins."""
     segments, found = graph.segments, graph.dependencies
     awaited = np.full(len(segments), np.iinfo(np.int64).max)
-    waits = _WAITS[found.mechanism] & found.binding
+    waits = FOR_OTHERS[found.mechanism] & found.binding
     waits &= segments.event[found.effect] != segments.event[found.cause]
     np.minimum.at(awaited, found.cause[waits], segments.start[found.effect[waits]])
     before: Flags = awaited[last[:-1]] < graph.calls.start[event[1:]]

@@ -43,6 +43,15 @@ class Scene:
         """What has to be at stake for a fix to be worth a replay."""
         return round(LEAST_GAIN * self.window_ns)
 
+    def names_on_path(self, among: Flags) -> Iterator[tuple[int, Flags, int]]:
+        """The names of some segments with enough at stake: code, segments, and their time on the path, ns."""
+        code = self.graph.calls.name.codes[self.graph.segments.event]
+        for one in np.unique(code[among & (self.on_path_ns > 0)]).tolist():
+            mine = among & (code == one)
+            spent = int(self.on_path_ns[mine].sum())
+            if spent >= self.least_ns:
+                yield one, mine, spent
+
 
 @dataclass(frozen=True)
 class Candidate:

@@ -11,8 +11,9 @@ from tracegraph.ingest.what_if.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
 from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.launched import asked_at
 from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.ingest.what_if.transfers import is_collective, moves_data
+from tracegraph.ingest.what_if.transfers import of_collectives, of_transfers
 from tracegraph.store.errors import InputError
 from tracegraph.store.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 from tracegraph.store.units import told
@@ -27,39 +28,40 @@ def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:
     Raises:
         InputError: that holds for all of them.
     """
-    segments = graph.segments
-    chosen = chosen & ~segments.on_thread & np.append(moves_data(graph), False)[segments.event]
-    mine = np.flatnonzero(chosen)
+    mine = np.flatnonzero(chosen & of_transfers(graph) & ~graph.segments.on_thread)
     needed = _first_needed(graph, mine)
     if len(mine) and not (needed >= 0).any():
         raise InputError(
             "nothing says where these transfers are first needed: no optimizer comes after them",
             "mark it with record_function('optimizer'), or see the phases of the run: docs/phases.md",
         )
-    chosen[mine[needed < 0]] = False
-    edit = on_own_streams(graph, no_edit(len(segments)), chosen)
-    runs = runs_on_streams(graph, chosen)
-    needed_by = np.full(len(segments), -1, dtype=np.int64)
-    needed_by[mine] = needed
-    moved = edit.lane[runs.first] != 0
+    return _waited_for_later(graph, mine, needed)
+
+
+def _waited_for_later(graph: ReplayGraph, transfers: Ints, needed: Ints) -> Edit:
+    """Transfers on a stream of their own, which only what first needs each waits for; -1: left as it is."""
+    needed_by = np.full(len(graph.segments), -1, dtype=np.int64)
+    needed_by[transfers] = needed
+    moved = needed_by >= 0
+    edit, runs = on_own_streams(graph, no_edit(len(moved)), moved), runs_on_streams(graph, moved)
+    elsewhere = edit.lane[runs.first] != 0
     added = [
-        wait_on_stream(graph, runs.before[moved], runs.first[moved]),
+        wait_on_stream(graph, runs.before[elsewhere], runs.first[elsewhere]),
         wait_on_stream(graph, runs.last, needed_by[runs.last]),
     ]
-    return replace(edit, unawaited=chosen, added=join_rows(added))
+    return replace(edit, unawaited=moved, added=join_rows(added))
 
 
 def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
     """The first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
     segments, calls, phases = graph.segments, graph.calls, graph.phases
-    needed = np.full(len(transfers), -1, dtype=np.int64)
-    if not (phases.name == PHASE_NAMES.index(OPTIMIZER)).any():
+    needed, optimizer = np.full(len(transfers), -1), phases.name == PHASE_NAMES.index(OPTIMIZER)
+    if not optimizer.any():
         return needed
     work = np.flatnonzero(of_phase(graph, OPTIMIZER) & ~segments.on_thread & (segments.event >= 0))
     work = work[calls.call[segments.event[work]] >= 0]
-    asked, wanted = (_asked(graph, one) for one in (work, transfers))
+    asked, wanted = (asked_at(graph, segments.event[one]) for one in (work, transfers))
     rank, own = (graph.lanes.rank[segments.lane[one]] for one in (work, transfers))
-    optimizer = (phases.name == PHASE_NAMES.index(OPTIMIZER)) & (phases.start >= graph.window.start)
     for one in np.unique(own).tolist():
         begins = np.sort(phases.start[optimizer & (phases.rank == one)])
         theirs = work[rank == one]
@@ -73,38 +75,30 @@ def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
     return needed
 
 
-def _asked(graph: ReplayGraph, work: Ints) -> Ints:
-    """When each work was launched; as it began, where no call of the file did that."""
-    segments, calls = graph.segments, graph.calls
-    call = calls.call[segments.event[work]]
-    return np.where(call >= 0, calls.start[call], segments.start[work])
-
-
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Collectives of backward passes on the path, by name.
 
     What forward passes send, too, are activations, parameters or tokens: the next kernel reads these.
     """
-    graph, segments, phases = scene.graph, scene.graph.segments, scene.graph.phases
-    there = {PHASE_NAMES[code] for code in np.unique(phases.name).tolist()}
-    collective, names = is_collective(graph), graph.calls.name
-    if not {BACKWARD, OPTIMIZER} <= there or not collective.any():
+    graph, segments, names = scene.graph, scene.graph.segments, scene.graph.calls.name
+    there = {PHASE_NAMES[code] for code in np.unique(graph.phases.name).tolist()}
+    sent = of_collectives(graph) & ~segments.on_thread
+    if not {BACKWARD, OPTIMIZER} <= there or not sent.any():
         return
-    sent = ~segments.on_thread & np.append(collective, False)[segments.event]
     forward = sent & of_phase(graph, FORWARD) if FORWARD in there else np.zeros(len(segments), dtype=bool)
     of_both = np.unique(names.codes[segments.event[forward]])
-    moving = sent & of_phase(graph, BACKWARD) & ~np.isin(names.codes[segments.event], of_both)
-    for code in np.unique(names.codes[segments.event[moving & (scene.on_path_ns > 0)]]).tolist():
-        mine = moving & (names.codes[segments.event] == code)
-        spent = int(scene.on_path_ns[mine].sum())
-        if spent < scene.least_ns or not (_first_needed(graph, np.flatnonzero(mine)) >= 0).any():
+    sent &= of_phase(graph, BACKWARD) & ~np.isin(names.codes[segments.event], of_both)
+    for code, mine, spent in scene.names_on_path(sent):
+        transfers = np.flatnonzero(mine)
+        needed = _first_needed(graph, transfers)
+        if not (needed >= 0).any():
             continue
         selector = f"name={escaped(str(names.values[code]))},phase={BACKWARD}"
         yield Candidate(
             selector=selector,
             options=asked_for(FIX.name, [selector]),
-            change=made_in(graph, overlap(graph, mine)),
-            evidence=f"{int(mine.sum()):,} transfers of backward passes, {told(spent)} of the path",
+            change=made_in(graph, _waited_for_later(graph, transfers, needed)),
+            evidence=f"{len(transfers):,} transfers of backward passes, {told(spent)} of the path",
         )
 
 

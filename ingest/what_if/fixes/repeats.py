@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.array_tables import count_in_groups
 from tracegraph.ingest.what_if.fixes.threads import launched
 from tracegraph.ingest.what_if.graph import ReplayGraph
 
@@ -52,7 +53,7 @@ def _of_rank(graph: ReplayGraph, call: Ints, work: Ints, group: Ints | None) -> 
     order = np.lexsort((graph.segments.start[call], step))
     step, name = step[order], graph.calls.name.codes[graph.segments.event[work[order]]].astype(np.uint64)
     begins = np.append(True, step[1:] != step[:-1])
-    place = np.arange(len(step)) - np.maximum.accumulate(np.where(begins, np.arange(len(step)), 0))
+    place = count_in_groups(step)
     # A sum of products of random odd numbers, modulo 2^64, tells sequences apart.
     chance = np.random.default_rng(0)
     of_name = chance.integers(1, 2**63, int(name.max()) + 1, dtype=np.uint64)
