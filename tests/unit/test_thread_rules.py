@@ -145,3 +145,15 @@ def test_serialised_threads_wait_in_what_is_no_operator() -> None:
     rows = path_rows(model)
     assert np.isclose(rows.loc[rows["mechanism"] == "serialised", "confidence"], 0.5).all()
     assert "(waiting for the GIL)@100" in waits(model)
+
+
+@pytest.mark.parametrize(("wakes_after", "is_awaited"), [(50, True), (300, True), (600, False)])
+def test_a_thread_that_python_wakes_late_waited_all_the_same(wakes_after: float, is_awaited: bool) -> None:
+    rows = []
+    for i in range(20):
+        begin, ended = 10_000 * i, 10_000 * i + 6_000 + 37 * i
+        rows += [event("ask", begin, begin + 1_000), event("answer", begin + 1_100, ended, thread=2)]
+        rows += [event("use", ended + wakes_after, ended + wakes_after + 500)]
+    found = tiny.dependencies(tiny.model(*rows), "CROSS_THREAD")
+    awaited = {cause for cause, how, _ in found if how == "resume" and cause.startswith("answer")}
+    assert len(awaited) == (20 if is_awaited else 0)
