@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import click
 from rich.console import Console
 
+from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.linger import LINGER
-from tracegraph.store.progress import Progress, silent
+from tracegraph.store.managed.server.linger import LINGER
 from tracegraph.store.session import find_server
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench

@@ -13,13 +13,13 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from tracegraph.base.errors import InputError, TracegraphError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
 from tracegraph.cli.of_system import output_refused, refusal_of_system
 from tracegraph.cli.streams import open_streams, output_problem
-from tracegraph.store.errors import InputError, TracegraphError
-from tracegraph.store.linger import LINGER, LINGER_MINUTES
-from tracegraph.store.suggest import did_you_mean
-from tracegraph.workbench.text import visible
+from tracegraph.store.managed.server.linger import LINGER, LINGER_MINUTES
+from tracegraph.workbench.text.text import visible
 
 COMMANDS = {
     "report": "Say what determined the length of a run or step, from traces or a stored run.",

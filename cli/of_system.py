@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from tracegraph.store.errors import InputError, StoreError, TracegraphError
+from tracegraph.base.errors import InputError, StoreError, TracegraphError
 
 _MEMORY_HINT = "close other programs, raise the limit (ulimit -v), or give fewer or shorter files"
 _LOADING = ("failed to map segment", "cannot allocate memory")

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.limits import Limits
-from tracegraph.store.errors import InputError
-from tracegraph.store.managed.estimate import LOADS
-from tracegraph.store.phases import PHASE_NAMES
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.store.managed.rebuild.estimate import LOADS
 from tracegraph.store.workspace import Workspace, default_root
+from tracegraph.vocabulary.phases import PHASE_NAMES
 
 FORMATS = ("table", "csv", "json", "parquet")
 RUN_OF_QUERY = "Name of the run that $run is; default: the newest."

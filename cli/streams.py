@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 
 _PLAIN = str.maketrans("█µ×·•−–—─━’‘“”", "#ux**-----''\"\"") | {
     ord(sign): text for sign, text in (("…", "..."), ("→", "->"), ("←", "<-"), ("≤", "<="), ("≥", ">="))

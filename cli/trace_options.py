@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.options import limit_option
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.kernel_types import Spelling, read_spellings
-from tracegraph.store.labels import CROSS_THREAD_POLICIES
+from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
+from tracegraph.vocabulary.kernel_types import Spelling, read_spellings
 
 _RANK_DIGITS = 6
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -6,7 +6,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import lossy
 from tracegraph.ingest.readers.process_filter import keep_processes
@@ -14,7 +15,6 @@ from tracegraph.ingest.readers.registry import FORMATS, format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
 from tracegraph.ingest.readers.unpacking import PACKED, pack_into
-from tracegraph.store.errors import InputError
 
 _GZIP_LEVEL = 2
 

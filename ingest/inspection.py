@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.ranks.agreement import agree, placed_ranks
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
@@ -13,8 +15,6 @@ from tracegraph.ingest.ranks.part import Part, understand
 from tracegraph.ingest.ranks.reading import try_parts
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import Progress, silent
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tracegraph.store.machine import memory_mib
+from tracegraph.base.machine import memory_mib
 
 _MIB = 1 << 20
 MEMORY_OF_A_BYTE = 6

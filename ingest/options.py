@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.store.kernel_types import Spelling
-from tracegraph.store.labels import CROSS_THREAD_POLICIES
+from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
+from tracegraph.vocabulary.kernel_types import Spelling
 
 
 @dataclass(frozen=True)

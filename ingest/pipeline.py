@@ -15,15 +15,18 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from tracegraph.ingest.causal.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.alternatives import find_alternatives
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model, RankModel, build_model
+from tracegraph.base.memory import reuse_dropped_columns
+from tracegraph.base.parallel import beside
+from tracegraph.base.progress import Progress
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
+from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
+from tracegraph.ingest.causal.graph.alternatives import find_alternatives
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import Model, RankModel, build_model
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
-from tracegraph.ingest.causal.step_marks import refuse_unmarked
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
@@ -40,15 +43,12 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.bounds import find_bounds
-from tracegraph.ingest.what_if.facts import state_facts
 from tracegraph.ingest.what_if.fixes.found import find_fixes
-from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.ingest.what_if.predict import predictor_of
-from tracegraph.ingest.what_if.what_next import find_what_next
-from tracegraph.store.memory import reuse_dropped_columns
-from tracegraph.store.parallel import beside
-from tracegraph.store.progress import Progress
-from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.ingest.what_if.graph.facts import state_facts
+from tracegraph.ingest.what_if.predictions.potential import find_potential
+from tracegraph.ingest.what_if.predictions.predict import predictor_of
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
+from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 
 Result = TypeVar("Result")

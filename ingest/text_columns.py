@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints, Texts
-from tracegraph.store.categories import Role, has_role
+from tracegraph.vocabulary.categories import Role, has_role
 
 Codes = npt.NDArray[np.int32] | Ints
 _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
@@ -90,6 +90,15 @@ def text_column(codes: Codes, texts: Sequence[str | None]) -> TextColumn:
     distinct: dict[str | None, int] = {}
     places = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
     return TextColumn(places[codes], np.array(list(distinct), dtype=object))
+
+
+def arrow_texts(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
+    """A text one row, by its position in `texts`; null where `mask` says so."""
+    distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(distinct) < len(texts):
+        codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=mask)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
 
 
 def read_texts(column: pa.ChunkedArray) -> TextColumn:

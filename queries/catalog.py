@@ -7,7 +7,12 @@ from functools import cache
 
 import pandas as pd
 
-from tracegraph.queries import (
+from tracegraph.base.errors import InputError
+from tracegraph.base.parallel import run_all
+from tracegraph.base.suggest import did_you_mean
+from tracegraph.queries import module
+from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
+from tracegraph.queries.shapes import (
     alike,
     call_tree,
     derived,
@@ -15,21 +20,20 @@ from tracegraph.queries import (
     inside,
     lateness,
     layers,
-    module,
     outline,
     phase_sums,
     replayed,
     roles,
     roofline,
     series,
-    shapes,
     stragglers,
     unclear,
 )
-from tracegraph.queries.derived import Derived
-from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
-from tracegraph.queries.second import about_b, apart
-from tracegraph.store import (
+from tracegraph.queries.shapes import rows as shapes
+from tracegraph.queries.shapes.derived import Derived
+from tracegraph.queries.shapes.second import about_b, apart
+from tracegraph.store.connection import Database
+from tracegraph.vocabulary import (
     categories,
     common_names,
     device_peaks,
@@ -40,10 +44,6 @@ from tracegraph.store import (
     step_names,
     work_kinds,
 )
-from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
-from tracegraph.store.parallel import run_all
-from tracegraph.store.suggest import did_you_mean
 
 SESSIONS = 2
 """How many modules are asked at a time."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
-from tracegraph.store.suggest import did_you_mean
 
 PYTHON_TYPES: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
 DTYPES: dict[tuple[str, bool], Any] = {

@@ -6,8 +6,8 @@ py2neo is no longer maintained by its authors. It is pinned, and nothing else in
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tracegraph.base.errors import StoreError
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import StoreError
 
 if TYPE_CHECKING:
     from py2neo import Subgraph

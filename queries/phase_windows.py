@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from tracegraph.store.errors import InputError
-from tracegraph.store.phases import spelt
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
+from tracegraph.vocabulary.phases import spelt
 
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 

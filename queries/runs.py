@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from tracegraph.base.errors import InputError, StoreError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, python_value
 from tracegraph.queries.phase_windows import phase_window
-from tracegraph.queries.second import RUN, about_b, apart, together
-from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.phases import PHASE_NAMES
-from tracegraph.store.schema import SCHEMA_VERSION
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.queries.shapes.second import RUN, about_b, apart, together
+from tracegraph.store.schema.schema import SCHEMA_VERSION
+from tracegraph.vocabulary.phases import PHASE_NAMES
 
 WINDOW = ("start_ns", "end_ns", "chain")
 """Parameters that a window gives, for those who do not give them themselves."""

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from tracegraph.base.disk import free_bytes, full, is_full
+from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.disk import free_bytes, full, is_full
-from tracegraph.store.managed import generation, leftovers, rebuild, restore, server
-from tracegraph.store.managed.failure_causes import explained
-from tracegraph.store.managed.space import folder_bytes, space_of
-from tracegraph.store.progress import Progress, silent
+from tracegraph.store.managed.rebuild import rebuild, restore
+from tracegraph.store.managed.rebuild.space import folder_bytes, space_of
+from tracegraph.store.managed.server import generation, leftovers, server
+from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import turn_to_write
 from tracegraph.store.workspace import Workspace

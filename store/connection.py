@@ -11,7 +11,7 @@ import neo4j
 import pandas as pd
 from neo4j import exceptions
 
-from tracegraph.store.errors import InputError, StoreError
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.failures import translated
 
 _FETCH_ROWS = 20_000

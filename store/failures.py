@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from neo4j import exceptions
 
-from tracegraph.store.errors import InputError, StoreError
+from tracegraph.base.errors import InputError, StoreError
 
 _WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
 _USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")

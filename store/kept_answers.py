@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.managed import generation
+from tracegraph.store.managed.server import generation
 from tracegraph.store.workspace import Workspace
 
 FOLDER = "answers"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracegraph.base.errors import InputError
 from tracegraph.store.connection import Database, Parameters
-from tracegraph.store.errors import InputError
 
 PROCEDURES = frozenset(
     {

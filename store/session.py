@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from tracegraph.base.disk import is_full
+from tracegraph.base.errors import StoreError
+from tracegraph.base.locks import lock, try_lock
+from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.disk import is_full
-from tracegraph.store.errors import StoreError
-from tracegraph.store.load import await_indexes
-from tracegraph.store.locks import lock, try_lock
-from tracegraph.store.managed import leftovers, restore, server
-from tracegraph.store.managed.failure_causes import explained
-from tracegraph.store.managed.server import ServerState
-from tracegraph.store.progress import Progress, silent
+from tracegraph.store.load.load import await_indexes
+from tracegraph.store.managed.rebuild import restore
+from tracegraph.store.managed.server import leftovers, server
+from tracegraph.store.managed.server.failure_causes import explained
+from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 _AHEAD_S = 60.0

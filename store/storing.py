@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.locks import lock, try_lock, waiting_lock
+from tracegraph.base.memory import give_back_memory
+from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.doubt import changing, settle
-from tracegraph.store.errors import InputError
-from tracegraph.store.load import (
+from tracegraph.store.load.load import (
     as_loading,
     await_indexes,
     begin_schema,
@@ -21,13 +24,11 @@ from tracegraph.store.load import (
     make_ready,
     plan_anew,
 )
-from tracegraph.store.locks import lock, try_lock, waiting_lock
-from tracegraph.store.managed import generation, rebuild, server
-from tracegraph.store.managed.estimate import Load, cheaper_first, size_of
-from tracegraph.store.managed.failure_causes import explained
-from tracegraph.store.managed.offline_import import build_home
-from tracegraph.store.memory import give_back_memory
-from tracegraph.store.progress import Progress, silent
+from tracegraph.store.managed.rebuild import rebuild
+from tracegraph.store.managed.rebuild.estimate import Load, cheaper_first, size_of
+from tracegraph.store.managed.rebuild.offline_import import build_home
+from tracegraph.store.managed.server import generation, server
+from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.taking import is_newest, is_stored

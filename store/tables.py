@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.store import properties, schema
+from tracegraph.store.schema import properties, schema
 from tracegraph.store.table_folder import TableFolder, select_known
 
 _KINDS = ("nodes", "relationships", "rows")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from tracegraph.store.connection import Database
-from tracegraph.store.managed import generation
+from tracegraph.store.managed.server import generation
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tracegraph.store.locks import lock, try_lock
-from tracegraph.store.progress import Progress
+from tracegraph.base.locks import lock, try_lock
+from tracegraph.base.progress import Progress
 from tracegraph.store.workspace import Workspace
 
 _POLL_S = 0.2

@@ -11,10 +11,10 @@ from urllib.parse import quote
 import platformdirs
 import pyarrow as pa
 
-from tracegraph.store import private
-from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.locks import lock, try_lock
-from tracegraph.store.schema import SCHEMA_VERSION
+from tracegraph.base import private
+from tracegraph.base.errors import InputError, StoreError
+from tracegraph.base.locks import lock, try_lock
+from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.table_folder import readable
 from tracegraph.store.tables import GraphTables, load_graph
 

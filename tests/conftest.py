@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.codes import CODES
-from tracegraph.ingest.integrity.findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 

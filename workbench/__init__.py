@@ -11,16 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tracegraph.store.errors import InputError, StoreError, TracegraphError
+    from tracegraph.base.errors import InputError, StoreError, TracegraphError
     from tracegraph.workbench.bench import Workbench
     from tracegraph.workbench.diff.compare import Difference
-    from tracegraph.workbench.drawn import Picture
-    from tracegraph.workbench.flame import Flame
+    from tracegraph.workbench.findings.findings import Job
     from tracegraph.workbench.graph.causal_graph import CausalGraph
-    from tracegraph.workbench.report.findings import Job
+    from tracegraph.workbench.methods.drawn import Picture
+    from tracegraph.workbench.methods.flame import Flame
+    from tracegraph.workbench.methods.run_report import Report
+    from tracegraph.workbench.methods.section_plot import SectionPlot
     from tracegraph.workbench.run import Run
-    from tracegraph.workbench.run_report import Report
-    from tracegraph.workbench.section_plot import SectionPlot
     from tracegraph.workbench.what_if.answer import WhatIf
 
 __all__ = [
@@ -41,15 +41,15 @@ __all__ = [
 _PLACES = {
     "CausalGraph": "tracegraph.workbench.graph.causal_graph",
     "Difference": "tracegraph.workbench.diff.compare",
-    "Flame": "tracegraph.workbench.flame",
-    "InputError": "tracegraph.store.errors",
-    "Job": "tracegraph.workbench.report.findings",
-    "Picture": "tracegraph.workbench.drawn",
-    "Report": "tracegraph.workbench.run_report",
+    "Flame": "tracegraph.workbench.methods.flame",
+    "InputError": "tracegraph.base.errors",
+    "Job": "tracegraph.workbench.findings.findings",
+    "Picture": "tracegraph.workbench.methods.drawn",
+    "Report": "tracegraph.workbench.methods.run_report",
     "Run": "tracegraph.workbench.run",
-    "SectionPlot": "tracegraph.workbench.section_plot",
-    "StoreError": "tracegraph.store.errors",
-    "TracegraphError": "tracegraph.store.errors",
+    "SectionPlot": "tracegraph.workbench.methods.section_plot",
+    "StoreError": "tracegraph.base.errors",
+    "TracegraphError": "tracegraph.base.errors",
     "WhatIf": "tracegraph.workbench.what_if.answer",
     "Workbench": "tracegraph.workbench.bench",
 }

@@ -11,6 +11,9 @@ from typing import Any
 
 import pandas as pd
 
+from tracegraph.base.errors import InputError, StoreError
+from tracegraph.base.progress import Progress, silent
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
@@ -20,27 +23,24 @@ from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
 from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.kept_answers import KeptAnswers
-from tracegraph.store.kernel_types import read_spellings
-from tracegraph.store.linger import linger_s
-from tracegraph.store.managed.estimate import Load
-from tracegraph.store.managed.leftovers import settle_all
+from tracegraph.store.managed.rebuild.estimate import Load
+from tracegraph.store.managed.server.leftovers import settle_all
+from tracegraph.store.managed.server.linger import linger_s
 from tracegraph.store.own_reading import check_reads
-from tracegraph.store.progress import Progress, silent
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
-from tracegraph.store.suggest import did_you_mean
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.vocabulary.kernel_types import read_spellings
 from tracegraph.workbench.bench_queries import BenchQueries
-from tracegraph.workbench.drawn import Picture
-from tracegraph.workbench.own_query import with_run
-from tracegraph.workbench.picture import query_picture
+from tracegraph.workbench.methods.drawn import Picture
+from tracegraph.workbench.methods.own_query import with_run
+from tracegraph.workbench.methods.picture import query_picture
+from tracegraph.workbench.methods.stored_run import StoredRun, stored_run
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
-from tracegraph.workbench.stored_run import StoredRun, stored_run
 from tracegraph.workbench.verify import Verification, base_of, verify
 
 File = str | PathLike[str]

@@ -1,6 +1,6 @@
 """The queries about no run in particular as methods; `bench_queries.pyi` is generated from their headers."""
 
-from tracegraph.workbench.methods import Asking, add_methods, of_benches
+from tracegraph.workbench.methods.methods import Asking, add_methods, of_benches
 
 
 class BenchQueries(Asking):

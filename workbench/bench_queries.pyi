@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tracegraph.workbench.methods import Asking
+from tracegraph.workbench.methods.methods import Asking
 
 class BenchQueries(Asking):
     """A method for each query about the database as a whole."""

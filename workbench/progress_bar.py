@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-from tracegraph.store.progress import Progress
+from tracegraph.base.progress import Progress
 
 _SOON_S = 1.0
 _OFTEN_S = 10.0

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
-from tracegraph.ingest.what_if.scenario import Scenario
-from tracegraph.ingest.what_if.stored import read_graph
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.scenarios.scenario import Scenario
+from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.queries.runs import ready_run
-from tracegraph.store.errors import InputError
 from tracegraph.store.tables import GraphTables
+from tracegraph.workbench.collect import collect_findings
 from tracegraph.workbench.diff.compare import Difference, compare
 from tracegraph.workbench.diff.scope import Side
-from tracegraph.workbench.drawn import Picture
+from tracegraph.workbench.findings.findings import Job
+from tracegraph.workbench.findings.thresholds import checked
 from tracegraph.workbench.graph.causal_graph import CausalGraph
-from tracegraph.workbench.picture import draw_picture
-from tracegraph.workbench.report.collect import collect_findings
-from tracegraph.workbench.report.findings import Job
-from tracegraph.workbench.report.thresholds import checked
+from tracegraph.workbench.methods.drawn import Picture
+from tracegraph.workbench.methods.picture import draw_picture
+from tracegraph.workbench.methods.run_report import Report
+from tracegraph.workbench.methods.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.run_queries import RunQueries
-from tracegraph.workbench.run_report import Report
-from tracegraph.workbench.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan, make_plan
 from tracegraph.workbench.what_if.steps import find_step
@@ -64,7 +64,7 @@ class Run(RunQueries):
         return self.bench.cypher(query, **{"run": self.name, **parameters})
 
     def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
-        """A part of the graph, which shows itself in a notebook: see `tracegraph.workbench.picture.PICTURES`.
+        """A part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
         `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.

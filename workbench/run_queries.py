@@ -1,6 +1,6 @@
 """The queries about a run as methods; `run_queries.pyi` is generated from the same headers."""
 
-from tracegraph.workbench.methods import Asking, add_methods, of_runs
+from tracegraph.workbench.methods.methods import Asking, add_methods, of_runs
 
 
 class RunQueries(Asking):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tracegraph.workbench.methods import Asking
+from tracegraph.workbench.methods.methods import Asking
 
 class RunQueries(Asking):
     """A method for each query about a run."""

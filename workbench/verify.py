@@ -8,13 +8,13 @@ from statistics import fmean, variance
 
 import pandas as pd
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.text_columns import read_texts, with_role
-from tracegraph.store.categories import NOT_IN_LANES
-from tracegraph.store.common_names import common_name
-from tracegraph.store.errors import InputError
-from tracegraph.store.step_names import STEP_PREFIX, counted_as
 from tracegraph.store.tables import GraphTables
-from tracegraph.workbench.names import without_address
+from tracegraph.vocabulary.categories import NOT_IN_LANES
+from tracegraph.vocabulary.common_names import common_name
+from tracegraph.vocabulary.step_names import STEP_PREFIX, counted_as
+from tracegraph.workbench.text.names import without_address
 
 _SURE = 0.95
 _MOST_CHANGED = 10

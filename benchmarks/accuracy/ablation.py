@@ -12,21 +12,22 @@ from benchmarks.accuracy.compare import GOOD, Result, compare
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_columns
 from benchmarks.accuracy.sets import Oracle, OracleSet
-from tracegraph.ingest.causal import clock_alignment, dependencies
-from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.context import Context, find_context
-from tracegraph.ingest.causal.events import Events
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.likelihood import Verdict, judge
-from tracegraph.ingest.causal.model import Solution, solve
-from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.causal.clock import alignment as clock_alignment
+from tracegraph.ingest.causal.clock.clock import GpuClock
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.graph import dependencies
+from tracegraph.ingest.causal.graph.likelihood import Verdict, judge
+from tracegraph.ingest.causal.graph.model import Solution, solve
+from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, Adds, Rule, apply
-from tracegraph.ingest.causal.rules.invocation import invocation
-from tracegraph.ingest.causal.rules.stream_waits import stream_waits
-from tracegraph.ingest.causal.rules.synchronization import synchronization
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.rules.context import Context, find_context
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.gpu.invocation import invocation
+from tracegraph.ingest.causal.rules.gpu.stream_waits import stream_waits
+from tracegraph.ingest.causal.rules.gpu.synchronization import synchronization
+from tracegraph.ingest.findings import Integrity
 
 CLOCK_ERROR_NS = -30_000
 """By how much the GPU's rows are moved where the correction of clocks is judged."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.store.categories import Role
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.vocabulary.categories import Role
 
 _NEAR_NS = 50_000
 

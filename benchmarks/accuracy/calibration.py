@@ -21,8 +21,8 @@ from benchmarks.accuracy.sets import (
     read_json,
 )
 from benchmarks.accuracy.verdict import in_processes
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 FEWEST = 30
 """Edges below which a share says nothing."""

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.accuracy.sets import OracleSet, Row, Scorer, read_json
-from tracegraph.store.categories import GPU_WORK, has_role
-from tracegraph.workbench.report.findings import INFERRED, NEAR_TIE_NS
+from tracegraph.vocabulary.categories import GPU_WORK, has_role
+from tracegraph.workbench.findings.findings import INFERRED, NEAR_TIE_NS
 
 GOOD = 0.999
 """Recall and overlap from which a set counts as right."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tracegraph.store.categories import GPU_WORK, Role, has_role
+from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role
 
 Entry = dict[str, Any]
 _Damage = Callable[[list[Entry], random.Random], None]

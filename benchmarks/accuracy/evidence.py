@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.intervals import without_overlaps
-from tracegraph.store.categories import GAP, Role
-from tracegraph.store.gaps import UNKNOWN
-from tracegraph.workbench.text import format_ns, label
+from tracegraph.vocabulary.categories import GAP, Role
+from tracegraph.vocabulary.gaps import UNKNOWN
+from tracegraph.workbench.text.text import format_ns, label
 
 _NAMED = 3
 _SOME = 5

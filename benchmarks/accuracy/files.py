@@ -9,14 +9,14 @@ import pandas as pd
 from benchmarks.accuracy.evidence import describe_unknown
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.queries.unclear import unclear_parts
-from tracegraph.store.categories import GAP
-from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import UNKNOWN
-from tracegraph.workbench.report.findings import NEAR_TIE_NS
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.findings import Integrity
+from tracegraph.queries.shapes.unclear import unclear_parts
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.gaps import UNKNOWN
+from tracegraph.workbench.findings.findings import NEAR_TIE_NS
 
 MUCH_UNKNOWN = 0.08
 _SHOWN = 0.0005

@@ -10,10 +10,10 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet, read_json
 from benchmarks.accuracy.verdict import in_processes
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.store.categories import Role
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH
 from tracegraph.workbench.what_if.answer import Question, answer
 
 OF_MAKESPAN, OF_MAKESPAN_WITH_JITTER, OF_GAIN = 0.01, 0.02, 0.1

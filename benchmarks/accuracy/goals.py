@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 
 from benchmarks.accuracy.damages import OWN, UNNAMED_WAITS
 from benchmarks.accuracy.sets import JITTER
-from tracegraph.store.categories import Role, has_role
+from tracegraph.vocabulary.categories import Role, has_role
 
 CPU_WORK = (Role.CALL, Role.OPERATOR)
 """Calls, and the operators that may be around one."""

@@ -12,12 +12,12 @@ from benchmarks.accuracy.sets import JITTER, At, Oracle, OracleSet, Row, read_js
 from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
 from benchmarks.accuracy.untold import told_but_missed
 from benchmarks.accuracy.verdict import in_processes
-from tracegraph.ingest.causal.path_rows import path_table
+from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.member_times import member_times
 from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.sources.source import as_source
-from tracegraph.ingest.what_if.graph import graph_of
+from tracegraph.ingest.tables.member_times import member_times
+from tracegraph.ingest.what_if.graph.graph import graph_of
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.assumptions import INFINITE_BANDWIDTH, NO_STRAGGLERS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tracegraph.workbench.text import visible
+from tracegraph.workbench.text.text import visible
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

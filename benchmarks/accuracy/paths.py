@@ -12,15 +12,15 @@ import click
 import pandas as pd
 
 from tracegraph.cli.main import main
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.events import Events
-from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.graph.model import Model, build_model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.what_if.what_next import find_what_next
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 
 _NULLABLE = {"margin_ns": "Int64", "source_index": "Int64"}
 _COLUMNS = ["source_index", "start_ns", "end_ns", "margin_ns", "evidence", "confidence"]

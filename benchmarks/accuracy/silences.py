@@ -13,19 +13,19 @@ from benchmarks.accuracy.evidence import Stretches
 from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.why import Facts, why
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.edges import OFF_CPU, Waits
-from tracegraph.ingest.causal.events import Events, is_passive
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.events.events import Events, is_passive
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.causal.rules.edges import OFF_CPU, Waits
 from tracegraph.ingest.intervals import union_length, without_overlaps
-from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import GAP, Role, has_role
-from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import UNKNOWN, UNTRACED_CPU
-from tracegraph.store.mechanisms import CODE, COLLECTIVE
-from tracegraph.store.step_names import STEP_PREFIX
-from tracegraph.workbench.text import format_ns, label
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary.categories import GAP, Role, has_role
+from tracegraph.vocabulary.gaps import UNKNOWN, UNTRACED_CPU
+from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
+from tracegraph.vocabulary.step_names import STEP_PREFIX
+from tracegraph.workbench.text.text import format_ns, label
 
 LEAST_SHARE = 0.01
 """Share of the path's length from which a stretch is listed."""

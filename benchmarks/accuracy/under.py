@@ -8,8 +8,8 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.paths import read_model
 from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet, read_json
 from benchmarks.accuracy.verdict import in_processes
-from tracegraph.ingest.what_if.graph import graph_of
-from tracegraph.store.categories import Role
+from tracegraph.ingest.what_if.graph.graph import graph_of
+from tracegraph.vocabulary.categories import Role
 from tracegraph.workbench.what_if.answer import Question, answer
 
 GOAL, GOAL_WITH_JITTER = 0.01, 0.02

@@ -9,13 +9,13 @@ from typing import Any
 
 from benchmarks.accuracy.files import kineto_files
 from benchmarks.accuracy.markdown import table
-from tracegraph.store.bounds import LEAST_GAIN
-from tracegraph.store.errors import TracegraphError
+from tracegraph.base.errors import TracegraphError
+from tracegraph.vocabulary.bounds import LEAST_GAIN
 from tracegraph.workbench import Workbench
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import recommend
-from tracegraph.workbench.report.verdict import judge
-from tracegraph.workbench.text import format_ns, format_share
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.recommendations import recommend
+from tracegraph.workbench.findings.verdict import judge
+from tracegraph.workbench.text.text import format_ns, format_share
 
 REASONS = Path(__file__).with_name("verdict_reasons.json")
 """Why verdicts changed, by input."""

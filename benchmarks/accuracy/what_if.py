@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.sets import Oracle, OracleSet, read_json
-from tracegraph.store.categories import GAP
+from tracegraph.vocabulary.categories import GAP
 
 
 @dataclass(frozen=True)

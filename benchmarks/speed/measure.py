@@ -13,8 +13,8 @@ import click
 import psutil
 
 from benchmarks.speed.inputs import SIZES, Trace
-from tracegraph.store.managed import java
-from tracegraph.store.managed.server import running
+from tracegraph.store.managed.java import java
+from tracegraph.store.managed.server.server import running
 from tracegraph.store.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]

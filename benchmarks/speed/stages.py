@@ -14,24 +14,25 @@ from unittest.mock import patch
 import msgspec
 from isal import isal_zlib
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.cli.main import main as tracegraph
-from tracegraph.ingest.causal.alternatives import find_alternatives
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.alternatives import find_alternatives
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.ingest.what_if.what_next import find_what_next
+from tracegraph.ingest.what_if.predictions.potential import find_potential
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
-from tracegraph.store.load import load_run
-from tracegraph.store.managed import java, offline_import
-from tracegraph.store.progress import silent
+from tracegraph.store.load.load import load_run
+from tracegraph.store.managed.java import java
+from tracegraph.store.managed.rebuild import offline_import
 from tracegraph.store.session import open_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace

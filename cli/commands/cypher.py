@@ -14,7 +14,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.workbench.own_query import refuse_empty
+from tracegraph.workbench.methods.own_query import refuse_empty
 
 _LIMIT_S = 300.0
 

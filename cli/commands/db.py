@@ -5,9 +5,9 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings, connect
-from tracegraph.store.managed.server import ServerState
+from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
-from tracegraph.workbench.text import format_bytes
+from tracegraph.workbench.text.text import format_bytes
 
 _COMPONENTS = """
 CALL dbms.components() YIELD versions, edition

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import folder_option, form_option, full_names_option, stored_runs
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_sections
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.queries.runs import unknown_run
-from tracegraph.store.errors import InputError
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.run import Run
-from tracegraph.workbench.text import visible
+from tracegraph.workbench.text.text import visible
 
 _EXCEEDED = 1
 _PAIR = re.compile(r"(-?\d{1,9})(?::(-?\d{1,9}))?")

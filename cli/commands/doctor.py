@@ -4,6 +4,7 @@ import json
 
 import click
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.installation import check_installation
 from tracegraph.cli.options import limit_option
@@ -12,7 +13,6 @@ from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import named_sources, rank_option
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
 from tracegraph.ingest.limits import Limits
-from tracegraph.store.errors import InputError
 
 
 @click.command()

@@ -7,8 +7,8 @@ from tracegraph.cli.options import load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.store.managed.estimate import Load
-from tracegraph.workbench.text import label, plural
+from tracegraph.store.managed.rebuild.estimate import Load
+from tracegraph.workbench.text.text import label, plural
 
 
 @click.command()

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     name_option,
@@ -19,7 +20,6 @@ from tracegraph.cli.options import (
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
-from tracegraph.store.errors import InputError
 
 
 def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:

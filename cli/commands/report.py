@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import folder_option, full_names_option, load_option, name_option, part_options
 from tracegraph.cli.reporters.layout import open_console
@@ -17,17 +18,16 @@ from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.load import await_indexes
-from tracegraph.store.managed.estimate import Load
+from tracegraph.store.load.load import await_indexes
+from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
+from tracegraph.workbench.findings.findings import Job
+from tracegraph.workbench.findings.thresholds import read_thresholds
+from tracegraph.workbench.methods.stored_run import ingest_timings
 from tracegraph.workbench.output.folder import Written
-from tracegraph.workbench.report.findings import Job
-from tracegraph.workbench.report.thresholds import read_thresholds
 from tracegraph.workbench.run import Run
-from tracegraph.workbench.stored_run import ingest_timings
-from tracegraph.workbench.text import visible
+from tracegraph.workbench.text.text import visible
 
 
 @click.command()

@@ -10,8 +10,8 @@ from tracegraph.cli.options import result_options, stored_runs
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import unknown_run
-from tracegraph.workbench.text import visible
-from tracegraph.workbench.values import as_data_text
+from tracegraph.workbench.text.text import visible
+from tracegraph.workbench.text.values import as_data_text
 
 
 @click.group(invoke_without_command=True)

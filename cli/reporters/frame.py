@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.units import readable_name, readable_value
 from tracegraph.queries.module import Column
-from tracegraph.store.errors import InputError
 from tracegraph.workbench.output.csv_files import frame_csv
-from tracegraph.workbench.text import label, visible
-from tracegraph.workbench.values import as_text, plain
+from tracegraph.workbench.text.text import label, visible
+from tracegraph.workbench.text.values import as_text, plain
 
 _MOST_CELLS = 120
 _NO_LIMIT = 100_000

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.inspection import Inspection, JobInspection
-from tracegraph.ingest.integrity.findings import Finding
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.text import format_ns, format_share, label, plural, visible
+from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
 
 _LEVELS = ("error", "warning")
 _MESSAGE_CELLS = 400

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import indented, table
-from tracegraph.workbench.text import format_ns, format_times, label, visible
+from tracegraph.workbench.text.text import format_ns, format_times, label, visible
 from tracegraph.workbench.what_if.plan import Made, Plan
 
 _NAME_CELLS = 90

@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Column, Facts, Plot, Table, Words
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import Section, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text import format_ns, format_share, label, visible
+from tracegraph.workbench.text.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
 _KEY_CELLS = 30

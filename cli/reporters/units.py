@@ -12,7 +12,7 @@ import re
 import pandas as pd
 
 from tracegraph.queries.module import Column
-from tracegraph.workbench.text import format_bytes, format_ns, format_share
+from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
 
 _POSITIONS = ("start", "end", "enter", "exit", "at", "completion", "arrival")
 _POSITION = re.compile(rf"(.*_)?({'|'.join(_POSITIONS)})_ns")

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.workbench.text import format_ns, label, plural, visible
+from tracegraph.workbench.text.text import format_ns, label, plural, visible
 from tracegraph.workbench.verify import Measured, Verification
 
 _NAME_CELLS = 60

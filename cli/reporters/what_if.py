@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
-from tracegraph.ingest.what_if.gains import Gain
-from tracegraph.ingest.what_if.predict import CORRECTED, NAIVE
-from tracegraph.workbench.names import readable
-from tracegraph.workbench.text import format_ns, format_share, format_times, label, plural, visible
+from tracegraph.ingest.what_if.predictions.gains import Gain
+from tracegraph.ingest.what_if.predictions.predict import CORRECTED, NAIVE
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import format_ns, format_share, format_times, label, plural, visible
 from tracegraph.workbench.what_if.answer import WhatIf, ns_per_event
 
 _NAME_CELLS = 60

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.flops.operands import Inputs, Operand, common_type
 from tracegraph.ingest.flops.work import Formula, Work, make_work
-from tracegraph.store.element_types import find_type
-from tracegraph.store.work_kinds import ATTENTION
+from tracegraph.vocabulary.element_types import find_type
+from tracegraph.vocabulary.work_kinds import ATTENTION
 
 _SCORES = find_type("float")
 

@@ -13,8 +13,8 @@ from functools import partial
 from tracegraph.ingest.flops.convolution import window_sizes
 from tracegraph.ingest.flops.operands import Inputs, broadcast, common_type
 from tracegraph.ingest.flops.work import Formula, Work, make_work
-from tracegraph.store.element_types import BOOL, INT64
-from tracegraph.store.work_kinds import ELEMENTWISE, MOVEMENT, NORMALISATION, POOLING, REDUCTION
+from tracegraph.vocabulary.element_types import BOOL, INT64
+from tracegraph.vocabulary.work_kinds import ELEMENTWISE, MOVEMENT, NORMALISATION, POOLING, REDUCTION
 
 _ONE = (
     "abs neg exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal square sin cos tan tanh sigmoid relu "

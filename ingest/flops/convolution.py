@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.flops.operands import Dims, Inputs, Operand, common_type
 from tracegraph.ingest.flops.work import Formula, Work, make_work
-from tracegraph.store.work_kinds import CONVOLUTION
+from tracegraph.vocabulary.work_kinds import CONVOLUTION
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.solved import Storable
 from tracegraph.ingest.flops import attention, bytes_bound, convolution, matrix
 from tracegraph.ingest.flops.operands import read_inputs
 from tracegraph.ingest.flops.work import Formula, Work
 from tracegraph.ingest.text_columns import TextColumn, distinct_pairs, read_texts
-from tracegraph.store.categories import Role
-from tracegraph.store.work_kinds import ON_MATRIX_UNITS
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 FORMULAS: Mapping[str, Formula] = {
     **bytes_bound.FORMULAS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tracegraph.ingest.flops.operands import Inputs, Operand, common_type
 from tracegraph.ingest.flops.work import Formula, Work, make_work
-from tracegraph.store.work_kinds import MATRIX
+from tracegraph.vocabulary.work_kinds import MATRIX
 
 
 def _product(inputs: Inputs, first: int, added: int | None = None, result: int | None = None) -> Work | None:

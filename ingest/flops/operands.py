@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tracegraph.store.element_types import ElementType, find_type, promoted
+from tracegraph.vocabulary.element_types import ElementType, find_type, promoted
 
 Dims = tuple[int, ...]
 _LARGEST = 1 << 53

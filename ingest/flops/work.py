@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tracegraph.ingest.flops.operands import Inputs, Operand
-from tracegraph.store.element_types import ElementType
+from tracegraph.vocabulary.element_types import ElementType
 
 
 @dataclass(frozen=True)

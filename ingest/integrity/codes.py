@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tracegraph.ingest.integrity.findings import Level
-from tracegraph.store.categories import GPU_WORK, Role, names_of
-from tracegraph.store.gaps import LOST_WORK
+from tracegraph.ingest.findings import Level
+from tracegraph.vocabulary.categories import GPU_WORK, Role, names_of
+from tracegraph.vocabulary.gaps import LOST_WORK
 
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.categories import Role, has_role, is_known
+from tracegraph.vocabulary.categories import Role, has_role, is_known
 
 _DEVICE_NAME = re.compile(
     r"\b(?:hip)?stream\b|/device:(?!cpu|host)|\b(?:gpu|npu|xpu|hpu|tpu|mtia)\d*\b|\bascend hardware\b"

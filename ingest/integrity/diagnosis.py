@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE, is_call_named
-from tracegraph.ingest.causal.model import RankModel
-from tracegraph.ingest.causal.step_marks import suggest_marker
-from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.causal.events.events import NONE, is_call_named
+from tracegraph.ingest.causal.events.step_marks import suggest_marker
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
 from tracegraph.ingest.integrity.unrecorded import diagnose_path
 from tracegraph.ingest.intervals import pauses
-from tracegraph.store.categories import Role, names_of
-from tracegraph.store.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
-from tracegraph.store.step_names import STEP_PREFIX
+from tracegraph.vocabulary.categories import Role, names_of
+from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
+from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _EMPTY_SHARE = 0.5
 """A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.device_rows import on_named_lanes
-from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role, is_known
+from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES, Role, is_known
 
 _ASYNC = ("b", "e", "n", "S", "T", "p", "F")
 _COUNTED = ("i", "I", "C", "N", "O", "D", "v", "V", "P", "R", "c", "M")

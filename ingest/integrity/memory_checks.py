@@ -3,7 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 
 _COLUMNS = ["source_index", "device_type", "device", "bytes", "allocated"]
 

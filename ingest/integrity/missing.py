@@ -3,14 +3,14 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE, is_call_named
-from tracegraph.ingest.causal.holes import working_calls
-from tracegraph.ingest.causal.model import RankModel
-from tracegraph.ingest.causal.unheld import unheld_waits
-from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.causal.events.events import NONE, is_call_named
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.causal.graph.unheld import unheld_waits
+from tracegraph.ingest.causal.launches.holes import working_calls
+from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded import lost_share
-from tracegraph.store.categories import Role
-from tracegraph.store.iterations import ITERATION
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.iterations import ITERATION
 
 _MID_STEP_SHARE = 0.1
 

@@ -5,15 +5,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.causal.external_ids import joined_by_external_id
+from tracegraph.ingest.causal.events.external_ids import joined_by_external_id
+from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.device_rows import of_devices
 from tracegraph.ingest.integrity.entry_checks import check_entries
-from tracegraph.ingest.integrity.findings import Integrity, percent
 from tracegraph.ingest.integrity.memory_checks import check_memory
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
+from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES, Role
 
 _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
 """Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.path_rows import Stretches, find_stretches
-from tracegraph.ingest.causal.solved import Solved
-from tracegraph.ingest.integrity.findings import Integrity, percent
-from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
+from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
+from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.findings import Integrity, percent
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
 
 _MUCH, _MOST = 0.05, 0.5
 _CONCERNED = (*NOT_IN_FILE, UNKNOWN)

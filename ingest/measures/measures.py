@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.model import RankModel
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import count_work, with_work
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.measures.ranges import attribute_ranges
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.tables import GraphTables

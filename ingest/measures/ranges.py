@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import Events
-from tracegraph.ingest.causal.model import RankModel
-from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.store.categories import Role
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.findings import Integrity
+from tracegraph.vocabulary.categories import Role
 
 _LAUNCH = re.compile(r"(?:cu|cuda|hip)(?:Ext)?(?:Module)?Launch(?:Cooperative)?Kernel\w*")
 _BY_NAME, _BY_ORDER, _BY_COUNT = 0.95, 0.9, 0.7

@@ -7,11 +7,11 @@ from pathlib import PurePath
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.trace import FileFacts
-from tracegraph.store.errors import InputError
 
 _MOST_RANKS = 1_000_000
 """A stated number beyond this is no job's."""

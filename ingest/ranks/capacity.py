@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracegraph.base.machine import cores, free_memory_bytes
 from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
 from tracegraph.ingest.sources.source import Source, protocol
-from tracegraph.store.machine import cores, free_memory_bytes
 
 _PACKED = (".gz", ".parquet")
 _PACKING = 15

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import theilslopes
 
 from tracegraph.ingest.arrays import Floats, Ints
-from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.ranks.matching import Operation
 
 _ENOUGH_FOR_DRIFT = 10

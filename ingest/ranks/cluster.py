@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.parallel import beside
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.reading import Outcomes, ReadAll
 from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.parallel import beside
 
 PATIENCE_S = 5.0
 """How long the scheduler has to answer, and then to have a worker."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.unrecorded import diagnose_path
 from tracegraph.ingest.ranks.agreement import missing_ranks, world_size
 from tracegraph.ingest.ranks.job import Job

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.causal.allocations import Allocations
-from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model, make_model
+from tracegraph.ingest.causal.clock.clock import GpuClock
+from tracegraph.ingest.causal.graph.allocations import Allocations
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import Model, make_model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.measures.measures import Measures, merge_measures
 from tracegraph.ingest.ranks.agreement import strangers

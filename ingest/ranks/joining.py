@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.edges import Edges, Waits
-from tracegraph.ingest.causal.events import Events
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.lane_times import Keys
-from tracegraph.ingest.causal.meetings import Meetings
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.events.lane_times import Keys
+from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.rules.edges import Edges, Waits
+from tracegraph.ingest.causal.rules.found import Found
 from tracegraph.ingest.ranks.matching import Operation
 from tracegraph.ingest.ranks.members import as_numbers
-from tracegraph.store.collectives import KIND
-from tracegraph.store.mechanisms import CODE, COLLECTIVE
+from tracegraph.vocabulary.collectives import KIND
+from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
 _ELEMENT_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,

@@ -2,7 +2,7 @@
 
 import re
 
-from tracegraph.store.collectives import KINDS
+from tracegraph.vocabulary.collectives import KINDS
 
 _BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
 _NO_LETTER = re.compile(r"[^a-z]", re.A)

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.model import RankModel
-from tracegraph.ingest.causal.rules.collectives import cpu_collectives
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.ranks.kinds import find_kind, is_communication, stated_kind
-from tracegraph.store.categories import Role
+from tracegraph.vocabulary.categories import Role
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
 _NUMBERS = ("group_size", "group_sequence", "elements", "receiver", "sender")

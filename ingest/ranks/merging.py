@@ -8,20 +8,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.allocations import Allocations
-from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.causal.callstack import CallStack
-from tracegraph.ingest.causal.context import Scene
-from tracegraph.ingest.causal.doubt import Doubts
-from tracegraph.ingest.causal.events import NONE, Events
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.launches import Launches
-from tracegraph.ingest.causal.lost_launches import LostLaunches
-from tracegraph.ingest.causal.phases import Phases
-from tracegraph.ingest.causal.segments import find_window
-from tracegraph.ingest.causal.steps import Steps, join_steps
+from tracegraph.ingest.causal.events.callstack import CallStack
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.events.window import find_window
+from tracegraph.ingest.causal.graph.allocations import Allocations
+from tracegraph.ingest.causal.launches.doubts import Doubts
+from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
+from tracegraph.ingest.causal.rules.context import Scene
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.steps.phases import Phases
+from tracegraph.ingest.causal.steps.steps import Steps, join_steps
 from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.text_columns import TextColumn

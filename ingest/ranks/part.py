@@ -6,16 +6,16 @@ from typing import get_origin, get_type_hints
 
 import pyarrow as pa
 
-from tracegraph.ingest.causal.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.context import Scene
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.rules import POLICIES
+from tracegraph.ingest.causal.rules.context import Scene
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.members import Member, find_members

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.worker import Outcome, Task
-from tracegraph.store.errors import InputError
 
 _COMMAND = [sys.executable, "-m", "tracegraph.ingest.ranks.worker"]
 _APART = {"PYTHONSAFEPATH": "1"}

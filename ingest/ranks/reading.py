@@ -3,15 +3,15 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.parallel import run_all
+from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.ranks.capacity import count_workers, text_bytes
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.processes import open_workers
 from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.parallel import run_all
-from tracegraph.store.progress import Progress, silent
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
 ReadAll = Callable[[Sequence[Task]], Outcomes]

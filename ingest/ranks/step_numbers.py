@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.step_marks import number_steps
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.events.step_marks import number_steps
 from tracegraph.ingest.ranks.part import Part
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import BinaryIO
 
+from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.memory import give_back_memory, reuse_dropped_columns
 
 
 @dataclass(frozen=True)

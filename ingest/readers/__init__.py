@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.errors import InputError
 
 
 def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:

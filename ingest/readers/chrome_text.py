@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.microseconds import literal_to_ns
-from tracegraph.store.errors import InputError
 
 RawEntry = Raw | bytes
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, MEMORY_OF_A_BYTE, Limits
-from tracegraph.store.errors import InputError
 
 Content = memoryview
 """Bytes that were read or unpacked; of a file they may be written to."""

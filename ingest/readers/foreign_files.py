@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.readers.foreign_text import FLIGHT_RECORDER
 from tracegraph.ingest.readers.foreign_text import RECORD as _RECORD
-from tracegraph.store.errors import InputError
 
 _UNPACK = "unpack it first and pass the trace in it"
 _PICKLE = "a Python pickle (memory snapshot?), not a trace"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 
 RECORD = "record one with torch.profiler and export_chrome_trace"
 _EVENTS = re.compile(rb'"(?:traceEvents|ph)"\s*:')

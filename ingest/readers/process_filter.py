@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from tracegraph.ingest.readers.chrome_text import Batch, ChromeDocument, RawEntry
-from tracegraph.store.step_names import marked_by
+from tracegraph.vocabulary.step_names import marked_by
 
 
 class _Process(Struct, gc=False):

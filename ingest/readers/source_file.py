@@ -3,11 +3,11 @@
 import hashlib
 from pathlib import Path
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import Content, read_bytes
 from tracegraph.ingest.readers.unpacking import unpack
-from tracegraph.store.errors import InputError
 
 HEAD_BYTES = 4096
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText
 from tracegraph.ingest.readers.source_file import SourceFile

@@ -7,11 +7,11 @@ from typing import Any, BinaryIO
 
 from isal import igzip, isal_zlib
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.base.memory import give_back_memory
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import Content, new_content, too_large
-from tracegraph.store.errors import InputError
-from tracegraph.store.memory import give_back_memory
 
 PACKED = ".gz"
 """How the name of a packed file ends."""

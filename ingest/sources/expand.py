@@ -4,10 +4,10 @@ import glob
 import os
 from collections.abc import Iterable
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.sources.names import may_be_trace, natural, trace_suffixes
 from tracegraph.ingest.sources.places import Place, place_of
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
-from tracegraph.store.errors import InputError
 
 
 def find_sources(arguments: Iterable[AnySource]) -> list[Source]:

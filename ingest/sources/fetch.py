@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import too_large
 from tracegraph.ingest.sources.remote import open_remote, refusal
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.sources.web import open_stream, other_host
-from tracegraph.store.errors import InputError
 
 _PIECE = 1 << 20
 

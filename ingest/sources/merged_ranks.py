@@ -16,7 +16,7 @@ from tracegraph.ingest.sources.names import natural
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.categories import GPU_WORK, NOT_IN_LANES, Role
+from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES, Role
 
 _BRACKETS = re.compile(r"\s*\[([^\[\]]*\d[^\[\]]*)\]")
 _RANK = re.compile(r"(?<![A-Za-z])rank[ _:#-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)

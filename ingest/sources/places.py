@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.sources.remote import open_remote, refusal
 from tracegraph.ingest.sources.source import protocol
-from tracegraph.store.errors import InputError
 
 _WITHOUT_LISTS = ("http", "https")
 """Web servers have no folders that can be relied on, and `?` is no pattern there."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.suggest import did_you_mean
 
 
 def with_ranks(sources: Sequence[Source], ranks: Mapping[str, int]) -> list[Source]:

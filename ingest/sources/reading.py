@@ -4,7 +4,8 @@ import shlex
 from dataclasses import replace
 from pathlib import PurePath
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_unchecked
@@ -14,7 +15,6 @@ from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.sources.split_trace import split
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.errors import InputError
 
 
 def read_ranks(

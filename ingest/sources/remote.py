@@ -4,10 +4,10 @@ from typing import Any
 
 import fsspec
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.sources.source import protocol, shown_url
 from tracegraph.ingest.sources.web import refused_by_server, web_options
-from tracegraph.store.errors import InputError
-from tracegraph.store.suggest import did_you_mean
 
 _DRIVERS = {
     "s3": "s3fs",

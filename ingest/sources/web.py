@@ -6,8 +6,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.sources.source import protocol, shown_url
-from tracegraph.store.errors import InputError
 
 WEB = ("http", "https")
 CONNECT_S, STALL_S = 10.0, 60.0

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.meetings import Meetings
-from tracegraph.ingest.causal.solved import Storable
-from tracegraph.ingest.ranks.member_times import member_times
-from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable, text_column
-from tracegraph.store import labels, schema
-from tracegraph.store.collectives import KIND
-from tracegraph.store.evidence import EVIDENCE
+from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable
+from tracegraph.ingest.tables.member_times import member_times
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.store.schema import labels, schema
+from tracegraph.vocabulary.collectives import KIND
+from tracegraph.vocabulary.evidence import EVIDENCE
 
 
 def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
@@ -36,7 +37,7 @@ def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Col
         "bytes": nullable(meetings.bytes),
         "bus_factor": pa.array(map(_bus_factor, meetings.name, _sizes(meetings).tolist()), pa.float64()),
         "dtype": pa.array(meetings.dtype, pa.string()),
-        "evidence": text_column(~meetings.recorded, EVIDENCE),
+        "evidence": arrow_texts(~meetings.recorded, EVIDENCE),
         "confidence": meetings.confidence,
     }
     return make_table(columns, labels.COLLECTIVE.properties, len(ids))

@@ -1,16 +1,15 @@
 """Columns of the graph's tables, in the order and types of the schema."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.store import properties
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.store.schema import properties
 from tracegraph.store.tables import arrow_type
 
 Columns = Mapping[str, object]
@@ -49,7 +48,7 @@ def make_table(columns: Columns, properties: Iterable[properties.Property], coun
 
 def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
     if isinstance(value, str):
-        return text_column(np.zeros(count, dtype=np.int32), [value])
+        return arrow_texts(np.zeros(count, dtype=np.int32), [value])
     if isinstance(value, int):
         return pa.repeat(pa.scalar(value, type=kind), count)
     array = value if isinstance(value, (pa.Array, pa.ChunkedArray)) else pa.array(value)
@@ -57,15 +56,6 @@ def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
     return array.cast(kind) if kind is not None and plain != kind else array
 
 
-def text_column(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
-    """A text one row, by its position in `texts`; null where `mask` says so."""
-    distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    if len(distinct) < len(texts):
-        codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
-    indices = pa.array(codes.astype(np.int32, copy=False), mask=mask)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
-
-
 def label_column(labels: str, count: int) -> pa.Array:
     """A label set such as "Event;Kernel" for all rows."""
-    return text_column(np.zeros(count, dtype=np.int32), [labels])
+    return arrow_texts(np.zeros(count, dtype=np.int32), [labels])

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events import NONE, Events
-from tracegraph.ingest.causal.launches import Launches
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.intervals import Spans, covered, ended_before
 from tracegraph.ingest.tables.columns import nullable
 from tracegraph.ingest.text_columns import TextColumn, distinct_pairs, read_texts, text_column
-from tracegraph.store.categories import Role
-from tracegraph.store.kernel_types import (
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.kernel_types import (
     COMMUNICATION,
     COMPUTATION,
     KERNEL_TYPES,

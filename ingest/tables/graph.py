@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.frames import find_frames
-from tracegraph.ingest.causal.model import RankModel
-from tracegraph.ingest.causal.path_rows import path_table
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.causal.solved import Storable
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
+from tracegraph.ingest.causal.graph.frames import find_frames
+from tracegraph.ingest.causal.graph.model import RankModel
+from tracegraph.ingest.causal.graph.path_rows import path_table
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
@@ -24,7 +24,7 @@ from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_ta
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.measures import counter_nodes, measured, work_of
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
-from tracegraph.store import labels, schema
+from tracegraph.store.schema import labels, schema
 from tracegraph.store.tables import GraphTables, new_graph
 
 _RUN_ID = np.zeros(1, dtype=np.int64)

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.causal.graph.solved import Storable
 from tracegraph.ingest.measures.measures import Measures
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table
 from tracegraph.ingest.text_columns import read_texts
-from tracegraph.store import labels, schema
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.hardware_counters import find_meaning
+from tracegraph.store.schema import labels, schema
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.hardware_counters import find_meaning
 
 
 def counter_nodes(model: Storable, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:

@@ -7,30 +7,23 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.allocations import Allocations
-from tracegraph.ingest.causal.frames import Frames
-from tracegraph.ingest.causal.launched_inside import find_launched_inside
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.causal.solved import Storable
+from tracegraph.ingest.causal.graph.allocations import Allocations
+from tracegraph.ingest.causal.graph.frames import Frames
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.causal.graph.solved import Storable
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
-from tracegraph.ingest.tables.columns import (
-    Columns,
-    SegmentNodes,
-    label_column,
-    make_table,
-    nullable,
-    text_column,
-)
+from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
-from tracegraph.ingest.text_columns import TextColumn
+from tracegraph.ingest.tables.launched_inside import find_launched_inside
+from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import FileFacts
-from tracegraph.store import labels
-from tracegraph.store.categories import GAP, find_category
-from tracegraph.store.device_types import device_type
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.iterations import iteration_in
-from tracegraph.store.phases import PHASE_NAMES
+from tracegraph.store.schema import labels
+from tracegraph.vocabulary.categories import GAP, find_category
+from tracegraph.vocabulary.device_types import device_type
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.iterations import iteration_in
+from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
@@ -104,12 +97,12 @@ def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
         "id": ids,
         "labels": label_column("Phase", len(ids)),
         "step": nullable(phases.step),
-        "name": text_column(phases.name, PHASE_NAMES),
+        "name": arrow_texts(phases.name, PHASE_NAMES),
         "occurrence": phases.occurrence,
         "start_ns": phases.start,
         "end_ns": phases.end,
         "window_end_ns": phases.window_end,
-        "evidence": text_column((~phases.recorded).astype(np.int64), EVIDENCE),
+        "evidence": arrow_texts((~phases.recorded).astype(np.int64), EVIDENCE),
         "confidence": phases.confidence,
         "lane": phases.lane,
         "end_lane": phases.end_lane,
@@ -122,7 +115,7 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": text_column(segments.kind, labels.SEGMENT_KINDS),
+        "kind": arrow_texts(segments.kind, labels.SEGMENT_KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
@@ -200,10 +193,10 @@ def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: 
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
         **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model, frames).items()},
-        "name": text_column(
+        "name": arrow_texts(
             np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
         ),
-        "category": text_column(
+        "category": arrow_texts(
             np.where(is_work, events.category.codes[event], gap), [*events.category.values, GAP]
         ),
         "source_index": pa.array(events.source_index[event], mask=~is_work),
@@ -256,7 +249,7 @@ def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table
         "source_index": found.source_index,
         "at_ns": found.at,
         "rank": found.rank,
-        "device_type": text_column(kind, [device_type(number) for number in kinds.tolist()]),
+        "device_type": arrow_texts(kind, [device_type(number) for number in kinds.tolist()]),
         "device": nullable(found.device),
         "bytes": found.bytes,
         "allocated_bytes": nullable(found.allocated),

@@ -6,20 +6,21 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.allocations import Allocations
-from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.solved import Storable
-from tracegraph.ingest.tables.columns import SegmentNodes, make_table, text_column
-from tracegraph.store import properties, schema
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.causal.graph.allocations import Allocations
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.tables.columns import SegmentNodes, make_table
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.store.schema import properties, schema
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 
 def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]:
     return {
-        "mechanism": text_column(dependencies.mechanism[chosen], [m.name for m in MECHANISMS]),
-        "evidence": text_column(~dependencies.recorded[chosen], EVIDENCE),
+        "mechanism": arrow_texts(dependencies.mechanism[chosen], [m.name for m in MECHANISMS]),
+        "evidence": arrow_texts(~dependencies.recorded[chosen], EVIDENCE),
         "confidence": dependencies.confidence[chosen],
         "lag_ns": dependencies.lag[chosen],
         "gap_ns": dependencies.gap[chosen],
@@ -45,7 +46,7 @@ def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
     """What the gap of each binding edge is called, null where there is none and for all other edges."""
     found = model.dependencies
     without = ~found.binding[chosen] | (found.gap[chosen] == 0)
-    return text_column(model.gap_name[chosen], GAP_NAMES, mask=without)
+    return arrow_texts(model.gap_name[chosen], GAP_NAMES, mask=without)
 
 
 def _properties(relationship: str) -> tuple[properties.Property, ...]:
@@ -72,7 +73,7 @@ def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
         "start": ids[model.binding.chain[cause]],
         "end": ids[bound],
         "at_ns": model.segments.completion[cause],
-        "dependency": text_column(found.mechanism[edge], [m.kind for m in MECHANISMS]),
+        "dependency": arrow_texts(found.mechanism[edge], [m.kind for m in MECHANISMS]),
         **_edge_columns(found, edge),
         "gap_name": _gap_names(model, edge),
     }

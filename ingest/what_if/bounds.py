@@ -6,19 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.segments import GAP, WORK
+from tracegraph.ingest.causal.graph.segments import GAP, WORK
 from tracegraph.ingest.intervals import union_length
-from tracegraph.ingest.what_if.between_ranks import without_stragglers
-from tracegraph.ingest.what_if.change import Change
-from tracegraph.ingest.what_if.fixes.threads import host_waits, launched
+from tracegraph.ingest.what_if.changes.between_ranks import without_stragglers
+from tracegraph.ingest.what_if.changes.change import Change
+from tracegraph.ingest.what_if.changes.threads import host_waits, launched
 from tracegraph.ingest.what_if.fixes.unsync import unsync
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.ingest.what_if.transfers import of_transfers
-from tracegraph.store import bounds
-from tracegraph.store.categories import Role
-from tracegraph.store.gaps import (
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.transfers import of_transfers
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.vocabulary import bounds
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.gaps import (
     CPU_TURN,
     GAP_CODE,
     GPU_TURN,
@@ -28,7 +28,7 @@ from tracegraph.store.gaps import (
     WAITING_FOR_RANK,
     WAITING_FOR_THREAD,
 )
-from tracegraph.store.phases import DATA_LOADING, PHASE_NAMES
+from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES
 
 _CLEARLY, _LEAST = 1.5, 0.02
 """By how many times one resource gains more than the next to be named alone, and the least share it gains."""

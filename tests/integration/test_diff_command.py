@@ -11,10 +11,10 @@ import tiny
 from stored_traces import stored
 from tiny import call, event, kernel, step
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.main import main
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 

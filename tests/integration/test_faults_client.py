@@ -10,10 +10,10 @@ from commands import Command, run
 from export import from_database, from_tables
 from storing_runs import store_run
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.managed import generation
-from tracegraph.store.progress import silent
+from tracegraph.store.managed.server import generation
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace

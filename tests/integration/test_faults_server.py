@@ -17,15 +17,17 @@ from hostile import hostile_graph
 from relay import Relay
 from storing_runs import store_run, store_small_run
 
-from tracegraph.store import connection, ddl
+from tracegraph.base.errors import StoreError
+from tracegraph.base.locks import lock
+from tracegraph.store import connection
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import StoreError
-from tracegraph.store.load import delete_run
-from tracegraph.store.locks import lock
-from tracegraph.store.managed import java, server
-from tracegraph.store.managed.estimate import LOADS
-from tracegraph.store.schema import INDEXES
+from tracegraph.store.load.load import delete_run
+from tracegraph.store.managed.java import java
+from tracegraph.store.managed.rebuild.estimate import LOADS
+from tracegraph.store.managed.server import server
+from tracegraph.store.schema import ddl
+from tracegraph.store.schema.schema import INDEXES
 from tracegraph.store.session import find_server, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 
@@ -198,7 +200,7 @@ def test_a_load_that_filled_the_disk_gives_its_space_back(
         assert run(tmp_path, "runs")[0] == 3
         # A kill between the steps: the next command goes on.
         with monkeypatch.context() as patch:
-            patch.setattr("tracegraph.store.managed.restore.build_home", interrupted)
+            patch.setattr("tracegraph.store.managed.rebuild.restore.build_home", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 compact(workspace)
         assert not (workspace.neo4j_home / "data").exists()

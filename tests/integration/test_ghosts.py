@@ -10,11 +10,11 @@ import pytest
 from hostile import hostile_graph
 from storing_runs import store_run
 
+from tracegraph.base.errors import InputError
 from tracegraph.store import storing
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import InputError
-from tracegraph.store.managed import generation
-from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.rebuild.estimate import Load
+from tracegraph.store.managed.server import generation
 from tracegraph.store.session import open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench import Workbench

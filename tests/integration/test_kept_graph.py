@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
+from tracegraph.base.errors import InputError
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import InputError
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.graph.causal_graph import CausalGraph

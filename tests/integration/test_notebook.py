@@ -4,7 +4,7 @@ import pytest
 
 from tracegraph.queries.notebook import subgraph
 from tracegraph.store.connection import Database
-from tracegraph.store.managed import server
+from tracegraph.store.managed.server import server
 from tracegraph.store.workspace import Workspace
 
 pytest.importorskip("py2neo", reason="the py2neo extra is not installed")

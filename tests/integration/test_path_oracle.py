@@ -11,14 +11,14 @@ import oracle
 import pandas as pd
 import pytest
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries.catalog import asking
 from tracegraph.queries.module import load
 from tracegraph.queries.runs import find_window
-from tracegraph.queries.shapes import unfold_segments
+from tracegraph.queries.shapes.rows import unfold_segments
 from tracegraph.store.connection import Database
-from tracegraph.store.load import load_run
-from tracegraph.store.progress import silent
+from tracegraph.store.load.load import load_run
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 OTHERS = ("slow_loader", "train_small", "two_threads")

@@ -11,11 +11,11 @@ from graphs import GPU_STEP, check_table, stored
 from hypothesis import assume, given, settings
 from stored_traces import stored as stored_trace
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find, queries
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
 

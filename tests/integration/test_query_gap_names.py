@@ -6,7 +6,7 @@ from graphs import stored
 
 from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
-from tracegraph.store.gaps import UNKNOWN
+from tracegraph.vocabulary.gaps import UNKNOWN
 
 RUN = "tiny-gap-names"
 WINDOW = {"run": RUN, "start_ns": 0, "end_ns": 100, "chain": 1}

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from storing_runs import store_run
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.progress import silent
 from tracegraph.store.workspace import Workspace
 
 RUN = "many-names"

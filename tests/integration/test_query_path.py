@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from graphs import GPU_STEP, as_table, stored
 
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.queries.catalog import ask, asking
 from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError, StoreError
 
 RUN = "tiny-path"
 CLIPPED = {

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from graphs import GPU_STEP, check_table, stored
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import asking, find
 from tracegraph.queries.runs import RunWindow, fill, find_window
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
 
 RUN, WITHOUT, NO_STEPS = "tiny-phases", "tiny-no-phases", "tiny-no-steps"
 PHASES = """

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 import pytest
 from graphs import GPU_STEP, as_table, stored
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.runs import fill, ready_run
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
 
 RUNS = {"runs-old": ("ready", "2990"), "runs-new": ("ready", "2991"), "runs-loading": ("loading", "2992")}
 

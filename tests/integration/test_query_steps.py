@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from graphs import GPU_STEP, stored
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import ask, asking
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
 
 RUN = "tiny-steps"
 KEYS = ["name", "category"]

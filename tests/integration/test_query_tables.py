@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from graphs import GPU_STEP, check_table, stored
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import asking, find, queries
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
-from tracegraph.store.errors import InputError
 
 RUN = "tiny-tables"
 EDGE_COLUMNS = (

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from stored_traces import stored
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find
@@ -16,8 +16,8 @@ from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
-from tracegraph.workbench.report.collect import collect_findings
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.collect import collect_findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.section import Scope, questions
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.main import main
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import InputError
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.run import Run

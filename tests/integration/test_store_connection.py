@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store import connection
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.errors import InputError, StoreError
 from tracegraph.store.own_reading import check_reads
 
 WRITES = {

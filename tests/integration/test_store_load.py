@@ -8,12 +8,10 @@ from export import from_database, from_tables
 from hostile import hostile_graph
 from storing_runs import store_run
 
-from tracegraph.store.bolt import relationship_query
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.ddl import constraint_names, match_nodes
-from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.labels import RUN
-from tracegraph.store.load import (
+from tracegraph.store.load.bolt import relationship_query
+from tracegraph.store.load.load import (
     as_loading,
     await_indexes,
     delete_half_loaded,
@@ -24,7 +22,9 @@ from tracegraph.store.load import (
     load_run,
     make_ready,
 )
-from tracegraph.store.schema import NODES
+from tracegraph.store.schema.ddl import constraint_names, match_nodes
+from tracegraph.store.schema.labels import RUN
+from tracegraph.store.schema.schema import NODES
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables

@@ -10,10 +10,10 @@ from export import from_database, from_tables
 from hostile import hostile_graph
 from storing_runs import store_run
 
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.managed import generation
-from tracegraph.store.managed.estimate import Load
+from tracegraph.store.managed.rebuild.estimate import Load
+from tracegraph.store.managed.server import generation
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables

@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tracegraph.base.errors import StoreError
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import server
-from tracegraph.store.managed.config import Ports
-from tracegraph.store.managed.server import ServerState
+from tracegraph.store.managed.java.config import Ports
+from tracegraph.store.managed.server import server
+from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 

@@ -10,12 +10,12 @@ import pytest
 import tiny
 from tiny import call, event, kernel, step
 
+from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked, ingest_run
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.store.progress import silent
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench import Workbench
 

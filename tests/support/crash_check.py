@@ -10,13 +10,13 @@ from crash_java import runs_java
 from crash_ways import FIRST, JOB, SCENARIO, SECOND, TRACE, Outcome, Prepared, Way, arguments_of, job_of
 from export import from_database, from_tables
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import InputError
-from tracegraph.store.managed import generation
-from tracegraph.store.progress import silent
+from tracegraph.store.managed.server import generation
 from tracegraph.store.session import kept_warm, open_database, stop_server
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace

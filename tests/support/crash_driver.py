@@ -24,7 +24,7 @@ from crash_steps import Plan, Step
 from neo4j._sync.work.transaction import TransactionBase
 
 from tracegraph.cli.main import main
-from tracegraph.store.managed import offline_import, space
+from tracegraph.store.managed.rebuild import offline_import, space
 
 _PATHS = {
     **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir"), 1),
@@ -33,10 +33,10 @@ _PATHS = {
 """Audited calls that change files, and how many paths they begin with; their folders follow."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _HELPERS = (
-    "tracegraph.store.locks",
+    "tracegraph.base.locks",
     "tracegraph.store.connection",
-    "tracegraph.store.managed.processes",
-    "tracegraph.store.parallel",
+    "tracegraph.store.managed.server.processes",
+    "tracegraph.base.parallel",
 )
 """Their callers say more."""
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from tracegraph.store.schema import NODES, RELATIONSHIPS
+from tracegraph.store.schema.schema import NODES, RELATIONSHIPS
 from tracegraph.store.tables import GraphTables, arrow_type
 
 NAMES = [

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.queries.catalog import asking, find
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.load import begin_schema, finish_schema
-from tracegraph.store.managed.offline_import import build_home
-from tracegraph.store.progress import silent
+from tracegraph.store.load.load import begin_schema, finish_schema
+from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace
 

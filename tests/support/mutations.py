@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.progress import silent
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
 MOST_EVENTS = 120

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.solved import Storable
-from tracegraph.store.phases import PHASE_NAMES
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
 def listed(model: Storable) -> list[tuple[int | None, str, int, float, float, float, str]]:

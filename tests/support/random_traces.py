@@ -5,9 +5,9 @@ import tiny
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 PHASES = ("forward", "## backward ##", "Optimizer.step#SGD.step")
 CALLS = ("cudaLaunchKernel", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")

@@ -7,9 +7,9 @@ import pandas as pd
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
-from tracegraph.queries.shapes import sum_by
-from tracegraph.workbench.report.findings import GAP_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
-from tracegraph.workbench.report.topics import TOPICS
+from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.workbench.findings.findings import GAP_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
+from tracegraph.workbench.findings.topics import TOPICS
 
 LANES = pd.DataFrame(
     [

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.connection import Database
-from tracegraph.store.load import delete_run, load_run
-from tracegraph.store.managed import generation
+from tracegraph.store.load.load import delete_run, load_run
+from tracegraph.store.managed.server import generation
 from tracegraph.store.workspace import Workspace
 
 CREATED = "2026-01-01T00:00:00.000000+00:00"

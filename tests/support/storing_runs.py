@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from hostile import hostile_graph
 
+from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.managed.estimate import Load
-from tracegraph.store.progress import Progress, silent
+from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace

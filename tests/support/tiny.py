@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import Model, build_model
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import Model, build_model
+from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.labels import SEGMENT_KINDS
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.store.schema.labels import SEGMENT_KINDS
 from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 Row = dict[str, object]
 

@@ -2,12 +2,12 @@
 
 import re
 
-from tracegraph.store.bounds import BOTTLENECKS
-from tracegraph.store.categories import GPU_WORK, has_role
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.gpu_use import gpu_shares
-from tracegraph.workbench.report.recommendations import recommend
-from tracegraph.workbench.report.verdict import judge
+from tracegraph.vocabulary.bounds import BOTTLENECKS
+from tracegraph.vocabulary.categories import GPU_WORK, has_role
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.gpu_use import gpu_shares
+from tracegraph.workbench.findings.recommendations import recommend
+from tracegraph.workbench.findings.verdict import judge
 
 _BUSY, _LITTLE = 0.9, 0.25
 

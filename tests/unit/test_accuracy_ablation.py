@@ -11,10 +11,10 @@ from tiny import call, event, kernel, sync
 sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.ablation import RULES, Case, cases
-from tracegraph.ingest.causal.edges import MECHANISMS
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import Solution
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import Solution
+from tracegraph.ingest.causal.rules.edges import MECHANISMS
+from tracegraph.ingest.findings import Integrity
 
 ROWS = (
     event("op", 0, 3),

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
+from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
 from tracegraph.workbench.graph.causal_graph import CausalGraph
 from tracegraph.workbench.graph.checks import _ADDABLE
 from tracegraph.workbench.run import Run

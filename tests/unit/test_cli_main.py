@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
+from tracegraph.base.errors import InputError, StoreError, TracegraphError
 from tracegraph.cli import main as cli_main
 from tracegraph.cli.main import COMMANDS, main
 from tracegraph.cli.streams import open_streams
-from tracegraph.store.errors import InputError, StoreError, TracegraphError
 from tracegraph.store.workspace import open_workspace
 
 HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")

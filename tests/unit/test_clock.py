@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import tiny
 
-from tracegraph.ingest.causal.clock import GpuClock
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.events import NONE, Events
-from tracegraph.ingest.causal.launches import match_launches, measure_lags, order_streams
-from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.clock.clock import GpuClock
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.graph.model import Model, build_model
+from tracegraph.ingest.causal.launches.launches import match_launches, measure_lags, order_streams
+from tracegraph.ingest.findings import Integrity
 
 STEPS = 24
 EVERY_US = 5_000

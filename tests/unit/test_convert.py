@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import as_parquet
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.commands.convert import convert
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.readers.kineto.parquet_file import ParquetDocument
-from tracegraph.store.errors import InputError
 
 NUMBERS = ["0", "-0", "1.50", "1e3", "1E+3", "-0.0", "12345678901234567890123", "1.695835542516374123e15"]
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)

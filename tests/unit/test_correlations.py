@@ -5,8 +5,8 @@ import tracemalloc
 import tiny
 from tiny import Row, call, event, kernel, sync
 
-from tracegraph.ingest.causal.correlations import tell_calls_apart
-from tracegraph.ingest.causal.event_arrays import read_events
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.launches.correlations import tell_calls_apart
 
 
 def of_process(number: int, row: Row) -> Row:

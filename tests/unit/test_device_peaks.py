@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracegraph.store.device_peaks import PEAKS, find_peaks
+from tracegraph.vocabulary.device_peaks import PEAKS, find_peaks
 
 NAMES = {
     "NVIDIA A100-SXM4-80GB": (312, 2039),

@@ -9,10 +9,10 @@ from oracle import RULES
 from tracegraph.cli.main import COMMANDS
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.notebook import PY2NEO
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.store.schema import DEPENDENCIES
-from tracegraph.store.schema_table import schema_table
+from tracegraph.store.schema.schema import DEPENDENCIES
+from tracegraph.store.schema.schema_table import schema_table
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 from tracegraph.workbench import Run
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import pytest
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
-from tracegraph.store.managed import java
+from tracegraph.store.managed.java import java
 from tracegraph.workbench import progress_bar
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %s, "dur": 1.5}'

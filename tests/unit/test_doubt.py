@@ -4,7 +4,7 @@ import pytest
 import tiny
 from tiny import Model, Row, call, event, kernel, step
 
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 
 def launched(first: int, count: int, at: float, *, pid: str = "1", id_of: int | None = None) -> list[Row]:

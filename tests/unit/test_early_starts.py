@@ -5,9 +5,9 @@ import pytest
 
 from tests.support import tiny
 from tests.support.tiny import call, kernel
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model
-from tracegraph.store.mechanisms import CODE, STREAM_ORDER
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
 Work = tuple[float, float]
 

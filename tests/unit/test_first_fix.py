@@ -13,9 +13,9 @@ from verdict_checks import check_verdict
 
 from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.found import find_fixes
-from tracegraph.ingest.what_if.predict import Predictor, predictor_of
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.verdict import judge
+from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Words
 from tracegraph.workbench.sections.section import all_sections
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from call_stacks import frames_of
 
-from tracegraph.queries.call_tree import call_tree
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.flame import Flame
+from tracegraph.base.errors import InputError
+from tracegraph.queries.shapes.call_tree import call_tree
+from tracegraph.workbench.methods.flame import Flame
 from tracegraph.workbench.output.stacks import folded_stacks, speedscope_profile
 from tracegraph.workbench.pictures.boxes import lay_out
 from tracegraph.workbench.pictures.drawing import draw

@@ -5,12 +5,12 @@ import pytest
 import tiny
 from tiny import Model, Row, call, event, kernel
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import build_graph
-from tracegraph.store.schema import DEPENDENCIES
+from tracegraph.store.schema.schema import DEPENDENCIES
 
 
 def gaps(model: Model) -> dict[str, float]:

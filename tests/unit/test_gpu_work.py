@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import Row, call, kernel, trace
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.launches import match_launches
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.launches.launches import match_launches
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns, with_kernel_types
-from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES, MEMORY
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES, MEMORY
 
 US = 1000
 NAMES = {

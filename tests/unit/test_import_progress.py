@@ -1,6 +1,6 @@
 """How far an offline import is, from what it prints."""
 
-from tracegraph.store.managed.offline_import import _ImportProgress
+from tracegraph.store.managed.rebuild.offline_import import _ImportProgress
 
 PRINTED = """\
 Import starting

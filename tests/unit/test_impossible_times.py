@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import Model, Row, call, event, kernel, step, sync
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.findings import Finding, Integrity
 
 CODES = ("gpu_end_impossible", "gpu_start_impossible", "cpu_end_impossible")
 LONG_US = 400

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.codes import CODES
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.integrity.table import integrity_table
 
 ROOT = Path(__file__).parents[2]

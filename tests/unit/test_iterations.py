@@ -4,11 +4,11 @@ import pytest
 import tiny
 from tiny import Row, event
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import build_model
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.store.iterations import Iteration, iteration_in
+from tracegraph.vocabulary.iterations import Iteration, iteration_in
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tiny import Row, call, event, kernel
 from tiny_job import ALL_REDUCE, write_trace
 
-from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.member_times import member_times
 from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.ranks.shifting import find_shift
-from tracegraph.ingest.what_if.graph import graph_of
+from tracegraph.ingest.tables.member_times import member_times
+from tracegraph.ingest.what_if.graph.graph import graph_of
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.assumptions import INFINITE_BANDWIDTH, NO_STRAGGLERS
 

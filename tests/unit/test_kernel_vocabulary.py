@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, kernel_type
-from tracegraph.workbench.report.topics import COMMUNICATION as TOPIC
-from tracegraph.workbench.report.topics import DATA_LOADING, events_of, is_about
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, kernel_type
+from tracegraph.workbench.findings.topics import COMMUNICATION as TOPIC
+from tracegraph.workbench.findings.topics import DATA_LOADING, events_of, is_about
 
 COLLECTIVES = (
     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tracegraph.queries.lateness import late_causes
+from tracegraph.queries.shapes.lateness import late_causes
 
 FRAME = ("frame", "parent", "depth", "rank", "name", "category", "duration_ns", "lag")
 FRAMES = pd.DataFrame(

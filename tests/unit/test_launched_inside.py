@@ -5,11 +5,11 @@ from hypothesis import assume, given
 from random_traces import rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.frames import find_frames
-from tracegraph.ingest.causal.launched_inside import find_launched_inside
-from tracegraph.ingest.causal.model import Model
-from tracegraph.store.categories import Role
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.frames import find_frames
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.tables.launched_inside import find_launched_inside
+from tracegraph.vocabulary.categories import Role
 
 Row = tuple[int | None, int | None, int | None, int | None, int | None, bool]
 

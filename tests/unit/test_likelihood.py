@@ -5,7 +5,7 @@ import pytest
 import tiny
 from tiny import Model, Row, call, kernel
 
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 
 def clear_cases(count: int) -> list[Row]:

@@ -4,8 +4,8 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.store.mechanisms import CODE
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.vocabulary.mechanisms import CODE
 
 
 def numbered_calls(start: float, first_id: int, *, count: int = 12) -> list[Row]:

@@ -6,6 +6,8 @@ import pytest
 from tiny import Row, event
 from tiny_job import rows_of_rank, write_trace
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.options import IngestOptions
@@ -14,8 +16,6 @@ from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.ranks.processes import open_workers
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import silent
 from tracegraph.store.tables import GraphTables
 
 MARKED = IngestOptions(step_marker="s *")

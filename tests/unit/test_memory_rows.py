@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_job import rows_of_rank, write_trace
 
-from tracegraph.ingest.causal.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.events import NONE
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
-from tracegraph.store.device_types import device_number, device_type
+from tracegraph.vocabulary.device_types import device_number, device_type
 
 Read = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 Document = dict[str, Any]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
-from tracegraph.ingest.integrity.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
 
 Entry = dict[str, object]
 Change = Callable[[Entry, int], object]

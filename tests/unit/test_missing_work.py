@@ -6,13 +6,13 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel, step
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import RankModel, build_model
-from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import RankModel, build_model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.integrity.findings import Finding, Integrity
-from tracegraph.store.gaps import GAP_CODE
+from tracegraph.vocabulary.gaps import GAP_CODE
 
 LOST = "work whose rows are missing"
 

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from phase_checks import check_phases
 from random_traces import replay, rows
 
+from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.binding import walk
-from tracegraph.ingest.causal.context import find_context
-from tracegraph.ingest.causal.edges import Edges
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model, solve
-from tracegraph.ingest.causal.replay import Replay
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.binding import walk
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import Model, solve
+from tracegraph.ingest.causal.graph.replay import Replay
+from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.integrity.findings import Integrity
-from tracegraph.store.errors import InputError, TracegraphError
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.causal.rules.context import find_context
+from tracegraph.ingest.causal.rules.edges import Edges
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.findings import Integrity
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 
 def check_tiling(model: Model) -> None:

@@ -9,20 +9,20 @@ import pytest
 import tiny
 from tiny import call, event, kernel, step
 
-from tracegraph.ingest.causal.events import NONE
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.bounds import find_bounds
-from tracegraph.ingest.what_if.change import whole_window
-from tracegraph.ingest.what_if.facts import WorkFacts
+from tracegraph.ingest.what_if.changes.change import whole_window
 from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, silences, turns, warm_up
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.found import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import FIXES
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.queries.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
-from tracegraph.store import bounds
-from tracegraph.store.errors import InputError
+from tracegraph.ingest.what_if.graph.facts import WorkFacts
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.queries.shapes.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
+from tracegraph.vocabulary import bounds
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.plan import make_plan
 

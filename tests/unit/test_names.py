@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_data import LANES
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.names import match_names, near_names, readable
-from tracegraph.workbench.picture import hotspot
+from tracegraph.workbench.methods.picture import hotspot
+from tracegraph.workbench.text.names import match_names, near_names, readable
 
 ADD = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
@@ -360,7 +360,9 @@ def _answers(asked: list[object]) -> Answers:
 def test_a_hotspot_is_drawn_by_name_glob_or_part(
     wanted: str, drawn: str, title: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracegraph.workbench.picture.find_window", lambda *_: SimpleNamespace(start_ns=0))
+    monkeypatch.setattr(
+        "tracegraph.workbench.methods.picture.find_window", lambda *_: SimpleNamespace(start_ns=0)
+    )
     asked: list[object] = []
     source = hotspot(_answers(asked), "run", wanted)
     assert asked == [drawn]
@@ -368,6 +370,8 @@ def test_a_hotspot_is_drawn_by_name_glob_or_part(
 
 
 def test_a_hotspot_that_is_none_names_what_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracegraph.workbench.picture.find_window", lambda *_: SimpleNamespace(start_ns=0))
+    monkeypatch.setattr(
+        "tracegraph.workbench.methods.picture.find_window", lambda *_: SimpleNamespace(start_ns=0)
+    )
     with pytest.raises(InputError, match=r"no event named .* near it are: vectorized_elementwise_k"):
         hotspot(_answers([]), "run", "vectorised_elementwise_kernel")

@@ -6,7 +6,7 @@ import pytest
 import tiny
 from tiny import Row, event
 
-from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.graph.invariants import check_model
 
 OFF = "(CPU turn of another thread)"
 TICK = 4000

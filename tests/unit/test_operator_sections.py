@@ -11,7 +11,7 @@ from report_data import make_findings
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import RunWindow
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
 from tracegraph.workbench.sections.section import Scope, all_sections
 

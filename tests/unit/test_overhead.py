@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from random_traces import rows
 from recorded import FRAME, OPERATOR, Job, Taken, count, recorded, training
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.overhead import (
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.graph.overhead import (
     FROM_FILE,
     GIVEN,
     NO_OVERHEAD,
@@ -26,7 +26,7 @@ from tracegraph.ingest.what_if.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.store.categories import Role
+from tracegraph.vocabulary.categories import Role
 from tracegraph.workbench.what_if.answer import Question, WhatIf, answer, ns_per_event
 
 Find = Callable[[str], Path]

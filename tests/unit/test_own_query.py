@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 import pytest
 
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.own_query import with_run
+from tracegraph.base.errors import InputError
+from tracegraph.workbench.methods.own_query import with_run
 
 
 def newest(query: str, values: Mapping[str, object]) -> pd.DataFrame:

@@ -8,15 +8,15 @@ import pytest
 from phase_checks import check_phases, without_sink
 from random_traces import replay
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.causal.path_rows import find_stretches
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.causal.unheld import unheld_waits
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.causal.graph.path_rows import find_stretches
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.causal.graph.unheld import unheld_waits
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
-from tracegraph.store.errors import InputError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "traces"
 NO_EVENTS = {"empty_events.json", "zero_bytes.json", "d2_param_resnet_2080ti_et.json.gz"}

@@ -8,8 +8,8 @@ from phase_checks import check_phases, listed, without_sink
 from random_traces import rows
 from tiny import Row, call, event, kernel, model, step
 
-from tracegraph.ingest.causal.phase_names import phase_of
-from tracegraph.store.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
+from tracegraph.ingest.causal.steps.phase_names import phase_of
+from tracegraph.vocabulary.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
 
 ENGINE = "autograd::engine::evaluate_function: "
 

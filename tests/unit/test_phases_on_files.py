@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from phase_checks import check_phases, listed, without_sink
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
-from tracegraph.store.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
+from tracegraph.vocabulary.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
 
 RECORDED, INFERRED = "recorded", "inferred"
 TRAINING = {ZERO_GRAD: RECORDED, FORWARD: INFERRED, BACKWARD: INFERRED, OPTIMIZER: RECORDED}

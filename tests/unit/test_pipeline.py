@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from export import from_tables
 
+from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.progress import silent
-from tracegraph.store.schema import INDEXES
+from tracegraph.store.schema.schema import INDEXES
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 ELSEWHERE = f"""

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from report_data import compared, make_findings
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 from tracegraph.workbench import output
+from tracegraph.workbench.methods.section_plot import section_plot
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.output.plots import MOST_ROWS, plot_data, plot_note
-from tracegraph.workbench.section_plot import section_plot
 from tracegraph.workbench.sections.blocks import Column, Plot
 from tracegraph.workbench.sections.shown_names import ShownNames
 

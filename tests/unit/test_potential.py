@@ -5,7 +5,7 @@ from typing import Any
 import tiny
 from tiny import call, event, kernel
 
-from tracegraph.ingest.what_if.potential import find_potential
+from tracegraph.ingest.what_if.predictions.potential import find_potential
 
 
 def table(*rows: tiny.Row) -> list[tuple[Any, ...]]:

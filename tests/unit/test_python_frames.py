@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracegraph.store.python_frames import is_library
+from tracegraph.vocabulary.python_frames import is_library
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from tracegraph.queries.catalog import find
-from tracegraph.queries.shapes import with_steps_merged
-from tracegraph.workbench.report.step_summary import summarise_steps
+from tracegraph.queries.shapes.rows import with_steps_merged
+from tracegraph.workbench.findings.step_summary import summarise_steps
 
 NOTHING = pd.DataFrame(
     columns=["rank", "number", "name", "category", "on_gpu", "duration_ns", "inferred_ns"]

@@ -10,8 +10,8 @@ from report_data import ROWS, make_findings, path_frame
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import recommend
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.sections.blocks import Facts, Table, Words
 from tracegraph.workbench.sections.section import all_sections
 

@@ -6,15 +6,15 @@ import numpy as np
 import tiny
 from tiny import call, event, kernel, step
 
-from tracegraph.ingest.causal.allocations import find_allocations
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.events import NONE, Events
-from tracegraph.ingest.causal.lanes import Lanes
-from tracegraph.ingest.causal.launches import match_launches
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.causal.path_rows import path_table
-from tracegraph.ingest.causal.steps import find_steps
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.graph.allocations import find_allocations
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.causal.graph.path_rows import path_table
+from tracegraph.ingest.causal.launches.launches import match_launches
+from tracegraph.ingest.causal.steps.steps import find_steps
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import build_tables
 from tracegraph.ingest.trace import file_facts

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
-from tracegraph.ingest.integrity.findings import Finding
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
 
 
 def part(folder: Path, rank: int, size: int, *, skew_us: float = 0, **more: object) -> Part:

@@ -11,6 +11,8 @@ import trustme
 from distributed import LocalCluster, Security
 from tiny_job import rows_of_rank, write_trace
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.options import IngestOptions
@@ -21,8 +23,6 @@ from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import silent
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,12 @@ import pytest
 from tiny import Row, call, event, kernel
 from tiny_job import ALL_REDUCE, rows_of_rank, write_trace
 
-from tracegraph.ingest.causal.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.integrity.findings import Finding
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
@@ -23,8 +24,7 @@ from tracegraph.ingest.ranks.members import read_ranks
 from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.sources.rank_names import rank_in_name, ranks_in_names
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE, COLLECTIVE
+from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
 
 def parts_of(folder: Path, *ranks: Sequence[Row]) -> list[Part]:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
 from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.ranks import capacity, processes, reading
@@ -22,7 +23,6 @@ from tracegraph.ingest.ranks.processes import open_workers
 from tracegraph.ingest.ranks.reading import read_parts, try_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
 
 ALL = tuple(POLICIES)
 WAIT_S = 20.0

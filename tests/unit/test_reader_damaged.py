@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.ingest.integrity.findings import Finding, Integrity
+from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 

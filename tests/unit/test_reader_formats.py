@@ -10,8 +10,9 @@ import pyarrow.csv
 import pytest
 from report_data import make_findings
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import run_name
 from tracegraph.ingest.readers import read_trace, registry
@@ -19,9 +20,8 @@ from tracegraph.ingest.readers.registry import FORMATS, format_of, trace_stem
 from tracegraph.ingest.readers.source_file import SourceFile, open_source
 from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile, table_in
-from tracegraph.store.errors import InputError
+from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.overlay import write_overlay
-from tracegraph.workbench.report.findings import Source
 
 SPANS = b"thread,name,start_ns,end_ns\n1,a,0,70\n1,b,10,30\n2,c,5,65\n"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import EXAMPLES, VALUES, mutate, run_all, seeds
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 
 FIELDS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args")
 ARGUMENTS = ("correlation", "device", "stream", "Sequence number", "Fwd thread id", "bytes", "Input Dims")

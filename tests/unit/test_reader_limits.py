@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.main import cli
 from tracegraph.ingest import limits
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace, unpacking
 from tracegraph.ingest.readers.kineto import entry_pieces
-from tracegraph.store.errors import InputError
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %d, "dur": 1, "args": %s}'
 EVENTS = ", ".join(EVENT % (k, '{"x": [{}, {}, ",[{"], "y": {}}') for k in range(20))

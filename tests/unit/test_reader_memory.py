@@ -9,18 +9,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace
-from tracegraph.store.errors import InputError
 
 READ = """
 import sys
 from pathlib import Path
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 
 try:
     read_trace(Path(sys.argv[1]), Integrity(""), Limits(unpacked=4 << 30, events=12_000_000))

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA
-from tracegraph.store.errors import InputError
 
 Find = Callable[[str], Path]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import file_bytes, read_trace
 from tracegraph.ingest.readers.file_bytes import read_bytes
-from tracegraph.store.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from report_data import make_findings
 
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.recommendations import RULES, recommend
-from tracegraph.workbench.report.thresholds import read_thresholds
-from tracegraph.workbench.report.topics import COMMUNICATION, DATA_LOADING, TOPICS
+from tracegraph.base.errors import InputError
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.recommendations import RULES, recommend
+from tracegraph.workbench.findings.thresholds import read_thresholds
+from tracegraph.workbench.findings.topics import COMMUNICATION, DATA_LOADING, TOPICS
 
 MS = 1_000_000
 

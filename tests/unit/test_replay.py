@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from random_traces import replay, rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.array_tables import select_rows
-from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import GAP
-from tracegraph.store.mechanisms import CODE
+from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.causal.graph.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import GAP
+from tracegraph.vocabulary.mechanisms import CODE
 
 
 def counted(model: Model) -> Dependencies:

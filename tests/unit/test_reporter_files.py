@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, make_findings
 
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import silent
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.workbench.diff.save import write_difference
+from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.folder import named_folder, write_folder
 from tracegraph.workbench.output.summary import summarise, summary_text
-from tracegraph.workbench.report.findings import Source
 
 FILES = {
     "report.html",

@@ -12,10 +12,10 @@ import pytest
 from markupsafe import escape
 from report_data import LANES, make_findings
 
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.embedded import read_part, safe_json
-from tracegraph.workbench.output.lanes import draw_lanes
 from tracegraph.workbench.output.page import report_page
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.pictures.lanes import draw_lanes
 
 MIB = 1 << 20
 HOSTILE = [

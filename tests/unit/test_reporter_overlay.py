@@ -12,9 +12,9 @@ import pytest
 from report_data import ROWS, make_findings
 
 from tracegraph.ingest.convert import convert_trace
+from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.counters import counter_entries
 from tracegraph.workbench.output.overlay import flow_entries, write_overlay
-from tracegraph.workbench.report.findings import Source
 
 EVENTS = '{"ph": "X", "name": "a]}", "ts": 1.500, "dur": 1e3}, {"ph":"X","ts":12345678901234567.25}'
 DOCUMENT = (

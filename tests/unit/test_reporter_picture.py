@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from report_data import LANES, ROWS, path_frame
 
-from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.workbench.pictures.collapse import collapse
 from tracegraph.workbench.pictures.drawing import draw, drawn_by
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture

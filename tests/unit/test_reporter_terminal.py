@@ -10,7 +10,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, SECOND, WAITS, WHAT_NEXT, comp
 from rich.console import Console
 
 from tracegraph.cli.reporters.terminal import print_report
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 
 HOSTILE = "\x1b[31m[bold]evil[/bold]\u202e" + "x" * 200 + "end"
 

@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.workbench.text import (
+from tracegraph.workbench.text.text import (
     csv_safe,
     format_bytes,
     format_ns,

@@ -7,9 +7,9 @@ import pytest
 import tiny
 from tiny import Model, call, event, kernel, step, sync
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.launches import measure_lags, order_streams
-from tracegraph.store.mechanisms import CODE
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.launches.launches import measure_lags, order_streams
+from tracegraph.vocabulary.mechanisms import CODE
 
 
 def test_a_kernel_is_launched_by_the_call_with_its_correlation_whatever_its_name() -> None:

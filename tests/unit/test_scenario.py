@@ -13,18 +13,18 @@ from phase_checks import listed, without_sink
 from random_traces import replay, rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.path_rows import find_stretches, path_rows
-from tracegraph.ingest.causal.segments import WAIT
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.path_rows import find_stretches, path_rows
+from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
-from tracegraph.ingest.what_if.change import Change, Span, step_window, whole_window
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.keep import find_scenario, scenario_tables
-from tracegraph.ingest.what_if.predict import Prediction, Predictor
-from tracegraph.ingest.what_if.scenario import Scenario
-from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
+from tracegraph.ingest.what_if.changes.change import Change, Span, step_window, whole_window
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.scenarios.scenario import Scenario
+from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES
 
 
 def changed(

@@ -10,13 +10,13 @@ from call_stacks import frames_of
 from report_data import WAITS, compared, make_findings
 from rich.console import Console
 
+from tracegraph.base.progress import silent
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import RunWindow
-from tracegraph.store.progress import silent
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.folder import write_folder
 from tracegraph.workbench.output.page import report_page
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections import blocks
 from tracegraph.workbench.sections.blocks import Column, Fact, Facts, Table, Words, exact_rows
 from tracegraph.workbench.sections.cells import cell_text

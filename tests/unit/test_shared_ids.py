@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import Row, call, event, flow, kernel, sync
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.causal.passes import backward_links
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.causal.launches.passes import backward_links
+from tracegraph.ingest.findings import Integrity
 
 COUNT = 2000
 Made = tuple[list[Row], list[Row]]

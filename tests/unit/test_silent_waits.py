@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
+from tracegraph.ingest.causal.graph.invariants import check_model
 
 SILENT = "silent synchronize"
 

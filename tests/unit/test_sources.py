@@ -12,8 +12,10 @@ import fsspec
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.agreement import agree
@@ -23,10 +25,8 @@ from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import Source, is_url, shown_url
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import silent
+from tracegraph.workbench.findings.findings import Source as StoredSource
 from tracegraph.workbench.output.overlay import _open
-from tracegraph.workbench.report.findings import Source as StoredSource
 
 
 def names(*arguments: str | Path) -> list[str]:

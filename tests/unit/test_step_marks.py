@@ -6,15 +6,15 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.ingest.causal.context import find_context
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.frames import find_frames
-from tracegraph.ingest.causal.model import Model, build_model
-from tracegraph.ingest.causal.step_marks import number_steps, refuse_unmarked, suggest_marker
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.events.step_marks import number_steps, refuse_unmarked, suggest_marker
+from tracegraph.ingest.causal.graph.frames import find_frames
+from tracegraph.ingest.causal.graph.model import Model, build_model
+from tracegraph.ingest.causal.rules.context import find_context
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
-from tracegraph.store.errors import InputError
 
 
 def mark(name: str, start: float, end: float, *, thread: int = 1) -> Row:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tracegraph.store.locks import lock
-from tracegraph.store.managed import class_archive, class_list
-from tracegraph.store.progress import silent
+from tracegraph.base.locks import lock
+from tracegraph.base.progress import silent
+from tracegraph.store.managed.java import class_archive, class_list
 
 Run = Callable[..., Any]
 

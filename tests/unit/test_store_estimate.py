@@ -3,7 +3,7 @@
 import pytest
 from hostile import hostile_graph
 
-from tracegraph.store.managed.estimate import Size, bolt_s, bulk_s, cheaper, cheaper_first, size_of
+from tracegraph.store.managed.rebuild.estimate import Size, bolt_s, bulk_s, cheaper, cheaper_first, size_of
 
 NONE, SMALL, MILLION = Size(), Size(1_000, 3_000), Size(1_200_000, 3_000_000)
 LARGE = Size(713_000, 1_270_000)

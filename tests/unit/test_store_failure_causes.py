@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store.errors import StoreError
-from tracegraph.store.managed.failure_causes import explained
-from tracegraph.store.managed.java import AdminError
-from tracegraph.store.managed.server import EndedError
+from tracegraph.base.errors import StoreError
+from tracegraph.store.managed.java.java import AdminError
+from tracegraph.store.managed.server.failure_causes import explained
+from tracegraph.store.managed.server.server import EndedError
 from tracegraph.store.workspace import open_workspace
 
 PLENTY = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)

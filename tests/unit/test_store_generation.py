@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import generation
-from tracegraph.store.managed.generation import Generation
+from tracegraph.base.errors import StoreError
+from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server.generation import Generation
 
 
 def test_the_two_names_take_turns(tmp_path: Path) -> None:

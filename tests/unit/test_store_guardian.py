@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tracegraph.store.locks import lock
-from tracegraph.store.managed.guardian import while_begun_by, while_used
+from tracegraph.base.locks import lock
+from tracegraph.store.managed.server.guardian import while_begun_by, while_used
 from tracegraph.store.workspace import Workspace, open_workspace
 
 SLEEP = [str(shutil.which("sleep")), "60"]

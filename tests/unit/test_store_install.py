@@ -15,9 +15,9 @@ import pytest
 import requests
 import trustme
 
-from tracegraph.store.errors import StoreError
-from tracegraph.store.managed import class_archive, install
-from tracegraph.store.progress import silent
+from tracegraph.base.errors import StoreError
+from tracegraph.base.progress import silent
+from tracegraph.store.managed.java import class_archive, install
 
 REQUEST = requests.request
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")

@@ -5,7 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tracegraph.store import machine
+from tracegraph.base import machine
 
 WHOLE = psutil.virtual_memory().total >> 20
 GIB, HALF = str(1 << 30), str(1 << 29)

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from tracegraph.store.parallel import beside, run_all
+from tracegraph.base.parallel import beside, run_all
 
 FOREVER = """
 import threading
-from tracegraph.store.parallel import beside
+from tracegraph.base.parallel import beside
 
 beside(threading.Event().wait)
 raise KeyboardInterrupt

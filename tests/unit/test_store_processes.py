@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from tracegraph.store.managed import processes
+from tracegraph.store.managed.server import processes
 
 _STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from hostile import NAMES, hostile_graph
 
-from tracegraph.store.bolt import _sides, node_query, relationship_query
-from tracegraph.store.ddl import constraints, statements
-from tracegraph.store.managed.import_files import write_files
-from tracegraph.store.progress import silent
+from tracegraph.base.progress import silent
+from tracegraph.store.load.bolt import _sides, node_query, relationship_query
+from tracegraph.store.managed.rebuild.import_files import write_files
+from tracegraph.store.schema.ddl import constraints, statements
 from tracegraph.store.tables import GraphTables
 
 

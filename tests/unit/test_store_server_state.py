@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store.locks import lock, try_lock, waiting_lock
-from tracegraph.store.managed import home, java, server
-from tracegraph.store.managed.config import Ports, configuration
+from tracegraph.base.locks import lock, try_lock, waiting_lock
+from tracegraph.store.managed.java import java
+from tracegraph.store.managed.java.config import Ports, configuration
+from tracegraph.store.managed.server import home, server
 from tracegraph.store.workspace import Workspace, open_workspace
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.store.managed import unsigned_jars
-from tracegraph.store.progress import silent
+from tracegraph.base.progress import silent
+from tracegraph.store.managed.java import unsigned_jars
 
 SIGNED, PLAIN = "org/eclipse/collections/eclipse-collections/1.0/x-1.0.jar", "org/a/y/1.0/y-1.0.jar"
 MANIFEST = b"Manifest-Version: 1.0\r\nAutomatic-Module-Name: x\r\n\r\n"

@@ -8,8 +8,8 @@ import pytest
 from export import from_tables
 from hostile import hostile_graph
 
-from tracegraph.store.errors import InputError, StoreError
-from tracegraph.store.managed.home import prepare
+from tracegraph.base.errors import InputError, StoreError
+from tracegraph.store.managed.server.home import prepare
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
 

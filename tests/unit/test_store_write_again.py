@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tracegraph.base.errors import StoreError
 from tracegraph.store import connection
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.errors import StoreError
 from tracegraph.store.failures import is_cut
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tracegraph.queries.stragglers import STRAGGLER_COLUMNS, potential_stragglers
+from tracegraph.queries.shapes.stragglers import STRAGGLER_COLUMNS, potential_stragglers
 
 WAITS = pd.DataFrame(
     {

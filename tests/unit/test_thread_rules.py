@@ -5,7 +5,7 @@ import pytest
 import tiny
 from tiny import Model, Row, event, step
 
-from tracegraph.ingest.causal.path_rows import path_rows
+from tracegraph.ingest.causal.graph.path_rows import path_rows
 
 
 def frame(name: str, start: float, end: float, *, thread: int = 1) -> Row:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import path_rows
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE, SILENT_SYNCHRONIZE, STREAM_RESUME
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.vocabulary.mechanisms import CODE, SILENT_SYNCHRONIZE, STREAM_RESUME
 
 WEEKS_NS = 5_000_000_000_000_000
 

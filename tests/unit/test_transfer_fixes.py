@@ -7,16 +7,16 @@ import pytest
 import tiny
 from tiny import call, event, kernel, step
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.events import NONE
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.text_columns import TextColumn
-from tracegraph.ingest.what_if.facts import WorkFacts
 from tracegraph.ingest.what_if.fixes import ahead, coalesce, overlap
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.keep import find_scenario
-from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.store.errors import InputError
+from tracegraph.ingest.what_if.graph.facts import WorkFacts
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.scenarios.keep import find_scenario
+from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.workbench.what_if.answer import Question, answer
 
 COPY, REDUCE = "Memcpy HtoD (Pinned -> Device)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from report_data import gpu_time, make_findings
 
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.workbench.report.bottleneck import OF_GAP, shares
-from tracegraph.workbench.report.contradictions import contradiction
-from tracegraph.workbench.report.findings import Findings, Job
-from tracegraph.workbench.report.first import worth
-from tracegraph.workbench.report.recommendations import recommend
-from tracegraph.workbench.report.verdict import judge
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.workbench.findings.bottleneck import OF_GAP, shares
+from tracegraph.workbench.findings.contradictions import contradiction
+from tracegraph.workbench.findings.findings import Findings, Job
+from tracegraph.workbench.findings.first import worth
+from tracegraph.workbench.findings.recommendations import recommend
+from tracegraph.workbench.findings.verdict import judge
 
 Row = tuple[int, int | None, str, str, int, int, str, str, str]
 

@@ -9,15 +9,15 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.store import categories, gaps, mechanisms
-from tracegraph.store.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
-from tracegraph.store.labels import SEGMENT_KINDS
-from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.store.schema import DEPENDENCIES
-from tracegraph.store.step_names import STEP_PREFIX, step_number
+from tracegraph.store.schema.labels import SEGMENT_KINDS
+from tracegraph.store.schema.schema import DEPENDENCIES
+from tracegraph.vocabulary import categories, gaps, mechanisms
+from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
+from tracegraph.vocabulary.mechanisms import MECHANISMS
+from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
 
 ROOT = Path(__file__).parents[2]
 DECLARED = ("categories.py", "gaps.py", "mechanisms.py", "step_names.py")
@@ -42,19 +42,19 @@ NAMES = {
 LONG = [name for name in sorted(NAMES) if re.search("[ _]", name)]
 """Names that are no words of everyday language: they stand nowhere, not even within other texts."""
 HOMONYMS = {
-    *(("store/labels.py", word) for word in ("Trace", "collective", "gap")),
-    *(("store/schema.py", word) for word in ("Trace",)),
+    *(("store/schema/labels.py", word) for word in ("Trace", "collective", "gap")),
+    *(("store/schema/schema.py", word) for word in ("Trace",)),
     *(("ingest/trace.py", word) for word in ("collective",)),
     *(("ingest/readers/kineto/duration_columns.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace", "collective")),
-    *(("ingest/what_if/facts.py", word) for word in ("Trace",)),
-    *(("ingest/what_if/keep.py", word) for word in ("Trace", "collective")),
+    *(("ingest/what_if/graph/facts.py", word) for word in ("Trace",)),
+    *(("ingest/what_if/scenarios/keep.py", word) for word in ("Trace", "collective")),
     *(("ingest/ranks/members.py", word) for word in ("collective",)),
     *(("ingest/ranks/part.py", word) for word in ("collective",)),
-    *(("workbench/report/metrics.py", word) for word in ("launch", "kernel")),
-    *(("store/bounds.py", word) for word in ("launch",)),
+    *(("workbench/findings/metrics.py", word) for word in ("launch", "kernel")),
+    *(("vocabulary/bounds.py", word) for word in ("launch",)),
 }
 """A column, a label, a kind of segments, a regular expression and a word in a sentence, not names."""
 

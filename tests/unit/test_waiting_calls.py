@@ -3,8 +3,8 @@
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.what_if.what_next import find_what_next
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 
 
 def launches(count: int, *, lasting: float = 4, every: float = 20) -> list[Row]:

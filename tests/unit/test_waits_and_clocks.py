@@ -4,8 +4,8 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel, sync
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.model import Model
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.model import Model
 
 
 def early_gpu(*, ends_before: float, recorded: bool) -> list[Row]:

@@ -6,8 +6,8 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.ingest.causal.invariants import check_model
-from tracegraph.ingest.causal.segments import GAP, WAIT, WORK
+from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 
 SILENT, FLUSH = "silent synchronize", "allocator flush"
 STEP = 4_000

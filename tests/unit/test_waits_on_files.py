@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracegraph.ingest.causal.event_arrays import read_events
-from tracegraph.ingest.causal.model import build_model
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
-from tracegraph.store.mechanisms import ALLOCATOR_FLUSH, CODE
+from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH, CODE
 
 
 @pytest.mark.parametrize(("rank", "length_ms"), list(enumerate([13.1, 12.5, 3.4, 14.8])))

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.sources import web
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.errors import InputError
 
 CONTENT = bytes(range(256)) * (6 << 12)
 """6 MiB: more than fsspec asks for at once."""

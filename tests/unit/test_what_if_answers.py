@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from random_traces import models
 from tiny import call, event, kernel, step
 
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import GAP as SEGMENT_GAP
-from tracegraph.ingest.what_if.change import Change, whole_window
-from tracegraph.ingest.what_if.gains import Gain, possible_range
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, NO_OVERHEAD, Cost, Overhead
-from tracegraph.ingest.what_if.potential import find_potential
-from tracegraph.ingest.what_if.predict import Prediction, Predictor
-from tracegraph.ingest.what_if.what_next import find_what_next
-from tracegraph.store.categories import GAP
-from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import GAP as SEGMENT_GAP
+from tracegraph.ingest.what_if.changes.change import Change, whole_window
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.graph.overhead import BOUNDS, FROM_FILE, NO_OVERHEAD, Cost, Overhead
+from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
+from tracegraph.ingest.what_if.predictions.potential import find_potential
+from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector

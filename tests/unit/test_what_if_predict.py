@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from random_traces import models, replay
 from tiny import call, event, kernel, step, sync
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.dependencies import Dependencies, causal_order
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WAIT, WORK
-from tracegraph.ingest.what_if.change import Change, step_window, whole_window
-from tracegraph.ingest.what_if.gains import Gain
-from tracegraph.ingest.what_if.graph import StepWindow, graph_of
-from tracegraph.ingest.what_if.overhead import BOUNDS, FROM_FILE, Cost, Overhead
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.ingest.what_if.recorded import on_recorded_edges
-from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_CODE, GAP_NAMES
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.causal.graph.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WAIT, WORK
+from tracegraph.ingest.what_if.changes.change import Change, step_window, whole_window
+from tracegraph.ingest.what_if.graph.graph import StepWindow, graph_of
+from tracegraph.ingest.what_if.graph.overhead import BOUNDS, FROM_FILE, Cost, Overhead
+from tracegraph.ingest.what_if.graph.recorded import on_recorded_edges
+from tracegraph.ingest.what_if.predictions.gains import Gain
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 from tracegraph.workbench.what_if.answer import Question, answer
 
 seeds = st.integers(0, 2**32 - 1)

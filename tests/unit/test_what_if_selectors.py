@@ -6,8 +6,8 @@ import pytest
 import tiny
 from tiny import Model, call, event, kernel, step
 
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.waits import match_waits

@@ -9,18 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_traces import rows
 
-from tracegraph.ingest.causal.model import Model
+from tracegraph.base.errors import StoreError
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.stored import read_graph
-from tracegraph.store.errors import StoreError
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import open_workspace
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel
 
-from tracegraph.ingest.what_if.change import Change, whole_window
-from tracegraph.ingest.what_if.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.ingest.what_if.timeline import event_times, segment_times
+from tracegraph.ingest.what_if.changes.change import Change, whole_window
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.graph.timeline import event_times, segment_times
+from tracegraph.ingest.what_if.predictions.predict import Predictor
 
 Times = tuple[list[int], list[int], list[bool]]
 

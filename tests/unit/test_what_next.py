@@ -3,9 +3,9 @@
 import tiny
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.alternatives import find_alternatives
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.what_if.what_next import find_what_next
+from tracegraph.ingest.causal.graph.alternatives import find_alternatives
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 
 
 def gains(model: Model) -> dict[str, tuple[float, float]]:

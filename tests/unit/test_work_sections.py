@@ -8,14 +8,14 @@ from report_data import make_findings
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
-from tracegraph.queries.roofline import roofline
 from tracegraph.queries.runs import RunWindow
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.queries.shapes.roofline import roofline
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections import hardware_counters
 from tracegraph.workbench.sections import roofline as roofline_section
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
 from tracegraph.workbench.sections.section import Scope
-from tracegraph.workbench.text import format_amount
+from tracegraph.workbench.text.text import format_amount
 
 WORK = find("operator_work").columns
 COUNTED = find("counted_work").columns

@@ -9,12 +9,19 @@ from pathlib import Path
 import pytest
 
 from tracegraph import workbench
+from tracegraph.base import errors
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.runs import RANK, parameters
-from tracegraph.store import errors
 from tracegraph.workbench import Run, Workbench
 from tracegraph.workbench.bench_queries import BenchQueries
-from tracegraph.workbench.methods import Asking, add_methods, docstring, of_benches, of_runs, signature
+from tracegraph.workbench.methods.methods import (
+    Asking,
+    add_methods,
+    docstring,
+    of_benches,
+    of_runs,
+    signature,
+)
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.stubs import generated
 

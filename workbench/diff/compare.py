@@ -6,19 +6,19 @@ from os import PathLike
 
 import pandas as pd
 
+from tracegraph.base.progress import Progress, silent
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill
-from tracegraph.queries.second import together
-from tracegraph.store.progress import Progress, silent
+from tracegraph.queries.shapes.second import together
 from tracegraph.workbench.diff.save import write_difference
 from tracegraph.workbench.diff.scope import Scope, Side, choose
 from tracegraph.workbench.diff.sections import sections_of
 from tracegraph.workbench.diff.verdict import judge
 from tracegraph.workbench.output.folder import Written, named_folder
 from tracegraph.workbench.sections.blocks import Block
-from tracegraph.workbench.text import format_ns
-from tracegraph.workbench.values import plain
+from tracegraph.workbench.text.text import format_ns
+from tracegraph.workbench.text.values import plain
 
 PATH, INSIDE, EVENTS = "path_diff", "path_inside_diff", "trace_diff_matched"
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from tracegraph.store.progress import Progress
+from tracegraph.base.progress import Progress
 from tracegraph.workbench.output.csv_files import rows_csv
 from tracegraph.workbench.output.folder import Written, summary_of_earlier, write_files
 from tracegraph.workbench.output.page import Shown, sections_page

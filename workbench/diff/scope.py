@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.runs import Ask, RunWindow, find_window
-from tracegraph.queries.shapes import job_steps
-from tracegraph.store.errors import InputError
-from tracegraph.workbench.report.step_summary import summarise_steps
-from tracegraph.workbench.text import plural
+from tracegraph.queries.shapes.rows import job_steps
+from tracegraph.workbench.findings.step_summary import summarise_steps
+from tracegraph.workbench.text.text import plural
 
 _LEVELS = ("error", "warning")
 _OTHER_RANKS = (

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import GPU_WORK, Role
-from tracegraph.store.step_names import STEP_PREFIX
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary.categories import GPU_WORK, Role
+from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.diff.scope import Scope
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table, Words
-from tracegraph.workbench.text import format_ns, plural
+from tracegraph.workbench.text.text import format_ns, plural
 
 _ON_PATH, _INSIDE, _OF_NUMBER, _OF_TIME, _DRAWN = 6, 4, 4, 4, 15
 _TIMES = (

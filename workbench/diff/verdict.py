@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import GAP, GPU_WORK, Role
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary.categories import GAP, GPU_WORK, Role
 from tracegraph.workbench.diff.scope import Scope
-from tracegraph.workbench.names import readable
-from tracegraph.workbench.text import format_ns, format_share, label
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import format_ns, format_share, label
 
 _NAMED, _NAME_CELLS = 3, 60
 _ALIKE, _SMALL, _LEAST = 0.001, 0.1, 0.02

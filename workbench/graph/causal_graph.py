@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.path_rows import path_table
-from tracegraph.ingest.causal.replay import Outcome
-from tracegraph.ingest.what_if.change import Span, whole_window
-from tracegraph.ingest.what_if.edited import Edited, of_step, unedited, with_added
-from tracegraph.ingest.what_if.gains import Gain, possible_range
-from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
-from tracegraph.ingest.what_if.predict import NAIVE
-from tracegraph.ingest.what_if.scenario import Scenario, build_scenario
+from tracegraph.ingest.causal.graph.path_rows import path_table
+from tracegraph.ingest.causal.graph.replay import Outcome
+from tracegraph.ingest.what_if.changes.change import Span, whole_window
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
+from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
+from tracegraph.ingest.what_if.predictions.predict import NAIVE
+from tracegraph.ingest.what_if.scenarios.edited import Edited, of_step, unedited, with_added
+from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types
-from tracegraph.queries.shapes import PATH_COLUMNS
+from tracegraph.queries.shapes.rows import PATH_COLUMNS
 from tracegraph.store.kept_answers import nullable
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.graph.checks import (
@@ -35,7 +35,7 @@ from tracegraph.workbench.graph.checks import (
 from tracegraph.workbench.graph.frames import edge_frame, edges_between, node_frame, replay_frame
 from tracegraph.workbench.graph.networks import to_networkx, to_rustworkx
 from tracegraph.workbench.graph.taking import take_edges, take_work
-from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.text.text import format_ns
 from tracegraph.workbench.what_if.answer import gain_json, range_json
 from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.edit import assumed
-from tracegraph.ingest.what_if.edited import Edited
-from tracegraph.store import mechanisms
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.what_if.changes.edit import assumed
+from tracegraph.ingest.what_if.scenarios.edited import Edited
+from tracegraph.vocabulary import mechanisms
+from tracegraph.vocabulary.mechanisms import CODE
 
 if TYPE_CHECKING:
     from tracegraph.workbench.graph.causal_graph import Ids

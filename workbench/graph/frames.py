@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.replay import Outcome
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.what_if.edited import Edited
-from tracegraph.store.categories import GAP
-from tracegraph.store.evidence import EVIDENCE
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.labels import SEGMENT_KINDS
-from tracegraph.store.mechanisms import CODE, GIL_HOLDER, MECHANISMS
-from tracegraph.store.schema import DEPENDENCIES
+from tracegraph.ingest.causal.graph.replay import Outcome
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.scenarios.edited import Edited
+from tracegraph.store.schema.labels import SEGMENT_KINDS
+from tracegraph.store.schema.schema import DEPENDENCIES
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER, MECHANISMS
 
 NODE, EDGE = "node", "edge"
 """Names of the indexes of the two frames."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tracegraph.store.errors import InputError, StoreError
+from tracegraph.base.errors import InputError, StoreError
 from tracegraph.workbench.graph.frames import NODE
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
-from tracegraph.workbench.report.findings import PATH_COLUMNS
+from tracegraph.workbench.findings.findings import PATH_COLUMNS
 from tracegraph.workbench.sections.shown_names import with_labels
-from tracegraph.workbench.text import csv_safe, csv_text
-from tracegraph.workbench.values import as_data_text
+from tracegraph.workbench.text.text import csv_safe, csv_text
+from tracegraph.workbench.text.values import as_data_text
 
 _OWN_END, _END = "\r\n", "\n"
 _TEXTS = ("string", "categorical")

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from tracegraph.workbench.text import label
+from tracegraph.workbench.text.text import label
 
 TEXT_CELLS = 400
 _PLACE = files("tracegraph.workbench.output")

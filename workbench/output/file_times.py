@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.readers.chrome_text import written_span
-from tracegraph.workbench.report.findings import Source
+from tracegraph.workbench.findings.findings import Source
 
 _ROUNDED_NS = 2
 """By how much a correction taken back may miss the time as written."""

@@ -13,16 +13,16 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from tracegraph.queries.shapes import sum_by
-from tracegraph.store.errors import InputError
-from tracegraph.store.progress import Progress
+from tracegraph.base.errors import InputError
+from tracegraph.base.progress import Progress
+from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.overlay import write_overlay
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.output.summary import summary_text
 from tracegraph.workbench.pictures.drawing import draw
 from tracegraph.workbench.pictures.path import path_picture
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.section import all_sections
 
 _SUMMARY = "summary.json"

@@ -9,7 +9,8 @@ import msgspec
 import pandas as pd
 from msgspec import Raw
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.chrome_text import ChromeText
 from tracegraph.ingest.readers.registry import format_of
@@ -17,10 +18,9 @@ from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import as_source
-from tracegraph.store.errors import InputError
+from tracegraph.workbench.findings.findings import Findings, Source
 from tracegraph.workbench.output.counters import Place, counter_entries
 from tracegraph.workbench.output.file_times import on_file_clock
-from tracegraph.workbench.report.findings import Findings, Source
 
 CATEGORY = "critical_path"
 _NAME = "critical path"

@@ -8,17 +8,17 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup
 
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.embedded import TEXT_CELLS, content_hash, read_part, safe_json
-from tracegraph.workbench.output.lanes import NAME_CELLS
 from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
+from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import frame_colour
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart, Plot
 from tracegraph.workbench.sections.cells import cell_text, number
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text import format_ns, format_share, label
+from tracegraph.workbench.text.text import format_ns, format_share, label
 
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),

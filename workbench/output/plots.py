@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.workbench.sections.blocks import Column, Plot
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text import label
+from tracegraph.workbench.text.text import label
 
 PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
 MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000, "levels": 100_000, "points": 2_000}

@@ -8,9 +8,9 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from tracegraph.queries.call_tree import call_tree
-from tracegraph.workbench.names import readable
-from tracegraph.workbench.text import visible
+from tracegraph.queries.shapes.call_tree import call_tree
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import visible
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _UNNAMED = "(no name)"

@@ -3,12 +3,12 @@
 import json
 from dataclasses import asdict
 
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first import worth
+from tracegraph.workbench.findings.gpu_use import gpu_shares
+from tracegraph.workbench.findings.recommendations import Recommendation, recommend
+from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.output.records import records
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.first import worth
-from tracegraph.workbench.report.gpu_use import gpu_shares
-from tracegraph.workbench.report.recommendations import Recommendation, recommend
-from tracegraph.workbench.report.verdict import judge
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from tracegraph.queries.call_tree import call_tree
-from tracegraph.queries.layers import with_layers_merged
+from tracegraph.queries.shapes.call_tree import call_tree
+from tracegraph.queries.shapes.layers import with_layers_merged
 
 
 class Box(NamedTuple):

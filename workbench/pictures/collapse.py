@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracegraph.store.categories import GAP
+from tracegraph.vocabulary.categories import GAP
 
 _LONG_SHARE = 0.01
 _TINY_SHARE = 0.001

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import graphviz
 
 from tracegraph.workbench.pictures.palette import DEPENDENCY_COLOURS, frame_colour, tint
-from tracegraph.workbench.text import label
+from tracegraph.workbench.text.text import label
 
 INK = "#1f2933"
 PALE = "#7b8794"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tracegraph.store.errors import InputError, TracegraphError
+from tracegraph.base.errors import InputError, TracegraphError
 
 FORMATS = ("svg", "png", "pdf", "dot")
 _SECONDS = 120

@@ -4,11 +4,11 @@ import re
 
 import pandas as pd
 
-from tracegraph.workbench.names import readable
 from tracegraph.workbench.pictures.boxes import Box, lay_out
 from tracegraph.workbench.pictures.dot import INK, PALE, dot_label, new_graph
 from tracegraph.workbench.pictures.palette import frame_colour, tint
-from tracegraph.workbench.text import format_ns, format_share, plural
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 _WIDTH, _ROW, _FONT_SIZE = 1400, 17, 9
 _CHARACTER = 5.9

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 from neo4j.graph import Node, Path, Relationship
 
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
 from tracegraph.workbench.pictures.dot import PALE, dot_label, new_graph
 from tracegraph.workbench.pictures.palette import (
     DEPENDENCY_COLOURS,
@@ -15,7 +15,7 @@ from tracegraph.workbench.pictures.palette import (
     dependency_colour,
     tint,
 )
-from tracegraph.workbench.text import format_ns, format_share, plural
+from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 _MOST_NODES = 300
 _MOST_EDGES = 600

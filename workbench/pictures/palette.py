@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tracegraph.store.categories import ANY_OTHER, CATEGORIES, Role, find_category
+from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category
 
 OTHER_COLOUR = ANY_OTHER.colour
 DEPENDENCY_COLOURS = {

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import graphviz
 import pandas as pd
 
-from tracegraph.store.categories import GAP
+from tracegraph.vocabulary.categories import GAP
 from tracegraph.workbench.pictures.collapse import Part, Piece, collapse
 from tracegraph.workbench.pictures.dot import PALE, dot_label, new_graph
 from tracegraph.workbench.pictures.palette import category_colour, dependency_colour, tint
-from tracegraph.workbench.text import format_ns, format_share, label, plural
+from tracegraph.workbench.text.text import format_ns, format_share, label, plural
 
 _MOST_PIECES = 60
 _NAME_CELLS = 44

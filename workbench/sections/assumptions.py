@@ -5,11 +5,11 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from tracegraph.workbench.report.assumptions import Assumption, read_assumptions
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.assumptions import Assumption, read_assumptions
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import format_share
+from tracegraph.workbench.text.text import format_share
 
 _COLUMNS = (
     Column("_shown", "assumption"),

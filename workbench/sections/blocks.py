@@ -6,7 +6,7 @@ from typing import Literal
 
 import pandas as pd
 
-from tracegraph.workbench.report.recommendations import Recommendation
+from tracegraph.workbench.findings.recommendations import Recommendation
 
 Kind = Literal[
     "text", "prose", "name", "lines", "duration", "share", "count", "number", "bytes", "bandwidth", "amount"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from tracegraph.store import bounds
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.verdict import judge
+from tracegraph.vocabulary import bounds
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Section
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tracegraph.workbench.sections.blocks import Kind
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text import format_amount, format_bytes, format_ns, format_share, label
+from tracegraph.workbench.text.text import format_amount, format_bytes, format_ns, format_share, label
 
 _MOST_CELLS = 400
 _WRITTEN: Mapping[str, Callable[[Any], str]] = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.pictures.palette import category_colour, dependency_colour
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Bars, Block
 from tracegraph.workbench.sections.section import Section
 

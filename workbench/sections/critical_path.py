@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from tracegraph.store.gaps import OUTSIDE_RECORDING, UNTRACED_CPU
-from tracegraph.workbench.report.findings import NEAR_TIE_NS, Findings
-from tracegraph.workbench.report.gpu_use import COMPUTING, gpu_shares, gpu_use
+from tracegraph.vocabulary.gaps import OUTSIDE_RECORDING, UNTRACED_CPU
+from tracegraph.workbench.findings.findings import NEAR_TIE_NS, Findings
+from tracegraph.workbench.findings.gpu_use import COMPUTING, gpu_shares, gpu_use
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import format_ns, format_share, plural
+from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 
 def _content(findings: Findings) -> Sequence[Block]:

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from tracegraph.workbench.names import readable
-from tracegraph.workbench.output.lanes import NAME_CELLS
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.pictures.boxes import lay_out
+from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import OTHER_COLOUR, frame_colour
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import label
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import label
 
 _PIXELS = 2_000
 _NOTE = (

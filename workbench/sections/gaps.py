@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, Words
 from tracegraph.workbench.sections.hotspots import LISTED, NOTE
 from tracegraph.workbench.sections.section import Section

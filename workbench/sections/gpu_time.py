@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 

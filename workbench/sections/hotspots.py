@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tracegraph.workbench.output.lanes import Drawing, draw_lanes
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.pictures.lanes import Drawing, draw_lanes
 from tracegraph.workbench.pictures.palette import (
     DEPENDENCY_COLOURS,
     OTHER_COLOUR,
     ROOT_COLOUR,
     category_colours,
 )
-from tracegraph.workbench.report.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Chart
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import plural
+from tracegraph.workbench.text.text import plural
 
 _PIXELS = 4_000
 _MOST_FRAMES, _MOST_CHAINS = 20_000, 20_000

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pandas as pd
 
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.text.text import format_ns
 
 _OUTLIERS, _CALLS = 10, 20
 _RANK = Column("rank", "rank", "number")

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tracegraph.queries.outline import LEAST_SHARE, MOST_ROWS
-from tracegraph.store.categories import Role, names_of
-from tracegraph.store.python_frames import is_library
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.queries.shapes.outline import LEAST_SHARE, MOST_ROWS
+from tracegraph.vocabulary.categories import Role, names_of
+from tracegraph.vocabulary.python_frames import is_library
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_share
+from tracegraph.workbench.text.text import format_share
 
 _NAMES = 10
 _OUTLINE = (

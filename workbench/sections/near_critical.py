@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tracegraph.workbench.report.findings import Findings, near_slack_ns
+from tracegraph.workbench.findings.findings import Findings, near_slack_ns
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.text.text import format_ns
 
 _ROWS = 10
 _LEAST_PART = 1_000

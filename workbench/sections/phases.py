@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.store.phases import PHASE_NAMES
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.vocabulary.phases import PHASE_NAMES
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section, refuse_part
-from tracegraph.workbench.text import plural
+from tracegraph.workbench.text.text import plural
 
 _PHASE = Column("phase", "phase")
 _COLUMNS = (

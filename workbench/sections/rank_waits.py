@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.shapes import sum_by
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 

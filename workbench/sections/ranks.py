@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tracegraph.store.categories import GAP
-from tracegraph.workbench.names import readable
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.stragglers import Cause, Ranks, Straggler, compare_ranks
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, compare_ranks
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_ns, format_share, label, plural
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import format_ns, format_share, label, plural
 
 _SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.roofline import COMPUTE, MEMORY
-from tracegraph.store.device_peaks import TF32, find_peaks
-from tracegraph.store.gaps import UNKNOWN
-from tracegraph.store.work_kinds import ON_MATRIX_UNITS
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.queries.shapes.roofline import COMPUTE, MEMORY
+from tracegraph.vocabulary.device_peaks import TF32, find_peaks
+from tracegraph.vocabulary.gaps import UNKNOWN
+from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
-from tracegraph.workbench.text import format_amount, format_share
+from tracegraph.workbench.text.text import format_amount, format_share
 
 _MOST_DRAWN, _MOST_LISTED = 300, 40
 _OUTSIDE = "work outside of operators"

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Words
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import label, plural
+from tracegraph.workbench.text.text import label, plural
 
 _NAME_CELLS = 80
 

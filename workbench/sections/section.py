@@ -8,10 +8,10 @@ from importlib import import_module
 
 import pandas as pd
 
+from tracegraph.base.errors import InputError
 from tracegraph.queries.runs import RunWindow
-from tracegraph.store.errors import InputError
 from tracegraph.workbench import sections
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, exact_rows
 
 Parameters = Mapping[str, object]

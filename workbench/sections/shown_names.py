@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from tracegraph.workbench.names import readable
 from tracegraph.workbench.sections.blocks import Block, Plot, Table
-from tracegraph.workbench.text import ELLIPSIS, visible
+from tracegraph.workbench.text.names import readable
+from tracegraph.workbench.text.text import ELLIPSIS, visible
 
 LABEL = "label"
 """The last column of rows that have a `name`: the same, to be read."""

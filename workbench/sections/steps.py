@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.step_summary import StepSummary
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.step_summary import StepSummary
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
 from tracegraph.workbench.sections.section import Parameters, Scope, Section, refuse_part
-from tracegraph.workbench.text import format_ns
+from tracegraph.workbench.text.text import format_ns
 
 _MOST_OUTLIERS = 8
 _RECURRING = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import format_share, plural
+from tracegraph.workbench.text.text import format_share, plural
 
 _ROWS = 500
 _COLUMNS = (

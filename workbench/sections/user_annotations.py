@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.roles import of_role
-from tracegraph.store.categories import Role
-from tracegraph.store.step_names import STEP_PREFIX
-from tracegraph.workbench.report.findings import Findings
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.step_names import STEP_PREFIX
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 

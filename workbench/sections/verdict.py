@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from tracegraph.workbench.report.findings import Findings
-from tracegraph.workbench.report.verdict import judge
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import Section
-from tracegraph.workbench.text import format_share, plural
+from tracegraph.workbench.text.text import format_share, plural
 
 _MUCH = 0.05
 

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.change import Change, Span, whole_window
-from tracegraph.ingest.what_if.edit import Edit, join_edits
+from tracegraph.ingest.what_if.changes.change import Change, Span, whole_window
+from tracegraph.ingest.what_if.changes.edit import Edit, join_edits
 from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED, edit_of
-from tracegraph.ingest.what_if.gains import Bound, Gain
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.overhead import (
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.overhead import (
     NO_OVERHEAD,
     Overhead,
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.predict import Prediction, Predictor
-from tracegraph.ingest.what_if.unrecorded import unrecorded_ns
-from tracegraph.store.categories import names_of
-from tracegraph.store.errors import InputError
+from tracegraph.ingest.what_if.graph.unrecorded import unrecorded_ns
+from tracegraph.ingest.what_if.predictions.gains import Bound, Gain
+from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.vocabulary.categories import names_of
 from tracegraph.workbench.output.folder import named_folder
-from tracegraph.workbench.text import format_ns, format_times
+from tracegraph.workbench.text.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted import write_predicted

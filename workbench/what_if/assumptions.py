@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.arrays import Floats
-from tracegraph.ingest.what_if.between_ranks import transfers, without_stragglers
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.errors import InputError
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.ingest.what_if.changes.between_ranks import transfers, without_stragglers
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.workbench.what_if.selection import Matched, named_work
 
 NO_STRAGGLERS, INFINITE_BANDWIDTH = "no-stragglers", "infinite-bandwidth"

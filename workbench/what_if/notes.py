@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.between_ranks import transfers, without_stragglers
-from tracegraph.ingest.what_if.change import Change
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_RANK
-from tracegraph.store.mechanisms import MECHANISMS
-from tracegraph.workbench.text import format_ns
+from tracegraph.ingest.what_if.changes.between_ranks import transfers, without_stragglers
+from tracegraph.ingest.what_if.changes.change import Change
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_RANK
+from tracegraph.vocabulary.mechanisms import MECHANISMS
+from tracegraph.workbench.text.text import format_ns
 
 
 def notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:

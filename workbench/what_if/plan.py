@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.what_if.bounds import find_bounds
-from tracegraph.ingest.what_if.change import Change, join_changes, whole_window
+from tracegraph.ingest.what_if.changes.change import Change, join_changes, whole_window
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.found import command_of
 from tracegraph.ingest.what_if.fixes.registry import FIXES
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.overhead import estimate_overhead
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.store.errors import InputError
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.overhead import estimate_overhead
+from tracegraph.ingest.what_if.predictions.predict import Predictor
 
 _CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
 FIXES_WANTED, _ALL_SETS = 3, 2

@@ -9,9 +9,9 @@ from msgspec import Raw
 
 from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.unpacking import pack_into
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.predict import Prediction
-from tracegraph.ingest.what_if.timeline import event_times, segment_times
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.timeline import event_times, segment_times
+from tracegraph.ingest.what_if.predictions.predict import Prediction
 
 _LEVEL = 1
 _HEAD, _TAIL = b'{"displayTimeUnit":"ns","traceEvents":[\n', b"\n]}\n"

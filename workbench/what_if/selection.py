@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.segments import WORK
+from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.text_columns import TextColumn
-from tracegraph.ingest.what_if.fixes.threads import host_waits
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import held_by, nearest_above
-from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.store.categories import GAP
-from tracegraph.store.errors import InputError
-from tracegraph.store.mechanisms import CODE, MECHANISMS
-from tracegraph.store.phases import PHASE_NAMES, spelt
-from tracegraph.store.python_frames import MODULE
-from tracegraph.store.step_names import STEP_PREFIX, step_number
-from tracegraph.workbench.names import match_names, near_names, readable
-from tracegraph.workbench.text import label, visible
+from tracegraph.ingest.what_if.changes.threads import host_waits
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import held_by, nearest_above
+from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
+from tracegraph.vocabulary.phases import PHASE_NAMES, spelt
+from tracegraph.vocabulary.python_frames import MODULE
+from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
+from tracegraph.workbench.text.names import match_names, near_names, readable
+from tracegraph.workbench.text.text import label, visible
 from tracegraph.workbench.what_if.selector import Selector
 
 _NAME_CELLS = 80

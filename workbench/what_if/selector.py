@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracegraph.store.errors import InputError
-from tracegraph.store.suggest import did_you_mean
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 
 KEYS: Mapping[str, str] = {
     "name": "its own time: the name of the event",

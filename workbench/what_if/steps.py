@@ -1,8 +1,8 @@
 """The steps of a run that a question is about."""
 
-from tracegraph.ingest.what_if.change import Span, step_window
-from tracegraph.ingest.what_if.graph import ReplayGraph, StepWindow
-from tracegraph.store.errors import InputError
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.what_if.changes.change import Span, step_window
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
 
 
 def find_step(graph: ReplayGraph, number: int, rank: int | None = None) -> StepWindow:

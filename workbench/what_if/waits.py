@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.change import (
+from tracegraph.ingest.what_if.changes.change import (
     Change,
     EndedWaits,
     ended_dependencies,
     ended_stretches,
     whole_window,
 )
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import nearest_above
-from tracegraph.store.errors import InputError
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.mechanisms import CODE, MECHANISMS
-from tracegraph.workbench.names import match_names
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import nearest_above
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
+from tracegraph.workbench.text.names import match_names
 from tracegraph.workbench.what_if.selection import Matched, frames_named
 from tracegraph.workbench.what_if.selector import Selector
 

@@ -6,29 +6,29 @@ Each is a pure function of the context and of what the rules before it found. Do
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.found import Found
-from tracegraph.ingest.causal.rules.allocator_flush import allocator_flush
-from tracegraph.ingest.causal.rules.autograd import autograd
-from tracegraph.ingest.causal.rules.collective_callers import collective_callers
-from tracegraph.ingest.causal.rules.collectives import collective_waits
-from tracegraph.ingest.causal.rules.gil import gil_waits
-from tracegraph.ingest.causal.rules.graph_launches import graph_latency, graph_order
-from tracegraph.ingest.causal.rules.invocation import invocation
-from tracegraph.ingest.causal.rules.long_calls import unexplained_calls
-from tracegraph.ingest.causal.rules.lost_calls import lost_calls
-from tracegraph.ingest.causal.rules.lost_work import lost_work
-from tracegraph.ingest.causal.rules.off_cpu import off_cpu
-from tracegraph.ingest.causal.rules.opaque_waits import opaque_waits
-from tracegraph.ingest.causal.rules.queue_full import queue_full
-from tracegraph.ingest.causal.rules.resume import resume
-from tracegraph.ingest.causal.rules.serialise import serialised
-from tracegraph.ingest.causal.rules.silent_sync import silent_waits
-from tracegraph.ingest.causal.rules.stream_order import early_ends, stream_order
-from tracegraph.ingest.causal.rules.stream_resume import stream_resume
-from tracegraph.ingest.causal.rules.stream_waits import stream_waits
-from tracegraph.ingest.causal.rules.synchronization import synchronization
-from tracegraph.store.labels import CROSS_THREAD_POLICIES
+from tracegraph.ingest.causal.rules.context import Context
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.gpu.allocator_flush import allocator_flush
+from tracegraph.ingest.causal.rules.gpu.graph_launches import graph_latency, graph_order
+from tracegraph.ingest.causal.rules.gpu.invocation import invocation
+from tracegraph.ingest.causal.rules.gpu.long_calls import unexplained_calls
+from tracegraph.ingest.causal.rules.gpu.lost_calls import lost_calls
+from tracegraph.ingest.causal.rules.gpu.lost_work import lost_work
+from tracegraph.ingest.causal.rules.gpu.opaque_waits import opaque_waits
+from tracegraph.ingest.causal.rules.gpu.queue_full import queue_full
+from tracegraph.ingest.causal.rules.gpu.silent_sync import silent_waits
+from tracegraph.ingest.causal.rules.gpu.stream_order import early_ends, stream_order
+from tracegraph.ingest.causal.rules.gpu.stream_resume import stream_resume
+from tracegraph.ingest.causal.rules.gpu.stream_waits import stream_waits
+from tracegraph.ingest.causal.rules.gpu.synchronization import synchronization
+from tracegraph.ingest.causal.rules.threads.autograd import autograd
+from tracegraph.ingest.causal.rules.threads.collective_callers import collective_callers
+from tracegraph.ingest.causal.rules.threads.collectives import collective_waits
+from tracegraph.ingest.causal.rules.threads.gil import gil_waits
+from tracegraph.ingest.causal.rules.threads.off_cpu import off_cpu
+from tracegraph.ingest.causal.rules.threads.resume import resume
+from tracegraph.ingest.causal.rules.threads.serialise import serialised
+from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
 
 Find = Callable[[Context, Found], Found]
 

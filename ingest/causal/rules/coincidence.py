@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
 _NEGLIGIBLE = 1e-12

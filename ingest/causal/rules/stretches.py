@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.causal.context import Context
-from tracegraph.ingest.causal.edges import Waits
-from tracegraph.ingest.causal.events import is_passive
-from tracegraph.ingest.causal.rules.silence import SHORTEST_SILENCE_NS
+from tracegraph.ingest.causal.events.events import is_passive
+from tracegraph.ingest.causal.rules.context import Context
+from tracegraph.ingest.causal.rules.edges import Waits
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.ingest.intervals import Spans, covered
-from tracegraph.store.categories import Role
+from tracegraph.vocabulary.categories import Role
 
 SILENCE_COLUMNS = ("lane", "event", "start", "end", "queued")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_counters
 from tracegraph.ingest.trace import COUNTER_SCHEMA, table_in
-from tracegraph.store.categories import Role, spellings_of
+from tracegraph.vocabulary.categories import Role, spellings_of
 
 _RANGES = spellings_of(Role.RANGE)
 _PLACES = frozenset(("device", "context", "stream", "correlation", "External id", "external id", "Ev Idx"))

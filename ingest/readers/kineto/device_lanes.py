@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.lane_facts import LaneFacts, LaneTable, describe, last_number
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.text_columns import Codes, TextColumn, text_column
-from tracegraph.store.categories import SPAN, Role, has_role, names_of
+from tracegraph.vocabulary.categories import SPAN, Role, has_role, names_of
 
 _KINDS = r"cuda|hip|rocm|gpu|xpu|npu|hpu|tpu|mtia|musa|mlu|gcu|dcu|privateuse(?:one|1)?"
 _DEVICE = re.compile(

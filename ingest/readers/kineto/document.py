@@ -8,9 +8,9 @@ from typing import Protocol
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
-from tracegraph.store.errors import InputError
 
 BATCH = 32_768
 """Entries decoded at a time: their objects live only until they are columns."""

@@ -20,7 +20,7 @@ from tracegraph.ingest.readers.kineto.entry_decoding import (
     decode_links,
 )
 from tracegraph.ingest.text_columns import TextColumn
-from tracegraph.store.categories import GPU_WORK, Role, has_role, spellings_of
+from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.integrity.findings import Integrity, percent
+from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.open_frames import close_frames
 from tracegraph.ingest.trace import EVENT_SCHEMA, table_in
-from tracegraph.store.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
+from tracegraph.vocabulary.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""

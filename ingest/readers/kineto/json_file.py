@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText, join_text, lossy
 from tracegraph.ingest.readers.kineto.document import Document

@@ -12,7 +12,7 @@ from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts
 from tracegraph.ingest.trace import LAUNCH_FLOWS
-from tracegraph.store.categories import GPU_WORK, Role, has_role, is_known
+from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role, is_known
 
 _NUMBERS = re.compile(r"\d{1,9}", re.ASCII)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
 from tracegraph.ingest.readers.kineto.value_scanner import ValueScanner, without_constants
-from tracegraph.store.errors import InputError
 
 _KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp|tts|tdur|cname|bind_id)"\s*:'
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import (
@@ -32,7 +33,6 @@ from tracegraph.ingest.readers.kineto.trace_builder import build_trace
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.trace import TraceFile, table_in
-from tracegraph.store.errors import InputError
 
 _MAGIC = b"PAR1"
 _HEAD = b"tracegraph.head"

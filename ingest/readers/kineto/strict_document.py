@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 from msgspec import Raw, Struct, UnsetType
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.ingest.readers.kineto.entry_pieces import cut_pieces, may_exceed
-from tracegraph.store.errors import InputError
 
 _LIST_FIRST = re.compile(rb"\s*\[")
 _LIST_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')

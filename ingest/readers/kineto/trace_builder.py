@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracegraph.ingest.integrity.findings import Integrity
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.kineto.counters import CounterCollector
@@ -24,7 +24,7 @@ from tracegraph.ingest.readers.kineto.memory_rows import MemoryCollector, is_mem
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.categories import SPAN
+from tracegraph.vocabulary.categories import SPAN
 
 
 class _Collector:

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.base.units import told
+from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.streams import (
     StreamRuns,
@@ -16,10 +17,9 @@ from tracegraph.ingest.what_if.fixes.streams import (
     runs_on_streams,
     wait_on_stream,
 )
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.transfers import of_transfers
-from tracegraph.store.mechanisms import BLOCKING_COPY, CODE
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.transfers import of_transfers
+from tracegraph.vocabulary.mechanisms import BLOCKING_COPY, CODE
 
 _TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")
 _SHARDS = ("FSDP", "fsdp", "fully_shard", "DeepSpeedZero")

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.change import Change
+from tracegraph.base.units import told
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.what_if.changes.change import Change
+from tracegraph.ingest.what_if.changes.threads import with_reasons
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped
-from tracegraph.ingest.what_if.fixes.threads import with_reasons
 from tracegraph.ingest.what_if.fixes.unsync import unsync
-from tracegraph.store.categories import Role
-from tracegraph.store.units import told
+from tracegraph.vocabulary.categories import Role
 
 _ALLOCATES = re.compile(
     r"^[a-z]{1,5}_?(Mem)?(Host|Managed)?(Malloc|Alloc|Free)(Host|Managed|Pitch|Array|3D)?(_v\d)?$"

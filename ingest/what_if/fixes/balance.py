@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.what_if.between_ranks import transfers, without_stragglers
-from tracegraph.ingest.what_if.change import Change
+from tracegraph.base.units import told
+from tracegraph.ingest.what_if.changes.between_ranks import transfers, without_stragglers
+from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.store.units import told
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:

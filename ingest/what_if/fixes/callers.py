@@ -1,8 +1,8 @@
 """Who makes a call: the line of the user's that it is made from, else the operator."""
 
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.categories import Role, has_role
-from tracegraph.store.python_frames import MODULE, is_library
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.categories import Role, has_role
+from tracegraph.vocabulary.python_frames import MODULE, is_library
 
 
 def caller_of(graph: ReplayGraph, event: int) -> str:

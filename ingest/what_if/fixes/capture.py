@@ -5,25 +5,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.what_if.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
-from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
-from tracegraph.ingest.what_if.fixes.threads import (
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.threads import (
     back_to_back_ns,
     host_waits,
     launched,
     with_gaps,
     with_reasons,
 )
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.store.categories import Role, has_role
-from tracegraph.store.phases import BACKWARD, FORWARD, PHASE_NAMES
-from tracegraph.store.python_frames import MODULE
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
+from tracegraph.ingest.what_if.fixes.repeats import Repeats, find_repeats, step_of
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.vocabulary.categories import Role, has_role
+from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
+from tracegraph.vocabulary.python_frames import MODULE
 
 _FEW = 8
 """Calls beside a graph launch that are no reason to capture again."""

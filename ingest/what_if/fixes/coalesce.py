@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.collectives import Collectives, find_collectives
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.launched import launching_segments
-from tracegraph.ingest.what_if.transfers import of_collectives, transferring
-from tracegraph.store.errors import InputError
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.launched import launching_segments
+from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 
 _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2
 

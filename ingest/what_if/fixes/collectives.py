@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.what_if.edit import FOR_OTHERS
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.launched import asked_at
-from tracegraph.ingest.what_if.transfers import of_collectives, transferring
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.launched import asked_at
+from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 
 
 @dataclass(frozen=True)

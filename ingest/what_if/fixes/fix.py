@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.what_if.change import Change
-from tracegraph.ingest.what_if.edit import Edit
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.bounds import LEAST_GAIN
+from tracegraph.ingest.what_if.changes.change import Change
+from tracegraph.ingest.what_if.changes.edit import Edit
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.bounds import LEAST_GAIN
 
 
 @dataclass(frozen=True)

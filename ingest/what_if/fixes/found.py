@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
-from tracegraph.ingest.what_if.gains import Gain
-from tracegraph.ingest.what_if.predict import Predictor
-from tracegraph.store.bounds import LEAST_GAIN
+from tracegraph.ingest.what_if.predictions.gains import Gain
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.vocabulary.bounds import LEAST_GAIN
 
 _MOST = 5
 _SAME = 0.9

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.flops import bytes_bound
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.threads import launched
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders
 from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
-from tracegraph.ingest.what_if.fixes.threads import launched
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.store.categories import Role
-from tracegraph.store.python_frames import module_class
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.python_frames import module_class
 
 _POOLING = "pool"
 _MOVES = ("cat", "stack", "repeat", "constant_pad_nd", "roll", "flip", "clone", "contiguous", "_to_copy")

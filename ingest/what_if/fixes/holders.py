@@ -3,10 +3,10 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.frames import Frames
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.categories import Role, names_of
-from tracegraph.store.python_frames import MODULE, SCRIPT, is_library
+from tracegraph.ingest.causal.graph.frames import Frames
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.categories import Role, names_of
+from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 
 
 def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.what_if.changes.threads import launched, with_reasons
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, inside_events
-from tracegraph.ingest.what_if.fixes.threads import launched, with_reasons
-from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 
 def calls_left_out(graph: ReplayGraph, group: Ints, call: Ints, kept: Flags) -> Flags:

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.units import told
+from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import join_rows
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.launched import asked_at
-from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.ingest.what_if.transfers import of_collectives, of_transfers
-from tracegraph.store.errors import InputError
-from tracegraph.store.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.launched import asked_at
+from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.transfers import of_collectives, of_transfers
+from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 
 
 def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:

@@ -6,16 +6,16 @@ from functools import partial
 
 import numpy as np
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.what_if.edit import Edit, no_edit
-from tracegraph.ingest.what_if.facts import WorkFacts
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, made_in
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.categories import Role
-from tracegraph.store.device_peaks import TF32, Peaks, find_peaks
-from tracegraph.store.units import told
-from tracegraph.store.work_kinds import ON_MATRIX_UNITS
+from tracegraph.ingest.what_if.graph.facts import WorkFacts
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks
+from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 _PLAIN, _ELEMENT_BYTES = "float32", 4
 _SHORT = {"tf32": (TF32,), "bf16": ("bfloat16", "float16")}

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.base.units import told
+from tracegraph.ingest.array_tables import count_in_groups, join_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import count_in_groups, join_rows
-from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.edit import Edit, assumed, no_edit
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.what_if.changes.edit import Edit, assumed, no_edit
+from tracegraph.ingest.what_if.changes.threads import stretches
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, made_in
-from tracegraph.ingest.what_if.fixes.threads import stretches
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.of_phase import of_phase
-from tracegraph.store.gaps import GAP_CODE, WAITING_FOR_THREAD
-from tracegraph.store.mechanisms import CODE, MECHANISMS, RESUME
-from tracegraph.store.phases import DATA_LOADING, PHASE_NAMES
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_THREAD
+from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS, RESUME
+from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES
 
 _WORKERS = (1, 4)
 _BY_THREAD = np.array([mechanism.gap == WAITING_FOR_THREAD for mechanism in MECHANISMS])

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, is_own
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.ingest.what_if.inside import held_by
-from tracegraph.store.categories import Role, names_of
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.vocabulary.categories import Role, names_of
 
 _MOST, _WHOLE, _NAMED = 3, 0.95, 2
 _BUILT_IN = "<built-in"

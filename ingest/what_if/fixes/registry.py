@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.what_if.edit import Edit
+from tracegraph.ingest.what_if.changes.edit import Edit
 from tracegraph.ingest.what_if.fixes import (
     ahead,
     allocation,
@@ -21,7 +21,7 @@ from tracegraph.ingest.what_if.fixes import (
     warm_up,
 )
 from tracegraph.ingest.what_if.fixes.fix import Fix, Settings
-from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 FIXES: tuple[Fix, ...] = (
     unsync.FIX,

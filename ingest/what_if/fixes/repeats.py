@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.ingest.array_tables import count_in_groups
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import count_in_groups
-from tracegraph.ingest.what_if.fixes.threads import launched
-from tracegraph.ingest.what_if.graph import ReplayGraph
+from tracegraph.ingest.what_if.changes.threads import launched
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.causal.segments import GAP
-from tracegraph.ingest.what_if.change import Change
+from tracegraph.base.units import told
+from tracegraph.ingest.causal.graph.segments import GAP
+from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
-from tracegraph.store.units import told
+from tracegraph.vocabulary.gaps import GAP_CODE, UNTRACED_CPU
 
 _LONG_NS, _MOST = 1_000_000, 0.5
 

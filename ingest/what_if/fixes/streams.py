@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tracegraph.ingest.array_tables import count_in_groups
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import count_in_groups
-from tracegraph.ingest.causal.dependencies import Dependencies
-from tracegraph.ingest.what_if.edit import FOR_GPU, Edit, assumed
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.mechanisms import CODE, STREAM_ORDER, STREAM_WAIT_EVENT
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.what_if.changes.edit import FOR_GPU, Edit, assumed
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER, STREAM_WAIT_EVENT
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.what_if.change import Change
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR_GIL
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR_GIL
 
 
 @dataclass(frozen=True)

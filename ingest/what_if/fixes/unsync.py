@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.units import told
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.causal.segments import WAIT
-from tracegraph.ingest.what_if.edit import Edit, no_edit
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.threads import host_waits
 from tracegraph.ingest.what_if.fixes.callers import caller_of
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.threads import host_waits
-from tracegraph.ingest.what_if.graph import ReplayGraph
-from tracegraph.store.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
-from tracegraph.store.units import told
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
 
 _MOST = 3
 _FREEING = (CODE[ALLOCATOR_FLUSH], CODE[IMPLICIT_SYNCHRONIZE])

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.segments import WAIT, WORK
-from tracegraph.ingest.what_if.change import Change
+from tracegraph.base.units import told
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.segments import WAIT, WORK
+from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
-from tracegraph.store.categories import Role
-from tracegraph.store.units import told
+from tracegraph.vocabulary.categories import Role
 
 _LONG_NS, _TIMES, _MOST = 100_000_000, 20, 3
 

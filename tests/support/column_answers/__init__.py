@@ -14,8 +14,8 @@ from column_answers.second_causes import second_causes
 from column_answers.silences import path_silences
 from column_answers.step_hotspots import step_hotspots
 from column_answers.values import Values
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import path_table
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.queries.runs import RunWindow
 
 _TABLES = {

@@ -5,9 +5,9 @@ import pandas as pd
 import pyarrow as pa
 
 from column_answers.values import Values
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 
 def stack_timeline(model: Model, asked: Values) -> pa.Table:

@@ -5,10 +5,10 @@ from collections import defaultdict
 import pandas as pd
 
 from column_answers.off_path import all_work
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import find_stretches
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import find_stretches
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.vocabulary.gaps import GAP_NAMES
 
 Stack = tuple[tuple[str, str], ...]
 

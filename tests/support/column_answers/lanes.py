@@ -7,13 +7,13 @@ import pyarrow.compute as pc
 
 from column_answers.values import Values
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.hotspots import find_kinds
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WAIT, WORK
-from tracegraph.ingest.tables.columns import text_column
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES, MEMORY, kernel_type
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.hotspots import find_kinds
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WAIT, WORK
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES, MEMORY, kernel_type
 
 _SPENT = ("computing_ns", "transferring_ns", "waiting_ns", "communicating_ns")
 _GPU_BUSY = pa.schema(
@@ -58,8 +58,8 @@ def lane_timeline(model: Model, asked: Values) -> pa.Table:
             "lane": groups["lane"],
             "start_ns": groups["start_min"],
             "end_ns": groups["end_max"],
-            "name": text_column(_numpy(groups["first_min"]), events.name.values.tolist(), _flags(several)),
-            "category": text_column(_numpy(groups["code"]), events.category.values.tolist()).cast(
+            "name": arrow_texts(_numpy(groups["first_min"]), events.name.values.tolist(), _flags(several)),
+            "category": arrow_texts(_numpy(groups["code"]), events.category.values.tolist()).cast(
                 pa.string()
             ),
             "count": groups["key_count"],

@@ -5,10 +5,10 @@ import pandas as pd
 import pyarrow as pa
 
 from column_answers.values import Values
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.path_rows import find_stretches
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.store.gaps import GAP_NAMES
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import find_stretches
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.vocabulary.gaps import GAP_NAMES
 
 _KIND = ["name", "category"]
 _MOST_STRETCHES = 20

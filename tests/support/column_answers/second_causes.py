@@ -5,12 +5,12 @@ import pandas as pd
 import pyarrow as pa
 
 from column_answers.values import Values
-from tracegraph.ingest.causal.events import NONE
-from tracegraph.ingest.causal.hotspots import find_kinds
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.store.gaps import GAP_NAMES
-from tracegraph.store.mechanisms import MECHANISMS
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.hotspots import find_kinds
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 _TEXT = pa.string()
 _SCHEMA = pa.schema(

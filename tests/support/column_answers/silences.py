@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from column_answers.values import Values
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import GAP, WORK
-from tracegraph.store.gaps import GAP_CODE, UNTRACED_CPU
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import GAP, WORK
+from tracegraph.vocabulary.gaps import GAP_CODE, UNTRACED_CPU
 
 _TIMES = ("lane", "start_ns", "end_ns", "duration_ns", "gpu_busy_ns", "threads_busy_ns")
 _SCHEMA = pa.schema([("lane_name", pa.string()), *((name, pa.int64()) for name in _TIMES)])

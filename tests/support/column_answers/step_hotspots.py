@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.array_tables import join_rows, select_rows
-from tracegraph.ingest.causal.lane_times import Keys
-from tracegraph.ingest.causal.model import Model
-from tracegraph.ingest.causal.segments import WORK
-from tracegraph.ingest.tables.columns import text_column
-from tracegraph.store.categories import GAP
-from tracegraph.store.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
+from tracegraph.ingest.causal.events.lane_times import Keys
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
 
 _SEGMENTS_AT_ONCE = 500_000
 _KEYS = ["rank", "number", "name", "category", "on_gpu"]
@@ -62,8 +62,8 @@ def step_hotspots(model: Model) -> pa.Table:
         {
             "rank": sums["rank"].to_numpy(),
             "number": sums["number"].to_numpy(),
-            "name": text_column(sums["name"].to_numpy(), names).cast(pa.string()),
-            "category": text_column(sums["category"].to_numpy(), categories).cast(pa.string()),
+            "name": arrow_texts(sums["name"].to_numpy(), names).cast(pa.string()),
+            "category": arrow_texts(sums["category"].to_numpy(), categories).cast(pa.string()),
             **{name: sums[name].to_numpy() for name in ("on_gpu", "duration_ns", "inferred_ns")},
         }
     )

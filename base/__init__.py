@@ -1,0 +1,1 @@
+"""Plain tools that know nothing of traces: errors, progress, locks, memory, processes at once."""

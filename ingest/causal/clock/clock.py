@@ -1,0 +1,94 @@
+"""Rule 7: the GPU's clock against the CPU's, within a rank, by causality."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.clock.fit import Fit, fit_clock
+from tracegraph.ingest.causal.clock.pairs import Pairs, launch_pairs, wait_pairs
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.launches.host_waits import HostWaits
+from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USUAL_LAUNCH_NS, Launches
+from tracegraph.ingest.findings import Integrity
+
+_USUAL_RETURN_NS = 4_000
+"""From the end of awaited work to the return of the call that waits."""
+_FURTHEST_APART_NS = -15_000
+
+
+@dataclass(frozen=True)
+class GpuClock:
+    """What to add to GPU rows: `offset_ns` at the time `since_ns`, and `drift_ppb` ns more each second."""
+
+    offset_ns: int = 0
+    drift_ppb: int = 0
+    since_ns: int = 0
+
+    def at(self, time_ns: int) -> "GpuClock":
+        """The same correction, told from another moment."""
+        more = round((time_ns - self.since_ns) * (self.drift_ppb * 1e-9))
+        return GpuClock(self.offset_ns + more, self.drift_ppb, time_ns)
+
+    def moves(self, time_ns: Ints) -> Ints:
+        """By how much a row of the GPU is moved at each time, ns."""
+        more: Ints = np.rint((time_ns - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
+        return self.offset_ns + more
+
+    def put_right(self, events: Events) -> Events:
+        """The events with all rows of the GPU's clock on the CPU's."""
+        return events.shift_gpu(self.offset_ns, self.drift_ppb, self.since_ns)
+
+
+def gpu_clock(
+    events: Events, launches: Launches, waits: HostWaits, since_ns: int, integrity: Integrity
+) -> GpuClock:
+    """The correction of GPU rows by which no work precedes its call and no awaited end follows the return.
+
+    It is told from `since_ns` on. Nothing is moved where no order is contradicted, since usual lags differ
+    from GPU to GPU, or where no correction mends at least half of the contradictions: those are wrong pairs.
+    Else offset and drift are those at which most lags are short, and of the offsets that this leaves the one
+    that makes them usual. `integrity` is told either way.
+    """
+    launched, launched_late = launch_pairs(events, launches, since_ns)
+    awaited = wait_pairs(events, launches, waits, since_ns)
+    early, late = _contradictions(launched, awaited, GpuClock())
+    if not early + late:
+        return GpuClock()
+    clock = _likeliest(fit_clock(launched, launched_late, awaited), early >= late, since_ns)
+    left = sum(_contradictions(launched, awaited, clock))
+    if 2 * left > early + late:
+        message = (
+            f"{early + late} of {len(launched.lag) + len(awaited.lag)} pairs of a call and its GPU work "
+            "contradict the CPU's order of events, and no offset and drift of the GPU's clock mends that"
+        )
+        integrity.add("gpu_clock_inconsistent", "warning", early + late, message)
+        return GpuClock()
+    drift = f" at the window's start, and {clock.drift_ppb} ns more each second" if clock.drift_ppb else ""
+    rest = f"; {left} of {early + late} contradictions stay" if left else ""
+    message = f"GPU rows contradict the CPU's order of events: all are moved by {clock.offset_ns} ns"
+    integrity.add("gpu_clock_shifted", "warning", early + late, message + drift + rest)
+    return clock
+
+
+def _contradictions(launched: Pairs, awaited: Pairs, clock: GpuClock) -> tuple[int, int]:
+    """How much work precedes its call, and how many awaited ends follow the return."""
+    early = launched.lag + clock.offset_ns + launched.time * (clock.drift_ppb * 1e-9) < 0
+    late = awaited.lag - clock.offset_ns - awaited.time * (clock.drift_ppb * 1e-9) < 0
+    return int(early.sum()), int(late.sum())
+
+
+def _likeliest(fit: Fit, is_early: bool, since_ns: int) -> GpuClock:
+    """The correction within what the lags leave.
+
+    What both kinds of pairs leave open between them is divided as launches and returns usually take; where
+    that is more than both usually take, only the kind that is contradicted is given its usual lag.
+    """
+    if fit.launch_ns + fit.return_ns < _FURTHEST_APART_NS:
+        return GpuClock()
+    by_end = fit.by_end and fit.late_launch_ns + fit.return_ns >= 0
+    launch = fit.late_launch_ns if by_end else fit.launch_ns
+    usual = USUAL_LATE_LAUNCH_NS if by_end else USUAL_LAUNCH_NS
+    share = min(1.0, (launch + fit.return_ns) / (usual + _USUAL_RETURN_NS))
+    offset = share * usual - launch if share < 1 or is_early else fit.return_ns - _USUAL_RETURN_NS
+    return GpuClock(round(offset), fit.drift_ppb, since_ns)

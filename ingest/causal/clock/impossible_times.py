@@ -1,0 +1,114 @@
+"""Rows whose times cannot be: their end is put where the file proves it, or they take no part."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.clock.impossible_calls import find_impossible_calls, find_outliving
+from tracegraph.ingest.causal.clock.impossible_work import (
+    Ends,
+    find_misplaced,
+    find_outlasting,
+    find_overrunning,
+)
+from tracegraph.ingest.causal.events.callstack import CallStack, nest
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.launches.launches import match_launches, order_streams
+from tracegraph.ingest.findings import Integrity, percent
+
+_ROUNDS = 20
+_CALLS = (
+    "calls and operators cannot have lasted as long as the file says: they hold what their thread ran after "
+    "them, or outlive what they run in by far; they end there"
+)
+_WORK = (
+    "GPU rows cannot have lasted as long as the file says: they run on over later work of their stream, or "
+    "past the return of a call that waited for them; they end where the file proves it"
+)
+
+
+def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
+    """The same events; ends that cannot be are earlier, and `Events.clipped` says by how much.
+
+    GPU work that lies where it cannot have run, at a time that nothing proves, belongs to no lane's work from
+    here on, and has no length. `process`: number of the process of each lane. What was found is told to
+    `integrity`, as errors.
+    """
+    events = _without_misplaced(events, integrity)
+    calls = find_impossible_calls(events)
+    if len(calls.row):
+        events = _with_ends(events, calls)
+        integrity.add("cpu_end_impossible", "error", *_told(events, calls.row, events.on_thread, _CALLS))
+    if not events.is_gpu.any():
+        return events
+    launches = match_launches(events)
+    streams = order_streams(events, launches)
+    overrunning = find_overrunning(events, launches, streams, process)
+    work = overrunning.earliest(find_outlasting(events, launches, streams, process))
+    if len(work.row):
+        events = _with_ends(events, work)
+        integrity.add("gpu_end_impossible", "error", *_told(events, work.row, events.is_gpu, _WORK))
+    return events
+
+
+def nest_possible(events: Events, integrity: Integrity) -> tuple[Events, CallStack]:
+    """The events nested; calls and operators that outlive what they run in by far end with it.
+
+    What begins in such a row may be another one, so that they are looked for again.
+    """
+    stack = nest(events)
+    found = np.zeros(len(events), dtype=bool)
+    for _ in range(_ROUNDS):
+        outliving = find_outliving(events, stack)
+        if not len(outliving.row):
+            break
+        found[outliving.row] = True
+        events = _with_ends(events, outliving)
+        stack = nest(events)
+    if found.any():
+        rows = np.flatnonzero(found)
+        integrity.add("cpu_end_impossible", "error", *_told(events, rows, events.on_thread, _CALLS))
+    return events, stack
+
+
+def _with_ends(events: Events, ends: Ends) -> Events:
+    end, clipped = events.end.copy(), events.clipped.copy()
+    end[ends.row] = ends.end
+    clipped[ends.row] += events.end[ends.row] - ends.end
+    return replace(events, end=end, clipped=clipped)
+
+
+def _told(events: Events, rows: Ints, alike: Flags, what: str) -> tuple[int, str, float]:
+    """Count, message and share of a finding about rows whose ends were cut."""
+    lasting = (events.end - events.start).astype(np.float64)
+    share = float(lasting[rows].sum() / max(lasting[alike].sum(), 1.0))
+    cut_s = float(events.clipped[rows].astype(np.float64).sum()) / 1e9
+    message = (
+        f"{what}, {cut_s:,.3f} s in all before their stated end; what is left of them is {percent(share)} of "
+        f"the time of such rows; {_place(events, int(rows.min()))}"
+    )
+    return len(rows), message, share
+
+
+def _without_misplaced(events: Events, integrity: Integrity) -> Events:
+    launches = match_launches(events)
+    found = np.flatnonzero(find_misplaced(events, launches))
+    if not len(found):
+        return events
+    share = len(found) / max(int(events.is_gpu.sum()), 1)
+    message = (
+        f"GPU rows lie seconds from the call that launched them ({percent(share)} of the rows), where "
+        "nothing else was recorded: when they ran is not known, and they take no part; "
+        f"{_place(events, int(found[0]))}"
+    )
+    integrity.add("gpu_start_impossible", "error", len(found), message, share)
+    end, clipped, is_gpu = events.end.copy(), events.clipped.copy(), events.is_gpu.copy()
+    clipped[found] = end[found] - events.start[found]
+    end[found] = events.start[found]
+    is_gpu[found] = False
+    return replace(events, end=end, clipped=clipped, is_gpu=is_gpu)
+
+
+def _place(events: Events, index: int) -> str:
+    return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"

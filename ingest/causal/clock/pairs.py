@@ -1,0 +1,91 @@
+"""Pairs of a call and GPU work whose order is known, so that they date the GPU's clock by the CPU's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import Events, is_call_named, is_named
+from tracegraph.ingest.causal.launches.host_waits import HostWaits
+from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thread
+from tracegraph.vocabulary.categories import Role
+
+_ENOUGH = 8
+_TO_HOST = ("DtoH", "DeviceToHost")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """`time`: ns since the window's start; `lag`: ns that must not be negative on one clock."""
+
+    time: Ints
+    lag: Ints
+
+
+def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pairs, Pairs]:
+    """From each launching call's start to its first work, and from its end, which may be negative.
+
+    The latter only for calls that wait for no work. An id that stands for several calls dates nothing.
+    """
+    first = _of_each_call(events, launches, events.start, "min")
+    call = first.index.to_numpy(dtype=np.int64)
+    start = np.asarray(first, dtype=np.int64)
+    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
+    waiting = launches.call[copies[_may_block(events, launches, copies)]]
+    one = ~np.isin(call, _with_shared_id(events))
+    late = one & ~np.isin(call, waiting)
+    from_start = Pairs(start[one] - since_ns, start[one] - events.start[call[one]])
+    return from_start, Pairs(start[late] - since_ns, start[late] - events.end[call[late]])
+
+
+def _with_shared_id(events: Events) -> Ints:
+    """Rows of threads that have the correlation of one that ended before, or began after them."""
+    rows = np.flatnonzero(events.on_thread & (events.written_correlation > 0))
+    rows = rows[np.lexsort((events.start[rows], events.written_correlation[rows]))]
+    ids = events.written_correlation[rows]
+    again = (ids[1:] == ids[:-1]) & (events.start[rows[1:]] >= events.end[rows[:-1]])
+    return rows[np.isin(ids, ids[1:][again])]
+
+
+def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: int) -> Pairs:
+    """From the end of what a call waited for to its return.
+
+    What calls that name their stream, or wait for all, and copies to the host that block wait for is known.
+    Where these are few, synchronisations of an unknown stream count, too: as of the work that their thread
+    launched last.
+    """
+    known = pd.Series(events.end[waits.work[waits.certain]], index=waits.call[waits.certain])
+    ends = [known.groupby(level=0).max(), _blocking_copies(events, launches)]
+    if len(ends[0]) + len(ends[1]) < _ENOUGH:
+        ends.append(_guessed(events, launches, known.index.to_numpy(dtype=np.int64)))
+    found = pd.concat(ends)
+    end = found.to_numpy(dtype=np.int64)
+    return Pairs(end - since_ns, events.end[found.index.to_numpy(dtype=np.int64)] - end)
+
+
+def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -> "pd.Series[int]":
+    """The first start or last end of the work of each launching call, by call."""
+    work = np.flatnonzero(launches.call >= 0)
+    found: pd.Series[int] = pd.Series(times[work]).groupby(launches.call[work]).agg(which)
+    return found
+
+
+def _blocking_copies(events: Events, launches: Launches) -> "pd.Series[int]":
+    """Ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
+    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
+    chosen = copies[_may_block(events, launches, copies) & is_named(events, *_TO_HOST)[copies]]
+    return pd.Series(events.end[chosen], index=launches.call[chosen])
+
+
+def _may_block(events: Events, launches: Launches, copies: Ints) -> Flags:
+    found: Flags = ~is_named(events, "Async")[launches.call[copies]] | is_named(events, "Pageable")[copies]
+    return found
+
+
+def _guessed(events: Events, launches: Launches, known: Ints) -> "pd.Series[int]":
+    """Ends of the last work that the thread launched before each synchronisation of an unknown stream."""
+    calls = np.setdiff1d(np.flatnonzero(is_call_named(events, "StreamSync")), known)
+    last = _of_each_call(events, launches, events.end, "max")
+    position = nearest_on_thread(events, calls, last.index.to_numpy(dtype=np.int64), "backward")
+    return pd.Series(last.to_numpy()[position[position >= 0]], index=calls[position >= 0])

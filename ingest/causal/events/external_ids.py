@@ -1,0 +1,81 @@
+"""Which call launched GPU work without a correlation id, by the `External id` of the operator around both."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
+from tracegraph.vocabulary.categories import GPU_WORK, Role
+
+_LAUNCHING = re.compile(r"launch|enqueue|memcpy|memset", re.IGNORECASE)
+_NEAR_NS = 50_000
+"""Clocks of a CPU and a GPU may disagree by so much before they are put right."""
+
+
+def joined_by_external_id(events: pa.Table) -> Flags:
+    """Which GPU activities have no correlation id but an `External id`."""
+    work = with_role(read_texts(events["category"]), *GPU_WORK)
+    has = events["external_id"].fill_null(0).to_numpy() > 0
+    correlated = events["correlation"].fill_null(0).to_numpy() > 0
+    flags: Flags = work & has & ~correlated
+    return flags
+
+
+def follow_external_ids(events: pa.Table, wanted: Flags) -> Ints:
+    """For each `wanted` GPU activity the call, or where no call has ids the operator, with its id; else -1.
+
+    An id says which operator a row belongs to, and an operator may launch more than once. So it tells a call
+    only where it has one call that can launch, or as many as activities, all of one stream: then in their
+    order. Ids that several processes use tell nothing. No table has more rows than the events.
+    """
+    found = np.full(events.num_rows, -1, dtype=np.int64)
+    work = np.flatnonzero(wanted & joined_by_external_id(events))
+    if not len(work):
+        return found
+    category, name = read_texts(events["category"]), read_texts(events["name"])
+    ids = events["external_id"].fill_null(0).to_numpy()
+    meant = np.isin(ids, ids[work])
+    calls = np.flatnonzero(meant & with_role(category, Role.CALL) & _is_launching(name))
+    if not len(calls):
+        calls = np.flatnonzero(meant & with_role(category, Role.OPERATOR))
+    by_id = _ordered(events, ids, calls, "pid")
+    by_id = by_id[by_id["places"] == 1]
+    works = _ordered(events, ids, work, "tid")
+    sole = works.merge(
+        by_id[by_id["count"] == 1], on="id", suffixes=("", "_of_cause"), validate="many_to_one"
+    )
+    several = works[(works["places"] == 1) & (works["count"] > 1)]
+    in_order = several.merge(
+        by_id[by_id["count"] > 1],
+        on=["id", "place", "count"],
+        suffixes=("", "_of_cause"),
+        validate="one_to_one",
+    )
+    pairs = pd.concat([sole, in_order])
+    early = pairs["start"] < pairs["start_of_cause"] - _NEAR_NS
+    pairs = pairs[~early.groupby(pairs["id"]).transform("any")]
+    found[pairs["event"].to_numpy(np.int64)] = pairs["event_of_cause"].to_numpy(np.int64)
+    return found
+
+
+def _is_launching(name: TextColumn) -> Flags:
+    return name.matching(np.array([bool(_LAUNCHING.search(str(text))) for text in name.values], dtype=bool))
+
+
+def _ordered(events: pa.Table, ids: Ints, rows: Ints, place: str) -> pd.DataFrame:
+    """The rows by id and start: how many share the id, the place among them, in how many lanes they are."""
+    lane = read_texts(events[place]).codes[rows].astype(np.int64)
+    if place == "tid":
+        lane = lane << 32 | read_texts(events["pid"]).codes[rows]
+    start = events["start_ns"].to_numpy()[rows]
+    frame = pd.DataFrame({"event": rows, "id": ids[rows], "start": start, "lane": lane})
+    frame = frame.sort_values(["id", "start"], kind="stable")
+    groups = frame.groupby("id")
+    return frame.assign(
+        count=groups["id"].transform("size"),
+        place=groups.cumcount(),
+        places=groups["lane"].transform("nunique"),
+    ).drop(columns="lane")

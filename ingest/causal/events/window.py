@@ -1,0 +1,26 @@
+"""The window of a run: what its critical path tiles."""
+
+from dataclasses import dataclass
+
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+
+
+@dataclass(frozen=True)
+class Window:
+    """What the critical path tiles; ns."""
+
+    start: int
+    end: int
+
+
+def find_window(events: Events, lanes: Lanes) -> Window:
+    """From the earliest start to the latest end of events with a duration on lanes that matter."""
+    lasting = (events.on_thread | events.is_gpu) & (events.end > events.start)
+    counted = lasting & lanes.matters[events.lane]
+    if not counted.any():
+        counted = lasting
+    if not counted.any():
+        raise InputError("the trace holds no event with a duration", "record at least one profiled step")
+    return Window(int(events.start[counted].min()), int(events.end[counted].max()))

@@ -1,0 +1,1 @@
+"""The causal graph: segments, dependencies between them, its replay, and the critical path."""

@@ -1,0 +1,145 @@
+"""What a lag on a binding edge is called: by its rule, or by other evidence where it is too long for it."""
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows, select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.callstack import CallStack
+from tracegraph.ingest.causal.events.events import NONE, Events, is_call_named
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import Segments
+from tracegraph.ingest.causal.graph.time_slices import find_time_slices
+from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, Launches, nearest_on_thread
+from tracegraph.ingest.causal.launches.missing_work import MissingWork, find_missing
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.intervals import Spans, covered
+from tracegraph.vocabulary.gaps import (
+    BUSY_GPU,
+    EARLIER_WORK,
+    GAP_CODE,
+    GPU_TURN,
+    LOST_WORK,
+    UNKNOWN,
+    UNRECORDED_GRAPH,
+)
+from tracegraph.vocabulary.waiting_calls import WAITING
+
+_BUSY = 0.9
+_HELD = 4
+"""Works that stand in a queue behind one that is not in the file."""
+
+
+def name_gaps(
+    events: Events, launches: Launches, stack: CallStack, segments: Segments, found: Dependencies
+) -> Ints:
+    """Names of the gaps of all dependencies, as positions in `GAP_NAMES`.
+
+    A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
+    queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
+    work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
+    another process" where it lies in the pauses that `find_time_slices` finds, "work whose rows are missing"
+    where launches without work stand before the effect in its queue (`_behind_lost_work`), "work from before
+    the recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
+    """
+    names = GAP_OF_MECHANISM[found.mechanism]
+    on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
+    late = np.flatnonzero(found.binding & on_gpu & (found.gap > LONG_LAG_NS))
+    if not len(late):
+        return names
+    event = segments.event[found.effect[late]]
+    gap = Spans(
+        events.device[event], segments.start[found.effect[late]] - found.gap[late], events.start[event]
+    )
+    work = np.flatnonzero(events.is_gpu)
+    recorded = Spans(events.device[work], events.start[work], events.end[work])
+    graphs, in_graph = _graph_spans(events, launches)
+    enough = _BUSY * (gap.end - gap.start)
+    busy = covered(gap, recorded) >= enough
+    before = np.where(segments.on_thread[found.cause[late]], -1, segments.event[found.cause[late]])
+    graph = in_graph[event] | in_graph[before] | (covered(gap, join_rows([recorded, graphs])) >= enough)
+    elsewhere = covered(gap, find_time_slices(events, launches)) >= enough
+    lost = _behind_lost_work(events, launches, find_missing(events, launches, stack))[event]
+    earlier = _behind_earlier_work(events, launches)[event]
+    reasons = (BUSY_GPU, UNRECORDED_GRAPH, GPU_TURN, LOST_WORK, EARLIER_WORK)
+    codes = [GAP_CODE[reason] for reason in reasons]
+    names[late] = np.select([busy, graph, elsewhere, lost, earlier], codes, GAP_CODE[UNKNOWN])
+    return names
+
+
+def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) -> Flags:
+    """GPU work before whose launch its thread made others that have no work in the file, since the launch of
+    the work before it on its stream.
+    """
+    found = np.zeros(len(events), dtype=bool)
+    work = np.flatnonzero(launches.call >= 0)
+    if not len(missing.call) or not len(work):
+        return found
+    called = events.start[launches.call]
+    work = work[np.lexsort((called[work], events.lane[work]))]
+    same = np.append(False, events.lane[work[1:]] == events.lane[work[:-1]])
+    since = np.where(same, np.append(0, called[work[:-1]]) + 1, NONE)
+    # A call that waited returned after what was launched before it had ended.
+    waiting = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
+    place = nearest_on_thread(events, launches.call[work], waiting, "backward")
+    waited = np.append(events.start[waiting], NONE)[place]
+    since = np.maximum(since, np.where(place >= 0, waited, NONE))
+    found[work] = missing.between(events.lane[launches.call[work]], since, called[work]) > 0
+    return found
+
+
+def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
+    """GPU work that was enqueued before the recording began, or right behind such work.
+
+    The former are works without a launch, on a stream where all that have none come before all that have one,
+    or with ids below those of all calls, where ids grow with time.
+    The latter is the first with a launch, if its queue was held, see `_is_held`.
+    """
+    found = np.zeros(len(events), dtype=bool)
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    for queue in np.split(work, np.flatnonzero(np.diff(events.lane[work])) + 1):
+        launched = launches.call[queue] >= 0
+        first = int(launched.argmax()) if launched.any() else len(queue)
+        if first == len(queue) or not launched[first:].all():
+            continue
+        found[queue[:first]] = True
+        found[queue[first]] = _is_held(events, launches, queue[first : first + _HELD])
+    lost = launches.lost
+    found[lost.work[lost.before < 0]] = True
+    return found
+
+
+def _is_held(events: Events, launches: Launches, queue: Ints) -> bool:
+    """Whether the first works of a queue waited in it: those behind the first one follow it at once.
+
+    Either all their calls had returned 50 µs before the first one started, or all before a call that began as
+    early and blocked its thread until its own work ended.
+    """
+    calls = launches.call[queue]
+    ready = events.start[queue[0]] - LONG_LAG_NS
+    returned = events.end[calls] < ready
+    blocked = (events.start[calls] < ready) & (events.end[calls] >= events.end[queue])
+    if blocked.any():
+        queue = queue[: int(blocked.argmax()) + 1]
+        held = len(queue) > 1 and bool(returned[: len(queue) - 1].all())
+    else:
+        held = len(np.unique(calls[returned])) == _HELD
+    return held and bool((events.start[queue[1:]] - events.end[queue[:-1]] <= LONG_LAG_NS).all())
+
+
+def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:
+    """From when each graph launch can have run on a stream until its last activity there; and which are its.
+
+    The flags have one more entry, False: that of the index -1.
+    """
+    is_launch = np.append(is_call_named(events, "GraphLaunch"), False)
+    mine = is_launch[launches.call] & events.is_gpu
+    work = np.flatnonzero(events.is_gpu)
+    work = work[np.lexsort((events.start[work], events.lane[work]))]
+    lane, end = events.lane[work], events.end[work]
+    same = np.append(False, lane[1:] == lane[:-1])[: len(lane)]
+    idle_since = np.where(same, np.append(0, end[:-1])[: len(end)], NONE)
+    call = launches.call[work]
+    begin = np.maximum(idle_since, events.start[np.maximum(call, 0)])
+    spans = Spans(events.device[work], np.minimum(begin, events.start[work]), end)
+    return select_rows(spans, mine[work]), np.append(mine, False)

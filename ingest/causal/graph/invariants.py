@@ -1,0 +1,54 @@
+"""What must hold of every causal graph, checked after each ingest: a graph that breaks it is never stored."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tracegraph.base.errors import TracegraphError
+from tracegraph.ingest.causal.graph.segments import WAIT
+from tracegraph.ingest.causal.graph.solved import Storable
+
+
+def check_model(model: Storable) -> None:
+    """Check the segments, dependencies and path of a run.
+
+    Raises `TracegraphError` with the first rule that is broken: a fault of tracegraph, not of the trace.
+    """
+    for rule, holds in _rules(model):
+        if not holds:
+            raise TracegraphError(
+                f"the causal graph of this trace is inconsistent: {rule} does not hold",
+                "nothing was stored; this is a fault of tracegraph, please report it with the trace",
+            )
+
+
+def _rules(model: Storable) -> Iterator[tuple[str, bool]]:
+    segments, found, window = model.segments, model.dependencies, model.window
+    start, bound = segments.start, found.binding
+    follows = (segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:]
+    first = np.append(True, ~follows) & segments.on_thread
+    last = np.append(~follows, True) & segments.on_thread
+    yield "that threads start with the window", bool((start[first] == window.start).all())
+    yield "that threads end with the window", bool((segments.end[last] == window.end).all())
+    yield "that threads are tiled", bool((segments.end[:-1][follows] == start[1:][follows]).all())
+    yield "that nothing ends before it starts", bool((segments.end >= start).all())
+    yield "that waits do no work", not segments.work[segments.kind == WAIT].any()
+    gap = start[found.effect] - segments.completion[found.cause]
+    yield "that effects follow their causes", bool(((gap >= 0) & (gap == found.gap)).all())
+    yield "that binding lags are the observed gaps", bool((found.lag == found.gap)[bound].all())
+    yield "that a replay starts nothing late", bool((found.lag <= found.gap).all())
+    causes = np.bincount(found.effect[bound], minlength=len(segments))
+    needed = start > window.start
+    yield "that every start has one binding cause", bool(((causes == 1) | ~needed & (causes == 0)).all())
+    yield "that the path ends with the window", int(segments.end[model.sink]) == window.end
+    yield "that the path begins with the window", int(start[_root(model)]) == window.start
+    yield "that nothing has negative slack", bool((model.slack >= 0).all())
+
+
+def _root(model: Storable) -> int:
+    """Where the path begins: its first segment, or the waits before it, which the path passes by."""
+    on_path = np.flatnonzero(model.on_path)
+    at = int(on_path[model.segments.start[on_path].argmin()])
+    while model.binding.edge[at] >= 0:
+        at = int(model.dependencies.cause[model.binding.edge[at]])
+    return at

@@ -1,0 +1,141 @@
+"""The rows of the critical path from the columns: the same that the stored graph gives."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.text_columns import arrow_texts
+from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, UNKNOWN
+from tracegraph.vocabulary.mechanisms import MECHANISMS
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The rows in numbers, in time order; they tile the window.
+
+    `segment`: the segment of a row, of a lag the one after it. `event`: index, -1 for a gap. `gap_name`:
+    position in `GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
+    """
+
+    segment: Ints
+    event: Ints
+    gap_name: Ints
+    edge: Ints
+    start: Ints
+    end: Ints
+
+    @property
+    def duration(self) -> Ints:
+        """Length of each row, ns."""
+        return self.end - self.start
+
+
+def find_stretches(solution: Solved) -> Stretches:
+    """Rows of the path of the whole window.
+
+    A lag before a segment is a row of its own, neighbouring pieces of one event are one row that keeps what
+    binds the first of them, and rows of no length are left out.
+    """
+    segments, found = solution.segments, solution.dependencies
+    path = np.flatnonzero(solution.on_path)
+    edge = solution.binding.edge[path]
+    gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
+    path = path[np.lexsort((-gap, segments.end[path], segments.start[path]))]
+    start, end = segments.start[path], segments.end[path]
+    before = np.append(solution.window.start, end[:-1])[: len(path)]
+    lag, own = np.flatnonzero(before < start), np.flatnonzero(start < end)
+    begin = np.concatenate([before[lag], start[own]])
+    until = np.concatenate([start[lag], end[own]])
+    in_time = np.argsort(begin, kind="stable")
+    begin, until = begin[in_time], until[in_time]
+    at = np.concatenate([path[lag], path[own]])[in_time]
+    is_lag = np.repeat([True, False], [len(lag), len(own)])[in_time]
+    event = np.where(is_lag | (segments.kind[at] != WORK), -1, segments.event[at])
+    lane = segments.lane[at]
+    goes_on = (event[1:] >= 0) & (event[1:] == event[:-1]) & (lane[1:] == lane[:-1])
+    first, last = np.append(True, ~goes_on)[: len(at)], np.append(~goes_on, True)[: len(at)]
+    at, is_lag = at[first], is_lag[first]
+    edge = solution.binding.edge[at].copy()
+    lag_name = np.where(edge >= 0, solution.gap_name[edge] if len(found) else 0, GAP_CODE[UNKNOWN])
+    edge[:1] = -1
+    name = np.where(is_lag, lag_name, segments.gap_name[at])
+    return Stretches(at, event[first], name, edge, begin[first], until[last])
+
+
+def path_table(solution: Solved) -> pa.Table:
+    """Rows of the path of the whole window, as the query `critical_path` gives them.
+
+    Columns: position, rank, lane, lane_name, source_index (null for a gap), name, category (`gap` for a gap),
+    start_ns, end_ns,
+    dependency (`root` for the first row), mechanism, evidence, confidence, lag_ns, margin_ns (null for the
+    first row). Texts are dictionaries.
+    """
+    rows, events, found = find_stretches(solution), solution.events, solution.dependencies
+    is_gap, unbound = rows.event < 0, rows.edge < 0
+    edge = np.where(unbound, 0, rows.edge)
+    code = np.full(len(is_gap), len(MECHANISMS), dtype=np.int64)
+    code[~unbound] = found.mechanism[rows.edge[~unbound]]
+    kinds = [m.kind for m in MECHANISMS]
+    margin = solution.binding.margin[rows.segment]
+    lane, lanes = solution.segments.lane[rows.segment], solution.lanes.frame["name"].tolist()
+    return pa.table(
+        {
+            "position": np.arange(len(is_gap)),
+            "rank": solution.lanes.rank[lane],
+            "lane": lane,
+            "source_index": pa.array(events.source_index[rows.event], mask=is_gap),
+            "name": arrow_texts(
+                np.where(is_gap, rows.gap_name + len(events.name.values), events.name.codes[rows.event]),
+                [*events.name.values, *GAP_NAMES],
+            ),
+            "category": arrow_texts(
+                np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
+                [*events.category.values, GAP],
+            ),
+            "start_ns": rows.start,
+            "end_ns": rows.end,
+            "dependency": arrow_texts(code, [*kinds, "root"]),
+            "mechanism": arrow_texts(code, [*(m.name for m in MECHANISMS), ""], mask=unbound),
+            "evidence": arrow_texts(_picked(~found.recorded, edge, unbound), EVIDENCE, mask=unbound),
+            "confidence": pa.array(_picked(found.confidence, edge, unbound), mask=unbound),
+            "lag_ns": pa.array(_picked(found.lag, edge, unbound), mask=unbound),
+            "margin_ns": pa.array(margin, mask=unbound | (margin == NONE)),
+            "lane_name": arrow_texts(lane, lanes),
+        }
+    )
+
+
+def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray[Any]:
+    """The value of each row's edge, any for a row without."""
+    return values[edge] if len(values) else np.zeros(len(unbound), dtype=values.dtype)
+
+
+def path_rows(solution: Solved) -> pd.DataFrame:
+    """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
+    frame = (
+        path_table(solution).drop_columns(["position", "rank", "lane_name"]).to_pandas(types_mapper=_nullable)
+    )
+    texts = {name: frame[name].astype(object) for name in ("name", "category", "dependency")}
+    empty = {name: frame[name].astype(object).fillna("") for name in ("mechanism", "evidence")}
+    rows: pd.DataFrame = frame.assign(
+        **texts,
+        **empty,
+        source_index=frame["source_index"].fillna(-1).astype(np.int64),
+        lag_ns=frame["lag_ns"].fillna(0).astype(np.int64),
+        confidence=frame["confidence"].astype(float),
+    )
+    return rows
+
+
+def _nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
+    return pd.Int64Dtype() if kind == pa.int64() else None

@@ -1,0 +1,261 @@
+"""Replays of a causal graph: when segments may end at the latest, and what remains without some of the work.
+
+Segments that follow each other on a lane move together between their ports, so that only the ports need a
+loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.window import Window
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.order import replay_order
+from tracegraph.ingest.causal.graph.segments import GAP, Segments
+from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
+
+_FAR = 1 << 62
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A replay: when each segment starts, and when the last that counts is complete; ns.
+
+    `starts`, `walk`: find when each segment starts, and the segments that lead to the end.
+    """
+
+    end: int
+    starts: Callable[[], Ints]
+    walk: Callable[[], Flags]
+
+    @cached_property
+    def start(self) -> Ints:
+        """When each segment starts, ns."""
+        return self.starts()
+
+    @cached_property
+    def on_path(self) -> Flags:
+        """Which segments lead to the last that counts."""
+        return self.walk()
+
+
+class Replay:
+    """The graph of a run as runs and ports.
+
+    A run is a stretch of a lane in which each segment has an edge from the one before; a port is a segment at
+    either end of any other edge. `fixed`: times before which segments do not start whatever their causes, by
+    their positions, ns.
+    """
+
+    def __init__(
+        self,
+        segments: Segments,
+        found: Dependencies,
+        window: Window,
+        sink: int,
+        fixed: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        self.segments, self.window, self.sink = segments, window, sink
+        self._fixed = fixed
+        count = len(segments)
+        # At other times others would hold the GIL: its holder holds nobody up.
+        found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
+        along = (found.cause == found.effect - 1) & (
+            segments.lane[found.cause] == segments.lane[found.effect]
+        )
+        self._lag = np.zeros(count, dtype=np.int64)
+        np.maximum.at(self._lag, found.effect[along], found.lag[along])
+        self._begins = np.ones(count, dtype=bool)
+        self._begins[found.effect[along]] = False
+        self._run: Ints = np.cumsum(self._begins) - 1
+        self._firsts = np.flatnonzero(self._begins)
+        self._counted: tuple[Flags, Ints] | None = None
+        across = ~along
+        cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
+        in_order = replay_order(segments, found)
+        is_port = np.zeros(count, dtype=bool)
+        is_port[cause] = True
+        is_port[effect] = True
+        is_port[list(fixed)] = True
+        self._ports = in_order[is_port[in_order]]
+        self._place = place = np.full(count, -1, dtype=np.int64)
+        place[self._ports] = np.arange(len(self._ports))
+        self._causes = _Edges(place[effect], place[cause], lag, len(self._ports))
+        self._effects = _Edges(place[cause], place[effect], lag, len(self._ports))
+
+    def _offsets(self, work: Ints) -> Ints:
+        """Start of each segment after the start of its run, as if nothing else held it."""
+        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        offsets: Ints = total - total[self._begins][self._run]
+        return offsets
+
+    def slack(self) -> Ints:
+        """By how much each segment's completion may move before the window gets longer: a backward pass, ns.
+
+        latest(s) = min over its effects of latest(e) - work(e) - lag(s, e), the window's end without effects.
+        The gap after the last event of a thread gives way: it is no work that anything waits for.
+        """
+        segments, ports = self.segments, self._ports
+        work = np.where(self._trailing_gaps(), 0, segments.work)
+        offset = self._offsets(work)
+        lasts = np.flatnonzero(np.append(self._begins[1:], True)[: len(segments)])
+        has_effects = np.zeros(len(segments), dtype=bool)
+        has_effects[ports] = self._effects.counts > 0
+        base = np.where(has_effects[lasts], _FAR, self.window.end - (work + offset)[lasts])
+        anchors = base.tolist()
+        at, run = offset[ports].tolist(), self._run[ports].tolist()
+        done = (offset + work)[ports].tolist()
+        port_anchor = [0] * len(ports)
+        first, other, lag = self._effects.lists()
+        for port in range(len(ports) - 1, -1, -1):
+            anchor = anchors[run[port]]
+            for i in range(first[port], first[port + 1]):
+                effect = other[i]
+                bound = port_anchor[effect] + at[effect] - lag[i] - done[port]
+                anchor = min(anchor, bound)
+            anchors[run[port]] = port_anchor[port] = anchor
+        latest = self._spread(port_anchor, base, self._port_nearest(following=True))
+        slack: Ints = latest + offset + work - segments.completion
+        return slack
+
+    def _trailing_gaps(self) -> Flags:
+        """Gaps that end the window on their thread, except the one that the path ends in."""
+        segments = self.segments
+        trailing: Flags = (segments.kind == GAP) & (segments.end == self.window.end) & segments.on_thread
+        trailing[self.sink] = False
+        return trailing
+
+    def without(self, removed: Flags, counts: Flags) -> Outcome:
+        """The replay in which the `removed` segments do no work, up to the last of `counts`, not empty."""
+        return self.run(np.where(removed, 0, self.segments.work), counts)
+
+    def run(self, work: Ints, counts: Flags) -> Outcome:
+        """The replay in which each segment does that much work, up to the last of `counts`, not empty."""
+        ports, begun = self._ports, self.window.start
+        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        origin = total[self._firsts]
+        at = total[ports] - origin[self._run[ports]]
+        anchors = [begun] * len(origin)
+        raised = [-1] * len(anchors)
+        earliest = [begun] * len(ports)
+        for segment, time in self._fixed.items():
+            earliest[self._place[segment]] = time - int(at[self._place[segment]])
+        port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
+        until, causes = self._causes.until, self._causes.others
+        later = self._causes.along(at, at + work[ports])
+        end = 0
+        for port, mine in enumerate(self._run_of_port):
+            anchor, floor = anchors[mine], earliest[port]
+            if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
+                anchor = floor
+            begin, end = end, until[port]
+            for i in range(begin, end):
+                cause = causes[i]
+                arrival = port_anchor[cause] + later[i]
+                if arrival > anchor:
+                    anchor, chosen[port] = arrival, cause
+            if chosen[port] >= 0:
+                raised[mine] = port
+            anchors[mine] = port_anchor[port] = anchor
+            raised_by[port] = raised[mine]
+        known = np.array([*port_anchor, begun], dtype=np.int64)
+
+        def starts(which: Ints | slice = slice(None)) -> Ints:
+            found: Ints = known[self._port_before[which]] + total[which] - origin[self._run[which]]
+            return found
+
+        def walk() -> Flags:
+            counted = np.flatnonzero(counts)
+            sink = int(counted[(starts(counted) + work[counted]).argmax()])
+            return self._walk(sink, chosen, raised_by)
+
+        last = self._last_of_runs(counts)
+        return Outcome(int((starts(last) + work[last]).max()), starts, walk)
+
+    def _last_of_runs(self, counts: Flags) -> Ints:
+        """Of the segments that count the last of each run, which completes last: no work is negative."""
+        if self._counted is None or self._counted[0] is not counts:
+            counted = np.flatnonzero(counts)
+            run = self._run[counted]
+            self._counted = counts, counted[np.append(run[1:] != run[:-1], True)[: len(run)]]
+        return self._counted[1]
+
+    def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
+        """Mark the segments from each entry of a run up to where the path leaves it."""
+        marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
+        before = self._port_before
+        at = sink
+        while True:
+            port = int(before[at])
+            entry = raised_by[port] if port >= 0 else -1
+            begin = int(self._ports[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
+            marks[begin] += 1
+            marks[at + 1] -= 1
+            if entry < 0:
+                on_path: Flags = np.cumsum(marks)[:-1] > 0
+                return on_path
+            at = int(self._ports[chosen[entry]])
+
+    @cached_property
+    def _run_of_port(self) -> list[int]:
+        run: list[int] = self._run[self._ports].tolist()
+        return run
+
+    @cached_property
+    def _port_before(self) -> Ints:
+        return self._port_nearest(following=False)
+
+    def _port_nearest(self, *, following: bool) -> Ints:
+        """Place of the nearest port of the same run at or before (or after) each segment, -1 for none."""
+        place = np.full(len(self.segments), -1, dtype=np.int64)
+        place[self._ports] = np.arange(len(self._ports))
+        index = np.arange(len(place))
+        if following:
+            index = np.minimum.accumulate(np.where(place >= 0, index, len(place))[::-1])[::-1]
+        else:
+            index = np.maximum.accumulate(np.where(place >= 0, index, -1))
+        there = (index >= 0) & (index < len(place))
+        index = np.where(there, index, 0)
+        return np.where(there & (self._run[index] == self._run), place[index], -1)
+
+    def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
+        """The anchor of every segment: that of its nearest port, or its run's without one."""
+        known = np.array([*port_anchor, 0], dtype=np.int64)
+        anchors: Ints = np.where(nearest >= 0, known[nearest], base[self._run])
+        return anchors
+
+
+class _Edges:
+    """Edges between ports, grouped by one of their ends."""
+
+    def __init__(self, key: Ints, other: Ints, lag: Ints, ports: int) -> None:
+        order = np.argsort(key, kind="stable")
+        self.counts: Ints = np.bincount(key, minlength=ports)
+        self._first = np.append(0, np.cumsum(self.counts))
+        self._key, self._other, self._lag = key[order], other[order], lag[order]
+
+    @cached_property
+    def until(self) -> list[int]:
+        """Where each port's edges end; those of the next one begin there."""
+        ends: list[int] = self._first[1:].tolist()
+        return ends
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The port at the other end of each edge."""
+        ports: list[int] = self._other.tolist()
+        return ports
+
+    def along(self, at: Ints, done: Ints) -> list[int]:
+        """By how much each effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
+        later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
+        return later
+
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Where each port's edges begin, the port at their other end, and their lag."""
+        return self._first.tolist(), self._other.tolist(), self._lag.tolist()

@@ -1,0 +1,54 @@
+"""What a file cannot tell about causes: holes, streams of several processes, work that nothing joins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.events.events import Events, is_call_named
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.launches.holes import Stretches, find_holes
+from tracegraph.ingest.causal.launches.launches import Launches
+
+_LEAST_PART, _FEWEST = 0.01, 3
+_JOINED = 0.1
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Of one file. `holes`: stretches whose events were lost. `shared`: streams that several processes launch
+    work on. `unjoined`: whether launches and GPU work have nothing that joins them. `lanes`: the file's own.
+    """
+
+    holes: Stretches
+    shared: Flags
+    unjoined: bool
+    lanes: Flags
+
+
+def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
+    """Look for what takes the evidence from causes."""
+    return Doubts(
+        find_holes(events, launches),
+        _shared_streams(events, lanes, launches),
+        _is_unjoined(events, launches),
+        np.ones(len(lanes.frame), dtype=bool),
+    )
+
+
+def _shared_streams(events: Events, lanes: Lanes, launches: Launches) -> Flags:
+    """Streams of which a second process launched at least 1 % of the work, and three activities."""
+    work = np.flatnonzero(launches.call >= 0)
+    process = lanes.process
+    count = np.zeros((len(lanes.frame), int(process.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(count, (events.lane[work], process[events.lane[launches.call[work]]]), 1)
+    second = count.sum(axis=1) - count.max(axis=1)
+    shared: Flags = (second >= _FEWEST) & (second >= _LEAST_PART * count.sum(axis=1))
+    return shared
+
+
+def _is_unjoined(events: Events, launches: Launches) -> bool:
+    """Whether there are launches and GPU work, and under a tenth of it has a call."""
+    launching = int(is_call_named(events, "Launch").sum())
+    joined = int((launches.call[events.is_gpu] >= 0).sum())
+    return launching >= _FEWEST and joined < _JOINED * int(events.is_gpu.sum())

@@ -1,0 +1,178 @@
+"""Which call launched which GPU activity, in what order work was enqueued, and the device's usual lags."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.launches.lost_launches import LostLaunches, find_lost_launches, queued_times
+from tracegraph.ingest.intervals import ended_before
+
+LONGEST_LAUNCH_NS = 20_000
+LONGEST_STREAM_GAP_NS = 5_000
+"""A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
+USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
+"""The lag from a call's start and from its end, where the file shows none: as launches usually take."""
+LONG_LAG_NS = 50_000
+"""A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
+REACH_NS = 20_000
+"""How long after the end of work on another stream a stream goes on because of it."""
+_LOW = 0.05
+_ENOUGH_GAPS = 20
+
+
+@dataclass(frozen=True)
+class Launches:
+    """`call`: for each event the call that launched it, -1 for none or for events off the GPU.
+
+    `lost`: GPU work whose call has no row.
+    """
+
+    call: Ints
+    lost: LostLaunches
+
+    @cached_property
+    def launching(self) -> Flags:
+        """Which events are calls that launched work of the file."""
+        flags = np.zeros(len(self.call), dtype=bool)
+        flags[self.call[self.call >= 0]] = True
+        return flags
+
+
+@dataclass(frozen=True)
+class Lags:
+    """Usual lags in ns: low quantiles over the cases in which nothing else can have delayed the work."""
+
+    launch_from_start: int
+    launch_from_end: int
+    stream_order: Ints
+    """Per lane; 0 for threads."""
+
+
+def match_launches(events: Events) -> Launches:
+    """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
+
+    Each correlation belongs to one call (see `tell_calls_apart`); one graph launch may have many kernels.
+    """
+    has_id = events.correlation > 0
+    calls = np.flatnonzero(has_id & events.on_thread)
+    work = np.flatnonzero(has_id & events.is_gpu)
+    calls = calls[np.argsort(events.correlation[calls], kind="stable")]
+    launched_by = events.launch_flow.copy()
+    place = np.searchsorted(events.correlation[calls], events.correlation[work])
+    ids = np.append(events.correlation[calls], NONE)
+    found = ids[place] == events.correlation[work]
+    launched_by[work[found]] = calls[place[found]]
+    return Launches(launched_by, find_lost_launches(events, launched_by))
+
+
+@dataclass(frozen=True)
+class Streams:
+    """GPU activities of each stream, once in the order of start and once in the order of enqueueing.
+
+    `by_lane[lane]`: event indices by (start, end); `queue[lane]`: event indices by the start of the launching
+    call, and `queued_at[lane]` that time. Work without a call stands between the calls with the nearest ids;
+    where ids do not tell, it was enqueued before it started, and before the work after it on its stream: the
+    earlier of these counts.
+    """
+
+    by_lane: dict[int, Ints]
+    queue: dict[int, Ints]
+    queued_at: dict[int, Ints]
+
+    def last_queued(self, lane: int, before: Ints) -> Ints:
+        """Index of the activity enqueued last on `lane` before each time, -1 for none."""
+        position = np.searchsorted(self.queued_at[lane], before, "left") - 1
+        return np.where(position >= 0, self.queue[lane][np.maximum(position, 0)], -1)
+
+    def next_queued(self, lane: int, after: Ints) -> Ints:
+        """Index of the activity enqueued first on `lane` after each time, -1 for none."""
+        position = np.searchsorted(self.queued_at[lane], after, "right")
+        there = position < len(self.queue[lane])
+        return np.where(there, self.queue[lane][np.minimum(position, len(self.queue[lane]) - 1)], -1)
+
+
+def order_streams(events: Events, launches: Launches) -> Streams:
+    """Sort the GPU activities of every stream lane."""
+    work = np.flatnonzero(events.is_gpu)
+    known = np.where(launches.call >= 0, events.start[launches.call], NONE)
+    known[launches.lost.work] = queued_times(events, launches.lost)
+    by_lane, queue, times = {}, {}, {}
+    for lane in np.unique(events.lane[work]).tolist():
+        members = work[events.lane[work] == lane]
+        members = members[np.lexsort((members, events.end[members], events.start[members]))]
+        queued_at = known[members]
+        told = queued_at != NONE
+        latest = np.minimum.accumulate(np.where(told, queued_at, events.start[members])[::-1])
+        queued_at = np.where(told, queued_at, latest[::-1])
+        order = np.lexsort((events.end[members], events.correlation[members], queued_at))
+        by_lane[lane], queue[lane], times[lane] = members, members[order], queued_at[order]
+    return Streams(by_lane, queue, times)
+
+
+def _low_quantile(values: Ints, limit: int, beyond: int | None = None) -> int:
+    """A low quantile, 0 without values; above the limit that, or what is given for it."""
+    values = values[values >= 0]
+    found = int(np.quantile(values, _LOW, method="lower")) if len(values) else 0
+    return found if found <= limit else limit if beyond is None else beyond
+
+
+def measure_lags(events: Events, launches: Launches, streams: Streams, lane_count: int) -> Lags:
+    """Estimate the usual launch latency and each stream's usual gap from the file itself."""
+    from_start, from_end = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for work in streams.by_lane.values():
+        call = launches.call[work]
+        idle = (call >= 0) & (ended_before(events.end[work], NONE) < events.start[call])
+        from_start.append((events.start[work] - events.start[call])[idle])
+        from_end.append((events.start[work] - events.end[call])[idle])
+    # Where most work starts before its call returns, what does not was late for another reason.
+    after_calls = np.maximum(np.concatenate(from_end), 0)
+    launch_from_end = min(
+        _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS, USUAL_LATE_LAUNCH_NS),
+        int(np.median(after_calls)) if len(after_calls) else 0,
+    )
+    gaps = {}
+    for lane, work in streams.by_lane.items():
+        call, done = launches.call[work], ended_before(events.end[work], NONE)
+        queued = (call >= 0) & (done > events.end[call] + launch_from_end)
+        gaps[lane] = events.start[work[queued]] - done[queued]
+    # The least of a few gaps of one stream may be far above what streams need.
+    usual = _low_quantile(np.concatenate([from_end[0], *gaps.values()]), LONGEST_STREAM_GAP_NS)
+    stream_order = np.zeros(lane_count, dtype=np.int64)
+    for lane, mine in gaps.items():
+        enough = (mine >= 0).sum() >= _ENOUGH_GAPS
+        stream_order[lane] = _low_quantile(mine, LONGEST_STREAM_GAP_NS) if enough else usual
+    return Lags(
+        launch_from_start=_low_quantile(np.concatenate(from_start), LONGEST_LAUNCH_NS, USUAL_LAUNCH_NS),
+        launch_from_end=launch_from_end,
+        stream_order=stream_order,
+    )
+
+
+def done_before(events: Events, streams: Streams) -> Ints:
+    """For each activity the latest end of those that started before it on its stream; `NONE` without any."""
+    done = np.full(len(events), NONE, dtype=np.int64)
+    for work in streams.by_lane.values():
+        done[work] = ended_before(events.end[work], NONE)
+    return done
+
+
+def nearest_on_thread(
+    events: Events, calls: Ints, others: Ints, direction: Literal["backward", "forward"]
+) -> Ints:
+    """Position in `others` of the nearest one on each call's thread, before or after it; -1 for none."""
+    left = pd.DataFrame({"lane": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
+    right = pd.DataFrame({"lane": events.lane[others], "at": events.start[others]})
+    found = pd.merge_asof(
+        left.sort_values("at", kind="stable"),
+        right.assign(position=np.arange(len(others))).sort_values("at", kind="stable"),
+        on="at",
+        by="lane",
+        direction=direction,
+        allow_exact_matches=False,
+    ).sort_values("row")
+    return np.asarray(found["position"].fillna(-1), dtype=np.int64)

@@ -1,0 +1,60 @@
+"""GPU work whose launching call has no row: when it was enqueued, from the ids of the calls around it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.vocabulary.categories import Role
+
+_FEWEST_CALLS = 10
+_FALLING = 0.01
+
+
+@dataclass(frozen=True)
+class LostLaunches:
+    """GPU activities without a call, in the order of their ids, and the calls with the nearest ids.
+
+    `before`: index of the last call with a smaller id, -1 for none: then the work was enqueued before all
+    calls of the file. `after`: that of the first call with a larger one, -1 for none.
+    """
+
+    work: Ints
+    before: Ints
+    after: Ints
+
+
+def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
+    """All GPU work with an id but no call, where the ids of the calls grow with time; else none.
+
+    `call`: of each event the call that launched it, -1 for none. Ids do not grow where processes share a
+    file, or where they start again.
+    """
+    nothing = np.empty(0, dtype=np.int64)
+    lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.written_correlation > 0))
+    calls = np.flatnonzero(events.of_role(Role.CALL) & (events.written_correlation > 0))
+    if not len(lost) or len(calls) < _FEWEST_CALLS:
+        return LostLaunches(nothing, nothing, nothing)
+    calls = calls[np.lexsort((events.start[calls], events.written_correlation[calls]))]
+    if (np.diff(events.start[calls]) < 0).mean() > _FALLING:
+        return LostLaunches(nothing, nothing, nothing)
+    lost = lost[np.lexsort((events.start[lost], events.written_correlation[lost]))]
+    ids = events.written_correlation[lost]
+    before = np.searchsorted(events.written_correlation[calls], ids, "left") - 1
+    after = np.searchsorted(events.written_correlation[calls], ids, "right")
+    return LostLaunches(
+        lost,
+        np.where(before >= 0, calls[np.maximum(before, 0)], -1),
+        np.where(after < len(calls), calls[np.minimum(after, len(calls) - 1)], -1),
+    )
+
+
+def queued_times(events: Events, lost: LostLaunches) -> Ints:
+    """A moment of each lost launch that lies between the starts of the calls around it, in ns."""
+    if not len(lost.work):
+        return lost.work
+    earliest = int(events.start[events.on_thread].min()) - 1
+    since = np.where(lost.before >= 0, events.start[lost.before] + 1, earliest)
+    limit = np.where(lost.after >= 0, events.start[lost.after] - 1, since)
+    return np.minimum(since, limit)

@@ -1,0 +1,107 @@
+"""What the rules of the causal model look at: the events of a run, and what ids, order and nesting tell."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.clock.alignment import align
+from tracegraph.ingest.causal.clock.clock import GpuClock
+from tracegraph.ingest.causal.clock.impossible_times import nest_possible, put_possible
+from tracegraph.ingest.causal.events.callstack import CallStack
+from tracegraph.ingest.causal.events.events import Events, recording_start
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.events.window import Window, find_window
+from tracegraph.ingest.causal.launches.correlations import tell_calls_apart
+from tracegraph.ingest.causal.launches.doubts import Doubts, find_doubts
+from tracegraph.ingest.causal.launches.host_waits import HostWaits, SyncRows
+from tracegraph.ingest.causal.launches.launches import Lags, Launches, Streams, done_before, measure_lags
+from tracegraph.ingest.causal.launches.missing_work import MissingWork, find_missing
+from tracegraph.ingest.causal.launches.passes import Passes, find_passes
+from tracegraph.ingest.causal.launches.usual_work import left_at, usual_work
+from tracegraph.ingest.causal.steps.phases import Phases, find_phases
+from tracegraph.ingest.causal.steps.steps import Steps, find_steps
+from tracegraph.ingest.findings import Integrity
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a graph is made on, besides edges: of one rank, or of all ranks of a job.
+
+    `events` are on the CPU's clock, those of several ranks on that of the first; `doubts`: of each file.
+    """
+
+    events: Events
+    lanes: Lanes
+    stack: CallStack
+    launches: Launches
+    steps: Steps
+    phases: Phases
+    window: Window
+    doubts: tuple[Doubts, ...]
+
+
+@dataclass(frozen=True)
+class Context(Scene):
+    """All that a rule may look at: one rank."""
+
+    streams: Streams
+    sync_rows: SyncRows
+    host_waits: HostWaits
+    lags: Lags
+    passes: Passes
+    clock: GpuClock
+    """What was added to the GPU rows, told from the window's start."""
+
+    @cached_property
+    def missing(self) -> MissingWork:
+        """See `missing_work.find_missing`."""
+        return find_missing(self.events, self.launches, self.stack)
+
+    @cached_property
+    def recording_start(self) -> int:
+        """See `events.recording_start`."""
+        return recording_start(self.events)
+
+    @cached_property
+    def done_before(self) -> Ints:
+        """See `launches.done_before`."""
+        return done_before(self.events, self.streams)
+
+    @cached_property
+    def usual_work(self) -> Ints:
+        """See `usual_work.usual_work`."""
+        return usual_work(self.events, self.launches, self.lags, self.done_before)
+
+    @cached_property
+    def left_at(self) -> Ints:
+        """See `usual_work.left_at`."""
+        return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
+
+
+def find_context(
+    events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
+) -> Context:
+    """Clip what cannot be, nest the events, match calls with their work, put the clocks right, find steps."""
+    process = lanes.process
+    events = put_possible(tell_calls_apart(events, process), process, integrity)
+    events, stack = nest_possible(events, integrity)
+    gpu = align(events, find_window(events, lanes).start, integrity)
+    window = find_window(gpu.events, lanes)
+    steps = find_steps(gpu.events, gpu.launches, step_marker)
+    passes = find_passes(gpu.events, stack, process)
+    return Context(
+        events=gpu.events,
+        lanes=lanes,
+        stack=stack,
+        launches=gpu.launches,
+        streams=gpu.streams,
+        sync_rows=gpu.sync_rows,
+        host_waits=gpu.host_waits,
+        lags=measure_lags(gpu.events, gpu.launches, gpu.streams, len(lanes.frame)),
+        passes=passes,
+        steps=steps,
+        phases=find_phases(gpu.events, lanes, stack, gpu.launches, steps, passes),
+        window=window,
+        doubts=(find_doubts(gpu.events, lanes, gpu.launches),),
+        clock=gpu.clock.at(window.start),
+    )

@@ -1,0 +1,1 @@
+"""Rules about work on GPUs: launches, streams, graphs, waits of the host."""

@@ -1,0 +1,99 @@
+"""SYNCHRONIZATION GPU to CPU inside an allocator: it frees what it cached once the GPU has used it."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE, is_call_named, is_passive
+from tracegraph.ingest.causal.events.lane_times import Keys
+from tracegraph.ingest.causal.launches.launches import nearest_on_thread
+from tracegraph.ingest.causal.rules.context import Context
+from tracegraph.ingest.causal.rules.edges import inferred_waits, make_edges, on_gpu, on_thread
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
+from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
+from tracegraph.vocabulary.memory_calls import ALLOCATE, FREE, WITHOUT_WAITING
+
+_NEAR_NS, _EARLY_NS = 100_000, 20_000
+_BETWEEN_NS = 50_000
+_SURE, _LEAST = 0.95, 0.6
+
+
+def allocator_flush(context: Context, _: Found) -> Found:
+    """Edges from GPU work to the first of the calls that give memory back after an allocation failed.
+
+    A caching allocator that gets no memory waits until the GPU has used what it keeps for other streams, by
+    events without a row, frees it, and tries again. That shows: a call that allocates, a silence of at
+    least 100 µs in the same operator, then calls that free, several or one with another allocation behind
+    it. The work that had been enqueued before and ended last, at most 100 µs before the first of these
+    calls (20 µs after its start, as clocks disagree), is what the allocator waited for. Once is enough.
+    """
+    events, stack = context.events, context.stack
+    flushes = _flushes(context)
+    start, end = stack.piece_start[flushes], stack.piece_end[flushes]
+    work, chance = _ended_last(context, start, end)
+    flushes, work, chance = flushes[work >= 0], work[work >= 0], chance[work >= 0]
+    lane, start, end = (a[flushes] for a in (stack.piece_lane, stack.piece_start, stack.piece_end))
+    goes_on = np.minimum(events.end[work], end)
+    edges = make_edges(
+        ALLOCATOR_FLUSH,
+        on_gpu(events, work, at_end=True),
+        on_thread(lane, goes_on),
+        goes_on,
+        recorded=False,
+        confidence=np.maximum(_SURE * (1 - chance), _LEAST),
+    )
+    event = stack.piece_event[flushes]
+    inside = np.where(np.append(is_passive(events), True)[event], -1, event)
+    return Found(edges, inferred_waits(ALLOCATOR_FLUSH, lane, start, goes_on, inside))
+
+
+def _flushes(context: Context) -> Ints:
+    """Pieces of the call stack between a call that allocates and the calls that free."""
+    events, stack = context.events, context.stack
+    counts = ~is_call_named(events, *WITHOUT_WAITING)
+    allocations = np.flatnonzero(is_call_named(events, *ALLOCATE) & counts)
+    frees = np.flatnonzero(is_call_named(events, *FREE) & counts)
+    long = np.flatnonzero(stack.piece_end - stack.piece_start >= SHORTEST_SILENCE_NS)
+    if not len(allocations) or not len(frees) or not len(long):
+        return long[:0]
+    keys = Keys(int(stack.piece_start.min()), int(stack.piece_end.max()), len(context.lanes.frame))
+    begun = keys.of(events.lane[frees], events.start[frees])
+    order = np.argsort(begun, kind="stable")
+    frees, begun = frees[order], begun[order]
+    ended = keys.of(stack.piece_lane[long], stack.piece_end[long])
+    place = np.searchsorted(begun, ended)
+    found = np.append(begun, NONE)[place] == ended
+    long, free = long[found], frees[place[found]]
+    before = np.append(allocations, -1)[nearest_on_thread(events, free, allocations, "backward")]
+    after = np.append(allocations, -1)[nearest_on_thread(events, free, allocations, "forward")]
+    again = np.append(frees, -1)[nearest_on_thread(events, free, frees, "forward")]
+    failed = _same_parent(context, free, before)
+    failed &= stack.piece_start[long] - events.end[before] <= _BETWEEN_NS
+    several = _same_parent(context, free, after) | _same_parent(context, free, again)
+    flushes: Ints = long[failed & several]
+    return flushes
+
+
+def _same_parent(context: Context, one: Ints, other: Ints) -> Flags:
+    """Whether two events of a thread lie directly in the same one."""
+    parent = context.stack.parent
+    same: Flags = (other >= 0) & (parent[one] == parent[other])
+    return same
+
+
+def _ended_last(context: Context, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """What ended last of the work enqueued before each stretch, and how likely its end is near by chance."""
+    events, streams = context.events, context.streams
+    work, latest = np.full(len(start), -1, dtype=np.int64), np.full(len(start), NONE)
+    ends = np.zeros(len(start), dtype=np.int64)
+    for lane, queue in streams.queue.items():
+        done, queued = events.end[queue], streams.queued_at[lane]
+        for i, (since, until) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+            mine = (queued < since) & (done > since) & (done <= until + _EARLY_NS)
+            ends[i] += int(mine.sum())
+            near = queue[mine & (done >= until - _NEAR_NS) & (events.start[queue] < until)]
+            if len(near) and int(events.end[near].max()) > latest[i]:
+                work[i] = near[int(events.end[near].argmax())]
+                latest[i] = int(events.end[work[i]])
+    chance = ends * (np.abs(end - latest) + 1_000) / (end - start)
+    return work, np.where(work >= 0, np.minimum(chance, 1), 1.0)

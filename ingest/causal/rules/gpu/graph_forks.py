@@ -1,0 +1,125 @@
+"""Forks and joins between the streams of one graph, from what repeats over its launches."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.events.overlaps import NOISE_NS, only_slightly
+from tracegraph.ingest.causal.launches.launches import LONGEST_STREAM_GAP_NS
+from tracegraph.ingest.causal.rules.coincidence import surer_at_once
+from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs
+
+_MORE_NS = 2_000
+_PRIOR_CASES = 2
+_ALWAYS_IN_ORDER = 0.7
+_NOISY, _ODD = 0.5, 0.05
+_SURE, _LEAST = 0.98, 0.5
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """GPU activities, cause and effect, with the usual lag between them in ns."""
+
+    cause: Ints
+    effect: Ints
+    lag: Ints
+    confidence: Floats
+
+
+def no_pairs() -> Pairs:
+    """A table without rows."""
+    nothing = np.empty(0, dtype=np.int64)
+    return Pairs(nothing, nothing, nothing, np.empty(0))
+
+
+def find_forks(events: Events, graphs: Graphs) -> Pairs:
+    """Order between streams inside the launches of each graph.
+
+    For each work of a graph, the candidate on another stream is the last one that had ended before the work
+    started in *every* launch (noise aside), where it is a later one than for the work before. It is the cause
+    where the work starts right after its end, later than all else; where it never comes last it may only have
+    been early by chance, the less so, the more launches there are.
+    """
+    parts = [no_pairs()]
+    size = np.diff(graphs.first)
+    by_kind = np.argsort(graphs.kind, kind="stable")
+    for chosen in np.split(by_kind, np.flatnonzero(np.diff(graphs.kind[by_kind])) + 1):
+        first = graphs.first[chosen]
+        work = graphs.work[first[:, None] + np.arange(size[chosen[0]])]
+        lane = events.lane[work[0]]
+        if lane[0] != lane[-1]:
+            parts.append(_of_kind(events, work, lane))
+    return join_rows(parts)
+
+
+def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
+    """Pairs of one graph; `work`: one row a launch, one column a node; columns by lane and order there."""
+    start, end = events.start[work], events.end[work]
+    follows = np.append(False, lane[1:] == lane[:-1])
+    gap = (start[:, 1:] - end[:, :-1])[:, follows[1:]]
+    # Where rows of one stream overlap slightly, the times are noisy, and so may those of two streams.
+    noisy = bool(((gap < 0) & (gap >= -NOISE_NS)).any())
+    gap = gap[gap >= 0]
+    usual = min(LONGEST_STREAM_GAP_NS, int(np.median(gap))) if len(gap) else 0
+    node, effect = _candidates(start, end, lane, _NOISY if noisy else _ODD)
+    own = np.where(follows, np.roll(end, 1, axis=1), NONE)[:, effect]
+    # Of several candidates of one node only the last to end can have been what it waited for.
+    latest = np.full(start.shape, NONE, dtype=np.int64)
+    for column, other in zip(effect, node, strict=True):
+        latest[:, column] = np.maximum(latest[:, column], end[:, other])
+    lag = start[:, effect] - end[:, node]
+    decisive = (end[:, node] > own) & (end[:, node] == latest[:, effect])
+    at_once = decisive & (lag <= 2 * usual + _MORE_NS)
+    count = len(work)
+    prior = _PRIOR_CASES * _ALWAYS_IN_ORDER * count / (count + 2)
+    share = (at_once.sum(axis=0) + prior) / (decisive.sum(axis=0) + _PRIOR_CASES)
+    waited = np.where(own > NONE, start[:, effect] - own, start[:, effect] - start.min(axis=1)[:, None])
+    chance = np.minimum(1, (2 * usual + _MORE_NS) / np.maximum(waited, 1))
+    sure = surer_at_once(share, at_once, chance)
+    sure = np.where(only_slightly(events, work[:, node], work[:, effect]), sure, 0)
+    row, column = np.nonzero(sure >= _LEAST)
+    lags = _low_lags(lag, at_once, usual)
+    return Pairs(
+        work[row, node[column]], work[row, effect[column]], lags[column], np.minimum(sure[row, column], _SURE)
+    )
+
+
+def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple[Ints, Ints]:
+    """Columns of causes and effects between each two lanes; a share of the launches may overlap slightly."""
+    odd = int(overlapping * len(start))
+    nodes, effects = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for other in np.unique(lane).tolist():
+        there = np.flatnonzero(lane == other)
+        ended = np.maximum.accumulate(end[:, there], axis=1)
+        for mine in np.unique(lane[lane != other]).tolist():
+            here = np.flatnonzero(lane == mine)
+            slightly = _last_before(ended, start[:, here] + NOISE_NS).min(axis=0)
+            clearly = np.sort(_last_before(ended, start[:, here]), axis=0)[odd]
+            always = np.minimum(slightly, clearly)
+            news = always > np.maximum.accumulate(np.append(-1, always[:-1]))
+            nodes.append(there[always[news]])
+            effects.append(here[news])
+    return np.concatenate(nodes), np.concatenate(effects)
+
+
+def _last_before(ended: Ints, start: Ints) -> Ints:
+    """In each row the position of the last of `ended` that is not later than each start, -1 for none."""
+    launches, count = ended.shape
+    # All rows one after the other on one axis of time, so that one search does for all.
+    begin = np.minimum(ended[:, 0], start.min(axis=1))
+    span = np.maximum(ended[:, -1], start.max(axis=1)) - begin + 1
+    moved = (np.cumsum(span) - span - begin)[:, None]
+    found = np.searchsorted((ended + moved).ravel(), (start + moved).ravel(), "right").reshape(start.shape)
+    position: Ints = found - 1 - count * np.arange(launches)[:, None]
+    return position
+
+
+def _low_lags(lag: Ints, at_once: Flags, usual: int) -> Ints:
+    """The least lag of each two nodes where it was what held the work, else the graph's usual one."""
+    least = np.where(at_once, np.maximum(lag, 0), LONGEST_STREAM_GAP_NS).min(
+        axis=0, initial=LONGEST_STREAM_GAP_NS
+    )
+    return np.where(at_once.any(axis=0), least, usual)

@@ -1,0 +1,111 @@
+"""Order inside and around graph launches: one call, many works on one or several streams.
+
+A graph's first work waits for the call; what follows waits for work of the same launch. Between streams
+nothing in the file says so: forks and joins are found from what repeats over the launches of one graph.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows, select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.launches.launches import LONGEST_LAUNCH_NS, Launches
+from tracegraph.ingest.causal.rules.context import Context
+from tracegraph.ingest.causal.rules.edges import Edges, make_edges, on_gpu
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.gpu.graph_forks import Pairs, find_forks
+from tracegraph.ingest.causal.rules.gpu.graph_streams import find_surroundings
+from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs, find_graphs
+from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
+
+_LOW = 0.05
+
+
+def graph_order(context: Context, found: Found) -> Found:
+    """The launches and stream order found with the order of graphs, without the launches that this excludes.
+
+    What runs in a launch after its first work has its cause in the same launch: the work before it on its
+    stream, a work on another stream (see `find_forks`), else the last of the launch that ended before it.
+    Only what has none of these waits for the call. What is enqueued after a graph on the stream that it was
+    launched on waits for all of it (see `find_surroundings`).
+    """
+    events, known = context.events, found.edges
+    graphs = find_graphs(events, context.launches)
+    if not len(graphs.work):
+        return found
+    forks = find_forks(events, graphs)
+    inside = _with_cause(events, context.launches, known, graphs, forks)
+    last = _last_ended(events, graphs, graphs.work[~inside[graphs.work]])
+    inside[last.effect] = True
+    is_launch = (known.mechanism == CODE[LAUNCH]) & (known.effect_event >= 0)
+    known = select_rows(known, ~(is_launch & inside[known.effect_event]))
+    known = _graph_launches(events, graphs, known)
+    around = find_surroundings(events, context.streams, graphs, inside, known)
+    pairs = join_rows([forks, last, around])
+    return Found(join_rows([known, _edges(events, pairs)]), found.waits)
+
+
+def _edges(events: Events, pairs: Pairs) -> Edges:
+    return make_edges(
+        GRAPH_ORDER,
+        on_gpu(events, pairs.cause, at_end=True),
+        on_gpu(events, pairs.effect, at_end=False),
+        events.end[pairs.cause] + pairs.lag,
+        recorded=False,
+        confidence=pairs.confidence,
+    )
+
+
+def _with_cause(events: Events, launches: Launches, known: Edges, graphs: Graphs, forks: Pairs) -> Flags:
+    """Which works have a cause in their own launch, on their stream or by a fork or join."""
+    inside = np.zeros(len(events), dtype=bool)
+    inside[forks.effect] = True
+    chosen = np.flatnonzero((known.cause_event >= 0) & (known.effect_event >= 0))
+    cause, effect = known.cause_event[chosen], known.effect_event[chosen]
+    inside[effect[graphs.among(events)[effect] & (launches.call[cause] == launches.call[effect])]] = True
+    return inside
+
+
+def _last_ended(events: Events, graphs: Graphs, without: Ints) -> Pairs:
+    """For works without a cause in their launch: what ended last in it before they started."""
+    launch_of = np.full(len(events), -1, dtype=np.int64)
+    launch_of[graphs.work] = graphs.launch
+    by_end = graphs.work[np.lexsort((events.end[graphs.work], graphs.launch))]
+    times, rank = np.unique(np.concatenate([events.end[by_end], events.start[without]]), return_inverse=True)
+    stride = len(times) + 1
+    keys = launch_of[by_end] * stride + rank[: len(by_end)]
+    position = np.searchsorted(keys, launch_of[without] * stride + rank[len(by_end) :], "right") - 1
+    cause = by_end[np.maximum(position, 0)]
+    found = (position >= 0) & (launch_of[cause] == launch_of[without]) & (cause != without)
+    found &= events.end[without] > events.start[without]
+    count = int(found.sum())
+    return Pairs(cause[found], without[found], np.zeros(count, dtype=np.int64), np.full(count, 0.5))
+
+
+def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
+    """`known` with the launches of graphs named as such."""
+    chosen = (known.mechanism == CODE[LAUNCH]) & graphs.among(events)[known.effect_event]
+    return replace(known, mechanism=np.where(chosen, CODE[GRAPH_LAUNCH], known.mechanism))
+
+
+def graph_latency(context: Context, found: Found) -> Found:
+    """The edges found with launches of graphs that arrive as late as these usually do: later than a kernel's.
+
+    The usual latency is a low quantile over those for which no other cause arrived after the call ended.
+    """
+    events, known = context.events, found.edges
+    rows = np.flatnonzero(known.mechanism == CODE[GRAPH_LAUNCH])
+    effect = known.effect_event[rows]
+    call = context.launches.call[effect]
+    latency = events.start[effect] - events.end[call]
+    others = select_rows(known, known.mechanism != CODE[GRAPH_LAUNCH])
+    idle = (latency >= 0) & (others.latest_arrival(events)[effect] < events.end[call])
+    if not idle.any():
+        return found
+    usual = min(LONGEST_LAUNCH_NS, int(np.quantile(latency[idle], _LOW, method="lower")))
+    arrival = known.arrival.copy()
+    after = latency >= 0
+    arrival[rows[after]] = np.minimum(events.end[call] + usual, events.start[effect])[after]
+    return Found(replace(known, arrival=arrival), found.waits)

@@ -1,0 +1,69 @@
+"""Calls that last far longer than calls of their name do while the GPU works, and nothing shows why."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Floats, Ints
+from tracegraph.ingest.causal.events.events import Events, is_call_named
+from tracegraph.ingest.causal.launches.usual_work import median_by_name
+from tracegraph.ingest.causal.rules.context import Context
+from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Waits
+from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.intervals import covered, ungrouped
+from tracegraph.vocabulary.categories import Role
+
+_TIMES_USUAL, _SHORTEST_NS = 10, 100_000
+_FEWEST = 5
+_BUSY = 0.5
+
+
+def unexplained_calls(context: Context, found: Found) -> Found:
+    """Stretches of calls that are neither their work nor a wait found before.
+
+    A call works for as long as calls of its name do at the median (at least five are needed; calls that are
+    named after waiting do no work). What is left before and after its waits is unexplained where it lasts ten
+    times as long, and at least 100 µs, while the GPU is busy for half of it. Where the GPU idles there is
+    nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
+    """
+    events = context.events
+    call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
+    call = call[events.end[call] - events.start[call] >= _SHORTEST_NS]
+    usual = _usual(events, call)
+    call, usual = call[usual < np.inf], usual[usual < np.inf].astype(np.int64)
+    begin, end = _left_over(events, call, found.waits)
+    begin = np.minimum(begin + np.tile(usual, 2), end)
+    call, usual = np.tile(call, 2), np.tile(usual, 2)
+    long = end - begin >= np.maximum(_TIMES_USUAL * usual, _SHORTEST_NS)
+    call, begin, end = call[long], begin[long], end[long]
+    busy = _busy(events, begin, end) >= _BUSY * (end - begin)
+    call, begin, end = call[busy], begin[busy], end[busy]
+    none = np.full(len(call), UNEXPLAINED, dtype=np.int64)
+    waits = Waits(events.lane[call], begin, end, call, none, np.zeros(len(call), dtype=bool))
+    return Found(waits=waits)
+
+
+def _usual(events: Events, call: Ints) -> Floats:
+    """Median duration of events of the name of each, 0 for those that only wait, infinite for rare ones."""
+    name, lasted = events.name.codes, events.end - events.start
+    usual = median_by_name(lasted[events.on_thread], name[events.on_thread], name[call], _FEWEST)
+    return np.where(is_call_named(events, "Synchronize")[call], 0, usual)
+
+
+def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
+    """Begin and end of what each call does before its first wait, then of what it does after its last."""
+    inside = known.event >= 0
+    first = np.full(len(events), np.iinfo(np.int64).max)
+    last = events.start.copy()
+    np.minimum.at(first, known.event[inside], known.start[inside])
+    np.maximum.at(last, known.event[inside], known.end[inside])
+    waits = first[call] <= events.end[call]
+    begin = np.concatenate([events.start[call], last[call]])
+    until = np.where(waits, first[call], events.end[call])
+    # A call that waits for nothing has one stretch, not two.
+    end = np.concatenate([until, np.where(waits, events.end[call], last[call])])
+    return begin, np.maximum(begin, end)
+
+
+def _busy(events: Events, begin: Ints, end: Ints) -> Ints:
+    """ns of each stretch in which any GPU of the file ran something."""
+    work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
+    return covered(ungrouped(begin, end), work)

@@ -1,0 +1,1 @@
+"""Rules between threads: autograd, collectives, the GIL, hand-overs."""

@@ -1,0 +1,1 @@
+"""Steps and phases of a run: marked by its program, or inferred."""

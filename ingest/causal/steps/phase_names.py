@@ -1,0 +1,56 @@
+"""Which phase an annotation names: PyTorch's own, and those that libraries and users write."""
+
+import re
+
+from tracegraph.vocabulary.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
+
+_FRAMING = re.compile(r"^[\s#\[(]+|[\s#\])]+$")
+_WORDS = re.compile(r"[^a-z0-9]+")
+_OWN = (
+    (re.compile(r"Optimizer\.step#"), OPTIMIZER),
+    (re.compile(r"Optimizer\.zero_grad#"), ZERO_GRAD),
+    (re.compile(r"enumerate\(DataLoader\)#"), DATA_LOADING),
+)
+"""What PyTorch writes by itself; in old files as operators."""
+_BOTH = re.compile(r"(?:forward|fwd).*(?:backward|bwd)|(?:backward|bwd).*(?:forward|fwd)")
+_LAST = r"(?:^| )(?:{})(?: (?:pass|step|compute))?$"
+_WRITTEN = (
+    (re.compile(_LAST.format("zero grad|zero gradients|optimizer zero grad")), ZERO_GRAD),
+    (re.compile(_LAST.format("backward|bwd|loss backward")), BACKWARD),
+    (re.compile(_LAST.format("forward|fwd|training step")), FORWARD),
+    (
+        re.compile(_LAST.format("optimizer|optim|optimizer step|optim step|opt step|step optimizer")),
+        OPTIMIZER,
+    ),
+    (
+        re.compile(
+            _LAST.format(
+                "data ?load(?:ing|er)?|load data|load batch|get batch|next batch|fetch batch|next data iter|"
+                "train dataloader next|dataloader iter"
+            )
+        ),
+        DATA_LOADING,
+    ),
+)
+"""What an annotation ends with, in words of small letters: `## forward ##`, `MyModel.forward`,
+`[Strategy]DDPStrategy.backward` (Lightning), `forward_step` (Megatron), `[param|alex_net|forward]`."""
+
+
+def phase_of(name: str, *, is_annotation: bool) -> str | None:
+    """The phase that an annotation names, None for none.
+
+    An operator names one only where PyTorch writes it so: old files have annotations as operators.
+    """
+    for pattern, phase in _OWN:
+        if pattern.match(name):
+            return phase
+    if not is_annotation or len(name) > _LONGEST:
+        return None
+    words = _WORDS.sub(" ", _FRAMING.sub("", name).lower()).strip()
+    if _BOTH.search(words):
+        return None
+    return next((phase for pattern, phase in _WRITTEN if pattern.search(words)), None)
+
+
+_LONGEST = 300
+"""No name of a phase is longer."""

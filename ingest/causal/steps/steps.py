@@ -1,0 +1,96 @@
+"""Steps: their windows, and the step each event belongs to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.vocabulary.iterations import ITERATION
+from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps by rank and time; times in ns.
+
+    `event`: index of the annotation that marks each. `window_end`: the later of its end and the end of the
+    GPU work launched in it. `of_event`: number of the step of its rank that each event runs in (GPU work: was
+    launched in), `NONE` outside of all. `marker`: what their names have in common.
+    """
+
+    marker: str
+    rank: Ints
+    number: Ints
+    event: Ints
+    lane: Ints
+    start: Ints
+    end: Ints
+    window_end: Ints
+    of_event: Ints
+
+    @property
+    def cuts(self) -> tuple[Ints, Ints]:
+        """Lanes and times at which the steps begin and end."""
+        return np.tile(self.lane, 2), np.concatenate([self.start, self.end])
+
+
+def join_steps(parts: Sequence[Steps]) -> Steps:
+    """The steps of several ranks."""
+    names = [field.name for field in fields(Steps) if field.name != "marker"]
+    return Steps(
+        marker=parts[0].marker,
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
+    )
+
+
+def issue_times(events: Events, launches: Launches) -> Ints:
+    """When a thread began each event: GPU work at the start of its call, `NONE` where none is known."""
+    issued = np.where(launches.call >= 0, events.start[launches.call], events.start)
+    return np.where(events.is_gpu & (launches.call < 0), NONE, issued)
+
+
+def find_steps(events: Events, launches: Launches, marker: str | None = None) -> Steps:
+    """Find the steps by the events that mark them; of two of a rank with one number the first counts."""
+    numbers = events.step_number
+    found = np.flatnonzero(numbers != NONE)
+    found = found[np.lexsort((events.start[found], events.rank[found]))]
+    keys = np.stack([events.rank[found], numbers[found]])
+    found = found[np.sort(np.unique(keys, axis=1, return_index=True)[1])]
+    issued = issue_times(events, launches)
+    window_end, of_event = events.end[found], np.full(len(events), NONE, dtype=np.int64)
+    for rank in np.unique(events.rank[found]).tolist():
+        first, last = np.searchsorted(events.rank[found], [rank, rank + 1])
+        own = found[first:last]
+        step = np.searchsorted(events.start[own], issued, "right") - 1
+        inside = (step >= 0) & (issued < events.end[own][step]) & (events.rank == rank)
+        of_event[inside] = numbers[own][step[inside]]
+        on_gpu = inside & events.is_gpu
+        np.maximum.at(window_end, first + step[on_gpu], events.end[on_gpu])
+    return Steps(
+        marker=_marker(events, found) if marker is None else marker,
+        rank=events.rank[found],
+        number=numbers[found],
+        event=found,
+        lane=events.lane[found],
+        start=events.start[found],
+        end=events.end[found],
+        window_end=window_end,
+        of_event=of_event,
+    )
+
+
+def _marker(events: Events, found: Ints) -> str:
+    """What steps that no user marked are counted under."""
+    served = len(found) > 0 and step_number(str(events.name[found[0]])) is None
+    return ITERATION if served else STEP_PREFIX
+
+
+def step_at(steps: Steps, rank: int, times: Ints) -> Ints:
+    """Number of the step of a rank in which each moment lies, `NONE` outside of all."""
+    own = np.flatnonzero(steps.rank == rank)
+    step = np.searchsorted(steps.start[own], times, "right") - 1
+    inside = (step >= 0) & (times < np.append(steps.end[own], NONE)[step])
+    return np.where(inside, np.append(steps.number[own], NONE)[step], NONE)

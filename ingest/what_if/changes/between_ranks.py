@@ -1,0 +1,71 @@
+"""Changes of a job of several ranks: transfers take no time, or no rank's host work is later than others'."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from tracegraph.ingest.arrays import Flags, Floats
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.transfers import transferring
+from tracegraph.vocabulary.common_names import common_name
+
+_CHANCE = 0.01
+"""How likely it may be that any name is called late on any rank only since single events scatter."""
+
+
+def transfers(graph: ReplayGraph) -> Flags:
+    """The segments in which members of collectives transfer: from when the last one came."""
+    met: Flags = np.append(graph.rendezvous != NONE, False)[graph.segments.event]
+    return met & transferring(graph)
+
+
+def without_stragglers(graph: ReplayGraph) -> Floats:
+    """For each segment by which factor its work shrinks where no rank is later than the others.
+
+    Host work of one name takes, on each rank, no more than on the middle rank (of two the one with less).
+    What differs by less than single events of that name scatter within a rank stays: that is chance.
+    """
+    segments = graph.segments
+    host = np.flatnonzero(segments.on_thread & (segments.kind == WORK) & (segments.event >= 0))
+    host = host[graph.rendezvous[segments.event[host]] == NONE]
+    event = segments.event[host]
+    own = pd.DataFrame(
+        {
+            "rank": graph.lanes.rank[segments.lane[host]],
+            "name": _alike(graph)[graph.calls.name.codes[event]],
+            "event": event,
+            "work": segments.work[host],
+        }
+    )
+    times = own.groupby(["rank", "name", "event"])["work"].sum().groupby(["rank", "name"])
+    late = _factors(times.sum().unstack("rank"), times.count().unstack("rank"), times.var().unstack("rank"))
+    factor = np.ones(len(segments))
+    factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
+    return factor
+
+
+def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
+    """For each name's code a number, the same for those that every process calls the same."""
+    texts = [common_name(str(name)) for name in graph.calls.name.values]
+    return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
+
+
+def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -> "pd.Series[float]":
+    """By name and rank, from sums, numbers and variances of the events of each name (rows) and rank.
+
+    Two sums differ by more than chance where Student's t-test says so, at a level that Bonferroni's
+    correction divides by the number of sums that are compared. A name that no rank has twice has no scatter.
+    """
+    total, count, variance = (frame.fillna(0) for frame in (total, count, variance))
+    ranks = total.shape[1]
+    middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
+    degrees = (count - 1).clip(lower=0)
+    freedom = degrees.sum(axis=1).clip(lower=1)
+    pooled = (variance * degrees).sum(axis=1) / freedom
+    quantile = stats.t.isf(_CHANCE / total.size, freedom)
+    chance = np.sqrt(count.mul(2 * pooled * quantile**2, axis=0))
+    late = total.sub(middle, axis=0) > chance
+    shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
+    return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]

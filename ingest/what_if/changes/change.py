@@ -1,0 +1,204 @@
+"""A change of a run: what takes less time or ends at once, in which window, and what then depends on what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import WAIT, WORK
+from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, apply_edit, inside_span, join_edits
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow, never_early
+from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_RANK
+from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
+
+
+@dataclass(frozen=True)
+class EndedWaits:
+    """Waits of threads that end at once: of a gap (by code) or a rule (by code), inside some of the segments.
+
+    One of `gap` and `mechanism` is -1: that does not matter.
+    """
+
+    inside: Flags
+    gap: int = -1
+    mechanism: int = -1
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once.
+
+    `at_calls`: those that end at once on threads only, not between streams. `waits`: only some of a gap, or
+    those of a rule. `edit`: what fixes change.
+    """
+
+    factor: Floats
+    gaps: tuple[int, ...] = ()
+    at_calls: tuple[int, ...] = ()
+    waits: tuple[EndedWaits, ...] = ()
+    edit: Edit | None = None
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether what depends on what is different, too."""
+        return self.ends_waits or (self.edit is not None and self.edit.is_structural)
+
+    @property
+    def factors(self) -> Floats:
+        """By what each segment's work is multiplied, by fixes, too."""
+        return self.factor if self.edit is None else self.factor * self.edit.factor
+
+    @property
+    def of_threads(self) -> tuple[int, ...]:
+        """All gaps that end at once on threads."""
+        return (*self.gaps, *self.at_calls)
+
+    @property
+    def ends_waits(self) -> bool:
+        """Whether anything ends at once."""
+        return bool(self.of_threads or self.waits)
+
+
+def join_changes(changes: Sequence[Change]) -> Change:
+    """All of them at once."""
+    edits = [one.edit for one in changes if one.edit is not None]
+    return Change(
+        factor=np.prod([one.factor for one in changes], axis=0),
+        gaps=tuple(dict.fromkeys(code for one in changes for code in one.gaps)),
+        at_calls=tuple(dict.fromkeys(code for one in changes for code in one.at_calls)),
+        waits=tuple(wait for one in changes for wait in one.waits),
+        edit=join_edits(edits) if edits else None,
+    )
+
+
+@dataclass(frozen=True)
+class Span:
+    """The window that is predicted, ns, and the segments that may end it; its start stays where it is."""
+
+    start: int
+    end: int
+    counts: Flags
+    inside: Flags
+
+    @property
+    def length_ns(self) -> int:
+        """Its length."""
+        return self.end - self.start
+
+    def length_where(self, ends: int, ended: int) -> int:
+        """Its length in a replay that ends at `ends`, where that of the unchanged run `ended`."""
+        return self.length_ns - (ended - ends)
+
+
+def whole_window(graph: ReplayGraph) -> Span:
+    """The window of the run."""
+    everything = np.ones(len(graph.segments), dtype=bool)
+    return Span(graph.window.start, graph.window.end, graph.counted, everything)
+
+
+def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
+    """The window of a step: only what starts in it changes, so that its start is fixed."""
+    segments, calls = graph.segments, graph.calls
+    inside = (segments.start >= step.start) & (segments.start < step.window_end)
+    on_thread = segments.on_thread & (segments.start < step.end)
+    launched = ~segments.on_thread & (calls.step[segments.event] == step.number)
+    of_rank = graph.lanes.rank[segments.lane] == step.rank
+    counts = inside & graph.counted & of_rank & (on_thread | launched)
+    return Span(step.start, step.window_end, counts if counts.any() else inside, inside)
+
+
+def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
+    """The waits and gaps of a window that end at once, as far as they are segments."""
+    segments = graph.segments
+    ended = np.where(
+        segments.on_thread,
+        np.isin(segments.gap_name, change.of_threads),
+        np.isin(segments.gap_name, change.gaps),
+    )
+    for one in change.waits:
+        if one.gap >= 0:
+            ended |= one.inside & segments.on_thread & (segments.gap_name == one.gap)
+        else:
+            ended |= _before(graph, _of_rule(graph, one))
+    stretches: Flags = ended & span.inside & (segments.kind != WORK)
+    return stretches
+
+
+def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
+    """The dependencies whose lag has the name of what ends at once, or whose rule it is."""
+    found = graph.dependencies
+    on_thread = graph.segments.on_thread[found.effect]
+    named = np.where(
+        on_thread, np.isin(graph.gap_name, change.of_threads), np.isin(graph.gap_name, change.gaps)
+    )
+    for one in change.waits:
+        if one.gap >= 0:
+            named |= on_thread & (graph.gap_name == one.gap) & _inside(graph, one)
+        else:
+            named |= _of_rule(graph, one)
+    ended: Flags = named & span.inside[found.effect]
+    return ended
+
+
+def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
+    """The dependencies of a rule that threads wait for inside the segments meant."""
+    found = graph.dependencies
+    mine: Flags = (found.mechanism == one.mechanism) & _inside(graph, one)
+    return mine & graph.segments.on_thread[found.effect]
+
+
+def _inside(graph: ReplayGraph, one: EndedWaits) -> Flags:
+    """Which dependencies end a wait in the segments meant, or start one of them."""
+    effect = graph.dependencies.effect
+    waits = np.append(False, (graph.segments.kind != WORK)[:-1])
+    there: Flags = np.where(waits[effect], one.inside[effect - 1], one.inside[effect])
+    return there
+
+
+def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
+    """The segments on whose end the effects of chosen dependencies follow on their thread."""
+    segments, effect = graph.segments, graph.dependencies.effect[chosen]
+    before = effect[(effect > 0) & (segments.lane[effect - 1] == segments.lane[effect])] - 1
+    flags = np.zeros(len(segments), dtype=bool)
+    flags[before] = True
+    return flags
+
+
+def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+    """The dependencies that a change leaves or puts in, and the names of their gaps.
+
+    Who waits for another lane no longer does; what starts late after its cause starts at once. A rank that no
+    longer waits for others goes on from when it comes itself.
+    """
+    found, gap_name = _without_waits(graph, span, change)
+    if change.edit is None or not change.edit.is_structural:
+        return found, gap_name
+    return apply_edit(inside_span(change.edit, span.inside), graph.segments, found, gap_name)
+
+
+def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+    """The dependencies where the gaps of a change end at once, and the names of their gaps."""
+    found = never_early(graph.dependencies)
+    if not change.ends_waits:
+        return found, graph.gap_name
+    segments, here = graph.segments, span.inside[found.effect]
+    ended = ended_dependencies(graph, span, change)
+    freed = ended & FOR_OTHERS[found.mechanism]
+    waits = ended_stretches(graph, span, change) & (segments.kind == WAIT)
+    # A wait inside a call has the name, not the edge that ends it where that has no lag.
+    after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1])
+    freed |= after_wait[found.effect] & here & FOR_OTHERS[found.mechanism]
+    if GAP_CODE[WAITING_FOR_RANK] in change.gaps:
+        freed |= here & _between_ranks(graph)
+    changed = replace(found, lag=np.where(ended, 0, found.lag))
+    return select_rows(changed, ~freed), graph.gap_name[~freed]
+
+
+def _between_ranks(graph: ReplayGraph) -> Flags:
+    """The dependencies by which a rank waits for another one."""
+    found, rank = graph.dependencies, graph.lanes.rank[graph.segments.lane]
+    apart: Flags = (found.mechanism == CODE[COLLECTIVE]) & (rank[found.cause] != rank[found.effect])
+    return apart

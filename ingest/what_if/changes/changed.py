@@ -1,0 +1,155 @@
+"""The causal graph that a change leaves: segments at their new times, and what then explains each start."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows, select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.events.window import Window
+from tracegraph.ingest.causal.graph.binding import Binding, number_chains
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import WAIT, WORK, Segments
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.what_if.changes.idle import find_waits, with_idle
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Segments, dependencies with the names of their gaps, and bindings after a change.
+
+    `idle`: the segments in which a thread waits where it did not before.
+    """
+
+    segments: Segments
+    dependencies: Dependencies
+    gap_name: Ints
+    binding: Binding
+    window: Window
+    idle: Ints
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """When each segment of a graph starts in a replay, its work, when the window ends, and what held; ns.
+
+    `gap_name`: of each of the dependencies, position in `GAP_NAMES`.
+    """
+
+    start: Ints
+    work: Ints
+    end: int
+    dependencies: Dependencies
+    gap_name: Ints
+
+
+def replay_to_end(
+    graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Ints
+) -> Replayed:
+    """A replay up to the window's new end; what counts for it may be a step, after which the run goes on."""
+    before = int(graph.segments.completion[graph.counted].max())
+    after = int((start + work)[graph.counted].max())
+    return Replayed(start, work, graph.window.end - before + after, dependencies, gap_name)
+
+
+def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
+    """The graph at the times of a replay.
+
+    Where a thread goes on later than its work ends, it waits in between for what it then depends on, and
+    after its last event until the window's end. What starts after that is left out.
+    """
+    old, window = graph.segments, Window(graph.window.start, replayed.end)
+    start, follows = replayed.start, _is_followed(old)
+    until = np.where(follows, np.minimum(np.append(start[1:], 0), window.end), window.end)
+    until = np.where(old.on_thread, until, start + replayed.work)
+    inside = start <= window.end
+    lasts = (old.kind == WAIT) | _takes_rest(old, replayed.dependencies)
+    end = np.where(old.on_thread & lasts, until, np.minimum(start + replayed.work, window.end))
+    work = np.where(old.kind == WAIT, 0, end - start)
+    found, gap_name = _at_new_times(replayed, start, start + work, inside)
+    found, edge, _ = _bind(found, start, start + work)
+    idle = np.flatnonzero(old.on_thread & inside & (end < until))
+    named = np.append(edge, -1)[np.where(follows[idle], idle + 1, len(old))]
+    waits = find_waits(graph, found, idle, named)
+    segments, place, filler = with_idle(old, inside, (start, end, work), idle, until[idle], waits)
+    found, gap_name = _between(found, gap_name, idle, place, filler, segments)
+    found, edge, margin = _bind(found, segments.start, segments.completion)
+    binding = Binding(edge, margin, number_chains(segments, found, edge))
+    return Changed(segments, found, gap_name, binding, window, filler)
+
+
+def _is_followed(segments: Segments) -> Flags:
+    """Which segments of threads have another one after them."""
+    return np.append((segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:], False)
+
+
+def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
+    """Which segments last until the window ends: the last wait or gap of a thread that causes nothing."""
+    last: Flags = segments.on_thread & ~_is_followed(segments)
+    rest: Flags = last & (segments.kind != WORK)
+    rest[dependencies.cause] = False
+    return rest
+
+
+def _at_new_times(
+    replayed: Replayed, start: Ints, completion: Ints, inside: Flags
+) -> tuple[Dependencies, Ints]:
+    """The dependencies inside the window; others than before may have held the GIL."""
+    found = replayed.dependencies
+    gap = start[found.effect] - completion[found.cause]
+    keep = inside[found.cause] & inside[found.effect] & (gap >= 0)
+    return select_rows(found, keep), replayed.gap_name[keep]
+
+
+def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependencies, Ints, Ints]:
+    """Let the cause that arrives last explain each start: dependencies, binding edges, and margins.
+
+    Of several the one that did before, else by the order of the rules.
+    """
+    gap = start[found.effect] - completion[found.cause]
+    holds = found.mechanism == CODE[GIL_HOLDER]
+    lag = np.where(holds, np.minimum(found.lag, gap), found.lag)
+    arrival = completion[found.cause] + lag
+    rank = np.lexsort((found.cause, found.mechanism, ~found.binding, -arrival, found.effect))
+    best_first = rank[~holds[rank]]
+    ranked = found.effect[best_first]
+    is_best = np.append(True, ranked[1:] != ranked[:-1])[: len(ranked)]
+    second = best_first[np.append(False, is_best[:-1])[: len(ranked)] & ~is_best]
+    binding = np.zeros(len(found), dtype=bool)
+    binding[best_first[is_best]] = True
+    edge = np.full(len(start), -1, dtype=np.int64)
+    edge[found.effect[binding]] = np.flatnonzero(binding)
+    margin = np.full(len(start), NONE, dtype=np.int64)
+    margin[found.effect[second]] = arrival[edge[found.effect[second]]] - arrival[second]
+    columns = (found.cause, found.effect, found.mechanism, found.recorded, found.confidence)
+    return Dependencies(*columns, gap=gap, lag=lag, binding=binding), edge, margin
+
+
+def _between(
+    found: Dependencies, gap_name: Ints, idle: Ints, place: Ints, filler: Ints, segments: Segments
+) -> tuple[Dependencies, Ints]:
+    """The dependencies between the new segments: program order goes through what was put in."""
+    after = np.full(len(place), -1, dtype=np.int64)
+    after[idle] = filler
+    through = (found.mechanism == CODE[PROGRAM_ORDER]) & (after[found.cause] >= 0)
+    effect = np.where(through, after[found.cause], place[found.effect])
+    moved = replace(found, cause=place[found.cause], effect=effect)
+    followed = filler[_is_followed(segments)[filler]]
+    last = idle[~np.isin(idle, found.cause[through])]
+    added = _program_order(
+        np.concatenate([followed, place[last]]), np.concatenate([followed + 1, after[last]])
+    )
+    whole = join_rows([moved, added])
+    order = np.lexsort((whole.mechanism, whole.cause, whole.effect))
+    named = np.append(gap_name, GAP_OF_MECHANISM[added.mechanism])
+    return select_rows(whole, order), named[order]
+
+
+def _program_order(cause: Ints, effect: Ints) -> Dependencies:
+    count = len(cause)
+    nothing, sure = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    mechanism = np.full(count, CODE[PROGRAM_ORDER], dtype=np.int64)
+    return Dependencies(cause, effect, mechanism, sure, sure.astype(float), nothing, nothing, ~sure)

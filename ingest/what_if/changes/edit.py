@@ -1,0 +1,175 @@
+"""What a fix changes of a causal graph besides the time that work takes: waits, lanes, lags and order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows, select_rows
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import Segments
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.vocabulary.gaps import GAP_CODE, STREAM_QUEUE
+from tracegraph.vocabulary.mechanisms import (
+    CODE,
+    COLLECTIVE,
+    MECHANISMS,
+    PROGRAM_ORDER,
+    QUEUE_FULL,
+    STREAM_ORDER,
+)
+
+_KEPT = (COLLECTIVE, QUEUE_FULL)
+FOR_GPU: Flags = np.array([m.kind == "SYNCHRONIZATION" and m.name not in _KEPT for m in MECHANISMS])
+"""By position in `MECHANISMS`: what a call, a copy or a silent thread waits for on the GPU."""
+FOR_OTHERS: Flags = np.array(
+    [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS]
+)
+"""By position in `MECHANISMS`: what waits for another lane, and would not go on by itself."""
+_ORDER = (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER])
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What else is different, one entry a segment, so that several edits of one graph can be joined.
+
+    `factor`: by what its work is multiplied. `freed`: its start no longer waits for the GPU, or for another
+    stream. `unawaited`: no stream waits for its end any more. `lane`: the assumed thread or stream that runs
+    it in place of its own, 0 for its own. `queue_lag`: what passes after the work before it on its stream,
+    ns, `NONE` for what did. `added`: dependencies that hold besides.
+    """
+
+    factor: Floats
+    freed: Flags
+    unawaited: Flags
+    lane: Ints
+    queue_lag: Ints
+    added: Dependencies
+
+    @property
+    def is_structural(self) -> bool:
+        """Whether more than the time that work takes is different."""
+        lagging = (self.queue_lag != NONE).any()
+        return bool(self.freed.any() or lagging or self.reorders)
+
+    @property
+    def reorders(self) -> bool:
+        """Whether work runs in another order than it was recorded in."""
+        return bool(self.lane.any() or self.unawaited.any() or len(self.added))
+
+
+def no_dependencies() -> Dependencies:
+    """A table without rows."""
+    no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+    return Dependencies(no, no, no, flags, np.empty(0), no, no, flags)
+
+
+def no_edit(count: int) -> Edit:
+    """Nothing is different in a graph of so many segments."""
+    return Edit(
+        factor=np.ones(count),
+        freed=np.zeros(count, dtype=bool),
+        unawaited=np.zeros(count, dtype=bool),
+        lane=np.zeros(count, dtype=np.int64),
+        queue_lag=np.full(count, NONE, dtype=np.int64),
+        added=no_dependencies(),
+    )
+
+
+def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | int) -> Dependencies:
+    """Dependencies that somebody assumes: nothing recorded them, and nobody doubts them.
+
+    `gap`: from the cause's completion to the effect's start as recorded, ns.
+    """
+    count = len(cause)
+    sure = np.ones(count, dtype=bool)
+    return Dependencies(
+        cause=cause,
+        effect=effect,
+        mechanism=mechanism,
+        recorded=~sure,
+        confidence=sure.astype(float),
+        gap=gap,
+        lag=np.broadcast_to(np.asarray(lag, dtype=np.int64), count).copy(),
+        binding=~sure,
+    )
+
+
+def join_edits(edits: Sequence[Edit]) -> Edit:
+    """All of them at once: of two lanes for one segment the later edit's counts, of two lags the shorter."""
+    whole = edits[0]
+    for one in edits[1:]:
+        both = (whole.queue_lag != NONE) & (one.queue_lag != NONE)
+        shorter = np.minimum(whole.queue_lag, one.queue_lag)
+        either = np.maximum(whole.queue_lag, one.queue_lag)
+        whole = Edit(
+            factor=whole.factor * one.factor,
+            freed=whole.freed | one.freed,
+            unawaited=whole.unawaited | one.unawaited,
+            lane=np.where(one.lane != 0, one.lane, whole.lane),
+            queue_lag=np.where(both, shorter, either),
+            added=join_rows([whole.added, one.added]),
+        )
+    return whole
+
+
+def inside_span(edit: Edit, inside: Flags) -> Edit:
+    """The part of an edit that is about the segments `inside`."""
+    both = inside[edit.added.cause] & inside[edit.added.effect]
+    return Edit(
+        factor=np.where(inside, edit.factor, 1.0),
+        freed=edit.freed & inside,
+        unawaited=edit.unawaited & inside,
+        lane=np.where(inside, edit.lane, 0),
+        queue_lag=np.where(inside, edit.queue_lag, NONE),
+        added=select_rows(edit.added, both),
+    )
+
+
+def apply_edit(
+    edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints
+) -> tuple[Dependencies, Ints]:
+    """Dependencies, and the names of their gaps, as an edit leaves them.
+
+    What an assumed lane runs comes one after the other there; what is left on the lane goes on without it.
+    """
+    lane = edit.lane
+    in_order = np.isin(found.mechanism, _ORDER)
+    in_order &= segments.lane[found.cause] == segments.lane[found.effect]
+    apart = in_order & (lane[found.cause] != lane[found.effect])
+    between = edit.unawaited[found.cause] & ~segments.on_thread[found.effect]
+    kept = ~apart & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
+    follows = found.mechanism == CODE[STREAM_ORDER]
+    lag = edit.queue_lag[found.effect]
+    # What lasts longer than a queue does has another reason, which stays: a turn of others, lost work.
+    in_queue = follows & (gap_name == GAP_CODE[STREAM_QUEUE]) & (lag != NONE)
+    changed = replace(found, lag=np.where(in_queue, lag, found.lag))
+    usual = int(np.median(found.lag[follows])) if follows.any() else 0
+    added = join_rows([_side_by_side(segments, lane, usual), edit.added])
+    names = np.append(gap_name[kept], GAP_OF_MECHANISM[added.mechanism])
+    return join_rows([select_rows(changed, kept), added]), names
+
+
+def _side_by_side(segments: Segments, lane: Ints, stream_lag: int) -> Dependencies:
+    """The order on each lane from which another one takes segments, and on that one, where it is a new one.
+
+    `stream_lag`: what passes between two works of a stream, ns.
+    """
+    touched = np.zeros(int(segments.lane.max(initial=-1)) + 1, dtype=bool)
+    touched[segments.lane[lane != 0]] = True
+    mine = np.flatnonzero(touched[segments.lane] & (segments.on_thread | (segments.event >= 0)))
+    order = mine[np.lexsort((mine, lane[mine], segments.lane[mine]))]
+    before, after = order[:-1], order[1:]
+    follows = (segments.lane[before] == segments.lane[after]) & (lane[before] == lane[after])
+    follows &= before + 1 != after
+    before, after = before[follows], after[follows]
+    on_thread = segments.on_thread[after]
+    return assumed(
+        segments.start[after] - segments.completion[before],
+        before,
+        after,
+        np.where(on_thread, CODE[PROGRAM_ORDER], CODE[STREAM_ORDER]),
+        np.where(on_thread, 0, stream_lag),
+    )

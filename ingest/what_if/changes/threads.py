@@ -1,0 +1,77 @@
+"""What host segments are to fixes: who is beside whom on a thread, what they launch, and when they wait."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.graph.segments import GAP, WAIT, Segments
+from tracegraph.ingest.what_if.changes.edit import FOR_GPU
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.gaps import GAP_CODE, NOT_IN_FILE, UNKNOWN
+from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH, STREAM_ORDER
+
+_LONGEST_QUEUE_LAG_NS, _AHEAD_NS, _ENOUGH = 5_000, 20_000, 20
+
+
+def stretches(graph: ReplayGraph, chosen: Flags) -> tuple[Ints, Ints]:
+    """First and last segment of each stretch of a thread in which all segments are chosen, in their order."""
+    segments = graph.segments
+    mine = np.flatnonzero(chosen & segments.on_thread)
+    apart = (np.diff(mine) > 1) | (np.diff(segments.lane[mine]) != 0)
+    begins = np.append(True, apart)[: len(mine)]
+    return mine[begins], mine[np.append(begins[1:], True)[: len(mine)]]
+
+
+def with_gaps(graph: ReplayGraph, chosen: Flags) -> Flags:
+    """Chosen host segments, and what lies between two of them: silences, and own time of what is around both.
+
+    What launches something is not of these, nor what waits.
+    """
+    segments, calls = graph.segments, graph.calls
+    host: Flags = chosen & segments.on_thread
+    launches = np.zeros(len(segments), dtype=bool)
+    launches[np.concatenate([launched(graph, by_graphs=graphs)[0] for graphs in (False, True)])] = True
+    between = np.flatnonzero(segments.on_thread & ~host & ~launches & (segments.kind != WAIT))
+    between = between[(between > 0) & (between < len(segments) - 1)]
+    before, after, event = between - 1, between + 1, segments.event[between]
+    beside = (segments.lane[before] == segments.lane[after]) & host[before] & host[after]
+    around = (calls.start[event] <= segments.start[before]) & (calls.end[event] >= segments.end[after])
+    host[between[beside & ((event < 0) | around)]] = True
+    return host
+
+
+def launched(graph: ReplayGraph, *, by_graphs: bool) -> tuple[Ints, Ints]:
+    """Host segments that launch GPU work, and the work: by graph launches, or by other calls."""
+    found = graph.dependencies
+    mine = found.mechanism == CODE[GRAPH_LAUNCH if by_graphs else LAUNCH]
+    mine &= ~graph.segments.on_thread[found.effect] & graph.segments.on_thread[found.cause]
+    return found.cause[mine], found.effect[mine]
+
+
+def with_reasons(segments: Segments) -> Flags:
+    """All segments but those of which no file says what they are: they keep their length."""
+    codes = [GAP_CODE[name] for name in (UNKNOWN, *NOT_IN_FILE)]
+    found: Flags = (segments.kind != GAP) | ~np.isin(segments.gap_name, codes)
+    return found
+
+
+def host_waits(graph: ReplayGraph) -> Ints:
+    """Positions of the dependencies by which threads wait for the GPU; the waits lie before their effects."""
+    found, segments = graph.dependencies, graph.segments
+    waits = FOR_GPU[found.mechanism] & segments.on_thread[found.effect] & (found.effect > 0)
+    waits &= segments.lane[found.effect - 1] == segments.lane[found.effect]
+    return np.flatnonzero(waits)
+
+
+def back_to_back_ns(graph: ReplayGraph) -> int | None:
+    """What passes on average between two works of a stream where the next was enqueued long before, ns.
+
+    None where nothing in the file stood in a queue.
+    """
+    segments, found = graph.segments, graph.dependencies
+    asked = np.full(len(segments), graph.window.start, dtype=np.int64)
+    cause, effect = launched(graph, by_graphs=False)
+    asked[effect] = segments.completion[cause]
+    queued = found.binding & (found.mechanism == CODE[STREAM_ORDER]) & (found.gap <= _LONGEST_QUEUE_LAG_NS)
+    ahead = queued & (segments.start[found.effect] - asked[found.effect] >= _AHEAD_NS)
+    chosen = ahead if ahead.sum() >= _ENOUGH else queued
+    return round(float(found.gap[chosen].mean())) if chosen.any() else None

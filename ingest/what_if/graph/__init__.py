@@ -1,0 +1,1 @@
+"""The graph that changes are replayed on, and what segments are in it."""

@@ -1,0 +1,68 @@
+"""What files state of the work that GPUs do: whose it is, its arithmetic, and on which device it runs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.event_arrays import count_elements
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.measures.measures import stored_measures
+from tracegraph.ingest.text_columns import TextColumn, read_texts
+from tracegraph.store.tables import GraphTables
+
+_COLUMNS = ("category", "shapes", "elements", "work", "flops", "moved_bytes", "dtype", "kernel_type")
+
+
+@dataclass(frozen=True)
+class WorkFacts:
+    """One entry an event. `operator`: of GPU work the event that it is the work of, -1 for none.
+
+    `kernel_type`: of GPU work, by the run's own vocabulary; empty for what is none. `kind`, `dtype`: what an
+    operator computes, and in which element type; empty where that is not known. `flops`, `moved_bytes`: how
+    much, `NONE` where that is not known. `elements`: of collectives, how many each rank gives, `NONE` where
+    that is not known. `devices`: names of the devices of each rank, by their index.
+    """
+
+    operator: Ints
+    kernel_type: TextColumn
+    kind: TextColumn
+    dtype: TextColumn
+    flops: Ints
+    moved_bytes: Ints
+    elements: Ints
+    devices: dict[int, list[str]]
+
+
+def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, list[str]]]) -> WorkFacts:
+    """Those of the events of a table with the columns that `with_work` and `with_kernel_types` add."""
+    return WorkFacts(
+        operator=operator,
+        kernel_type=_texts(stated["kernel_type"]),
+        kind=_texts(stated["work"]),
+        dtype=_texts(stated["dtype"]),
+        flops=_numbers(stated["flops"]),
+        moved_bytes=_numbers(stated["moved_bytes"]),
+        elements=count_elements(stated, _texts(stated["category"])),
+        devices=dict(devices),
+    )
+
+
+def read_facts(tables: GraphTables) -> WorkFacts:
+    """Those of a stored run."""
+    files = tables.nodes["Trace"].to_pylist()
+    devices = [(int(row["rank"]), json.loads(row["devices"])) for row in files]
+    return state_facts(tables.read_nodes("Event", _COLUMNS), stored_measures(tables).operator, devices)
+
+
+def _texts(column: pa.ChunkedArray) -> TextColumn:
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return read_texts(encoded)
+
+
+def _numbers(column: pa.ChunkedArray) -> Ints:
+    values: Ints = column.fill_null(NONE).to_numpy().astype(np.int64)
+    return values

@@ -1,0 +1,182 @@
+"""The part of a causal graph that a replay needs, from the model of a run or from its kept tables."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from tracegraph.base.errors import TracegraphError
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.events.window import Window
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.frames import Frames, find_frames
+from tracegraph.ingest.causal.graph.replay import Replay
+from tracegraph.ingest.causal.graph.segments import WORK, Segments
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.steps.phases import Phases
+from tracegraph.ingest.text_columns import TextColumn, with_role
+from tracegraph.ingest.what_if.graph.facts import WorkFacts
+from tracegraph.ingest.what_if.graph.handed_over import HandedOver, find_handed_over
+from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.step_names import STEP_PREFIX
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The events of a run in the order of the file, one array an attribute; times in ns.
+
+    `parent`: index of the innermost event of its thread that contains it, -1 for none. `step`: number of the
+    step it belongs to, `NONE` outside of all. `call`: index of the call that launched it, -1 for none.
+    """
+
+    source_index: Ints
+    name: TextColumn
+    category: TextColumn
+    lane: Ints
+    start: Ints
+    end: Ints
+    parent: Ints
+    step: Ints
+    call: Ints
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def of_role(self, *roles: Role) -> Flags:
+        """Which events are of a category with one of `roles`."""
+        return with_role(self.category, *roles)
+
+
+@dataclass(frozen=True)
+class StepWindow:
+    """A step: its annotation, and the window that also holds the GPU work launched in it; ns.
+
+    `name`: of the annotation; `marker`: what all steps of the run are counted under.
+    """
+
+    number: int
+    rank: int
+    start: int
+    end: int
+    window_end: int
+    name: str
+    marker: str
+
+
+@dataclass(frozen=True)
+class ReplayGraph:
+    """Segments and dependencies of a run with what selects among them.
+
+    `gap_name`: of each dependency, position in `GAP_NAMES`, meaningful where there is a gap. `rendezvous`: of
+    each event that takes part in an operation of several ranks when the last one came, else `NONE`, ns.
+    `fixed`: starts that nothing in the graph explains, by segment, ns. `facts`: gives what files state of
+    the work of GPUs, None where nobody asked them.
+    """
+
+    calls: Calls
+    lanes: Lanes
+    segments: Segments
+    dependencies: Dependencies
+    gap_name: Ints
+    frames: Frames
+    steps: tuple[StepWindow, ...]
+    window: Window
+    sink: int
+    rendezvous: Ints
+    phases: Phases
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    facts: Callable[[], WorkFacts] | None = None
+
+    @property
+    def step_marker(self) -> str:
+        """The name that the frames of all steps have."""
+        return self.steps[0].marker if self.steps else STEP_PREFIX
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The replay of the graph, which reproduces every start: this is tried here.
+
+        Raises:
+            TracegraphError: it does not, so nothing that it says of changes could be trusted.
+        """
+        found = never_early(self.dependencies)
+        replay = Replay(self.segments, found, self.window, self.sink, self.fixed)
+        again = replay.run(self.segments.work, np.ones(len(self.segments), dtype=bool)).start
+        wrong = np.flatnonzero(again != self.segments.start)
+        if len(wrong):
+            raise TracegraphError(
+                f"the replay of the unchanged run has {len(wrong)} of {len(again)} segments at other times",
+                "this is a fault of tracegraph, please report it with the trace",
+            )
+        return replay
+
+    @cached_property
+    def handed_over(self) -> HandedOver:
+        """What its threads were handed by others."""
+        return find_handed_over(self)
+
+    @cached_property
+    def counted(self) -> Flags:
+        """Which segments may end the window: work of events on lanes that matter."""
+        segments = self.segments
+        is_work = (segments.kind == WORK) & (segments.event >= 0)
+        counted: Flags = is_work & self.lanes.matters[segments.lane]
+        return counted if counted.any() else is_work | (np.arange(len(segments)) == self.sink)
+
+
+def never_early(found: Dependencies) -> Dependencies:
+    """The dependencies as they hold after a change: no effect starts before its cause is complete.
+
+    A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
+    """
+    return replace(found, lag=np.maximum(found.lag, 0))
+
+
+def graph_of(model: Storable) -> ReplayGraph:
+    """What a replay needs of a model."""
+    events, steps = model.events, model.steps
+    names = events.name[steps.event]
+    return ReplayGraph(
+        calls=Calls(
+            source_index=events.source_index,
+            name=events.name,
+            category=events.category,
+            lane=events.lane,
+            start=events.start,
+            end=events.end,
+            parent=model.stack.parent,
+            step=steps.of_event,
+            call=model.launches.call,
+        ),
+        lanes=model.lanes,
+        segments=model.segments,
+        dependencies=model.dependencies,
+        gap_name=model.gap_name,
+        frames=find_frames(model),
+        steps=tuple(
+            StepWindow(
+                number=int(steps.number[at]),
+                rank=int(steps.rank[at]),
+                start=int(steps.start[at]),
+                end=int(steps.end[at]),
+                window_end=int(steps.window_end[at]),
+                name=str(names[at]),
+                marker=steps.marker,
+            )
+            for at in range(len(names))
+        ),
+        window=model.window,
+        sink=model.sink,
+        rendezvous=_rendezvous(model),
+        phases=model.phases,
+    )
+
+
+def _rendezvous(model: Storable) -> Ints:
+    found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
+    if meetings is not None:
+        found[meetings.event] = meetings.rendezvous[meetings.member_of]
+    return found

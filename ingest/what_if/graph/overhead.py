@@ -1,0 +1,177 @@
+"""What recording cost: the profiler's time in each event, estimated from the recording itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
+from tracegraph.vocabulary.categories import Role
+
+BOUNDS = {Role.FRAME: (0.4, 1.7), Role.OPERATOR: (0.4, 3.0)}
+"""Whose events are costed (they are recorded by thousands, and often last for less), and by which factors
+the cost that a recording shows may be wrong: as it was in recordings of jobs that were timed without the
+profiler, too. See docs/rules.md."""
+FROM_FILE, GIVEN, NONE_TAKEN = "estimated from the file", "given", "none"
+_LEAST_EVENTS = 100
+_CHEAP, _LOWEST, _LEAST_SHARE, _LEAST_ALIKE = 1.5, 0.05, 0.01, 20
+_OUTLIER = 20
+_LONGEST_END_NS = 250
+_UNSEEN = 1.2
+"""Tracing slows Python down between its events, too: times what is seen, as those recordings say."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What recording one event takes: outside of it, before it begins, and inside, before it ends; ns."""
+
+    outside_ns: float
+    inside_ns: float
+
+    @property
+    def total_ns(self) -> float:
+        """Both."""
+        return self.outside_ns + self.inside_ns
+
+    def times(self, factor: float) -> "Cost":
+        """A multiple of it."""
+        return Cost(self.outside_ns * factor, self.inside_ns * factor)
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """The cost of an event by its role, and how it is known; no entry: none is taken off.
+
+    `bounds`: by which factors the truth may differ, lowest and highest, by role.
+    """
+
+    method: str
+    of_role: Mapping[Role, Cost]
+    bounds: Mapping[Role, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def low(self) -> "Overhead":
+        """The least that it may be."""
+        return self._scaled({role: low for role, (low, _) in self.bounds.items()})
+
+    @property
+    def high(self) -> "Overhead":
+        """The most that it may be."""
+        return self._scaled({role: high for role, (_, high) in self.bounds.items()})
+
+    def _scaled(self, factors: Mapping[Role, float]) -> "Overhead":
+        return Overhead(
+            self.method, {role: cost.times(factors.get(role, 1)) for role, cost in self.of_role.items()}
+        )
+
+
+NO_OVERHEAD = Overhead(NONE_TAKEN, {})
+
+
+def given_overhead(ns: float) -> Overhead:
+    """The same cost for each Python frame and operator, as someone measured it."""
+    return Overhead(GIVEN, dict.fromkeys(BOUNDS, Cost(ns / 2, ns / 2)))
+
+
+def estimate_overhead(graph: ReplayGraph) -> Overhead:
+    """The cost of Python frames and of operators, where the file shows it.
+
+    A profiler takes its time before an event begins and before it ends. Where a parent does next to nothing
+    before or between its calls, and a leaf next to nothing at all, that time is what is seen. So the mean of
+    such stretches is the cost: of those kinds (names of parent and child) whose shortest are as short as
+    those of the shortest kinds. A file whose shortest ends are longer than a profiler takes (250 ns), or
+    whose times are too coarse, says nothing.
+    """
+    calls = graph.calls
+    on_thread = graph.lanes.is_thread[calls.lane]
+    has_child = np.zeros(len(calls) + 1, dtype=bool)
+    has_child[calls.parent] = True
+    found = {}
+    for role in BOUNDS:
+        mine = calls.of_role(role) & on_thread
+        cost = _cost(calls, mine, ~has_child[:-1]) if mine.sum() >= _LEAST_EVENTS else None
+        if cost is not None:
+            found[role] = cost
+    return Overhead(FROM_FILE, found, BOUNDS) if found else NO_OVERHEAD
+
+
+def _cost(calls: Calls, mine: Flags, is_leaf: Flags) -> Cost | None:
+    """The cost of the events `mine`, None where it cannot be seen."""
+    index = np.flatnonzero(mine)
+    index = index[np.lexsort((calls.start[index], calls.parent[index]))]
+    parent, name = calls.parent[index], calls.name.codes.astype(np.int64)
+    inside_mine = (parent >= 0) & mine[parent]
+    follows = np.append(False, parent[1:] == parent[:-1])
+    before = np.append(-1, index[:-1])
+    began = np.where(follows, calls.end[before], calls.start[parent])
+    last = np.append(~follows[1:], True) & inside_mine
+    kind = (name[parent] * (len(calls.name.values) + 1) + name[index]) * 2 + follows
+    outside = _cheap_mean((calls.start[index] - began)[inside_mine], kind[inside_mine])
+    leaf = np.flatnonzero(mine & is_leaf)
+    ends = [
+        _cheap_mean((calls.end - calls.start)[leaf], name[leaf]),
+        _cheap_mean((calls.end[parent] - calls.end[index])[last], kind[last]),
+    ]
+    seen = [one for one in ends if one is not None]
+    end = min(seen, key=lambda one: one.mean, default=None)
+    if outside is None or end is None or end.floor > _LONGEST_END_NS:
+        return None
+    return Cost(outside.mean, end.mean).times(_UNSEEN)
+
+
+@dataclass(frozen=True)
+class _Cheapest:
+    floor: float
+    mean: float
+
+
+def _cheap_mean(lengths: Ints, kind: Ints) -> _Cheapest | None:
+    """The mean of those kinds of stretches that are often as short as the shortest kinds."""
+    frame = pd.DataFrame({"length": lengths[lengths >= 0], "kind": kind[lengths >= 0]})
+    groups = frame.groupby("kind")["length"]
+    kinds = pd.DataFrame({"count": groups.size(), "low": groups.quantile(_LOWEST)})
+    kinds = kinds[kinds["count"] >= _LEAST_ALIKE].sort_values("low")
+    enough = kinds["count"].cumsum() >= _LEAST_SHARE * len(frame)
+    if not enough.any() or (floor := float(kinds["low"][enough].iloc[0])) <= 0:
+        return None
+    cheap = frame["length"][frame["kind"].isin(kinds.index[kinds["low"] <= _CHEAP * floor])]
+    return _Cheapest(floor, float(cheap[cheap <= _OUTLIER * cheap.median()].mean()))
+
+
+def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
+    """How much of each segment's work was recording, ns: at most all of it, the rest in those after it."""
+    calls, segments = graph.calls, graph.segments
+    due = np.zeros(len(segments) + 1)
+    threads = np.flatnonzero(segments.on_thread)
+    if not overhead.of_role or not len(threads):
+        return np.zeros(len(segments), dtype=np.int64)
+    stride = graph.window.end - graph.window.start + 1
+    keys = segments.lane[threads] * stride + segments.start[threads] - graph.window.start
+    on_thread = graph.lanes.is_thread[calls.lane]
+    inside = (calls.start >= graph.window.start) & (calls.end <= graph.window.end)
+    nowhere = len(segments)
+    at_or_after, lanes = np.append(threads, nowhere), np.append(segments.lane, -1)
+    for role, cost in overhead.of_role.items():
+        mine = np.flatnonzero(calls.of_role(role) & on_thread & inside)
+        lane = calls.lane[mine]
+        place = np.searchsorted(keys, lane * stride + calls.start[mine] - graph.window.start)
+        # What is recorded as the window begins has been paid for before; as it ends, after.
+        for segment, ns in ((at_or_after[place], cost.inside_ns), (at_or_after[place - 1], cost.outside_ns)):
+            np.add.at(due, np.where(lanes[segment] == lane, segment, nowhere), ns)
+    return _taken(due[:-1], segments.work * segments.on_thread, segments.lane)
+
+
+def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane: Ints) -> Ints:
+    """What is taken of each work where the rest of what is due is taken of those after it on the lane."""
+    owed = np.cumsum(due - work)
+    first = np.append(True, lane[1:] != lane[:-1])
+    begun = np.maximum.accumulate(np.where(first, np.arange(len(lane)), 0))
+    base = (owed - due + work)[begun]
+    # What is still owed after a segment: what came due since the last moment at which nothing was owed.
+    least = pd.Series(np.minimum(owed - base, 0)).groupby(begun).cummin().to_numpy()
+    rest = owed - base - least
+    before = np.where(first, 0, np.append(0, rest[:-1]))
+    taken: Ints = np.rint(np.clip(due + before - rest, 0, work)).astype(np.int64)
+    return taken

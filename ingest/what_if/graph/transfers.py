@@ -1,0 +1,45 @@
+"""Which work moves data, between GPUs or between host and GPU."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.categories import Role, names_of
+from tracegraph.vocabulary.collectives import ON_THREADS
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, kernel_type
+
+
+def communicates(graph: ReplayGraph) -> Flags:
+    """Which events communicate, by the run's vocabulary; without its facts by what is built in."""
+    if graph.facts is not None:
+        return graph.facts().kernel_type.among(COMMUNICATION)
+    names, kernel = graph.calls.name, names_of(Role.KERNEL)[0]
+    return names.matching(np.array([kernel_type(str(one), kernel) == COMMUNICATION for one in names.values]))
+
+
+def of_collectives(graph: ReplayGraph) -> Flags:
+    """The segments of kernels that communicate, and of what back ends for the CPU write on their threads."""
+    calls = graph.calls
+    on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
+    on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
+    return _of_events(graph, on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION)))
+
+
+def of_transfers(graph: ReplayGraph) -> Flags:
+    """The segments of copies, memsets and collectives."""
+    return of_collectives(graph) | _of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
+
+
+def _of_events(graph: ReplayGraph, events: Flags) -> Flags:
+    found: Flags = np.append(events, False)[graph.segments.event]
+    return found
+
+
+def transferring(graph: ReplayGraph) -> Flags:
+    """Segments of work; those of collectives from when all ranks are there, where the files tell that."""
+    segments = graph.segments
+    since = np.append(graph.rendezvous, NONE)[segments.event]
+    found: Flags = (segments.kind == WORK) & (segments.start >= since)
+    return found

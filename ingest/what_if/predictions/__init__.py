@@ -1,0 +1,1 @@
+"""What changes gain, and how far that may be off."""

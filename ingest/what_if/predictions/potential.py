@@ -1,0 +1,168 @@
+"""What could be gained: the largest names and waits of the path, each taken away and halved."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
+from tracegraph.ingest.what_if.changes.change import Change
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
+from tracegraph.vocabulary.categories import GAP, Role, has_role
+from tracegraph.vocabulary.common_names import common_name
+from tracegraph.vocabulary.gaps import GAP_NAMES, NOT_IN_FILE, UNKNOWN, UNTRACED_CPU
+from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
+from tracegraph.vocabulary.step_names import STEP_PREFIX
+
+_NO_REASON = (UNKNOWN, UNTRACED_CPU, *NOT_IN_FILE)
+_ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
+_LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
+Row = dict[str, object]
+
+
+def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row]:
+    """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
+
+    One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
+    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns, wide
+    (why these are more than tenfold apart, empty where they are not), basis (what the gain is: "corrected"
+    for what recording cost, or "naive", as recorded, where the file does not show that), base_ns, speedup,
+    halved_ns, inferred_share, following (the hotspots then). Of names that hold the same time it is the one
+    that the user gave: an annotation, then a function of the user's, a module, an operator. What holds nearly
+    all of the path is left out.
+
+    `predictor`: that of the model's graph, where there is one already.
+    """
+    predictor = predictor or predictor_of(model)
+    graph = predictor.graph
+    if not graph.counted.any():
+        return []
+    rows = find_stretches(model)
+    found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
+    return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A name, or a wait, with the time of the path in it; `held`: the segments that a name holds.
+
+    `inside`: the larger name that holds nearly all of it, if one is listed.
+    """
+
+    name: str
+    category: str
+    path_ns: int
+    held: Flags | None = None
+    inside: str | None = None
+
+
+def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
+    if one.held is None:
+        changes = [Change(np.ones(len(graph.segments)), (GAP_NAMES.index(one.name),))]
+        selector = f"remove-wait={one.name}"
+    else:
+        changes = [Change(np.where(one.held, factor, 1.0)) for factor in (0.0, 0.5)]
+        selector = "under=" + one.name.replace(",", "\\,")
+    removed = predictor.predict(changes[0])
+    return {
+        "name": one.name,
+        "category": one.category,
+        "selector": selector,
+        "path_ns": one.path_ns,
+        "inside": one.inside,
+        "gain_ns": removed.corrected.gain_ns,
+        "low_ns": removed.low.gain_ns,
+        "high_ns": removed.high.gain_ns,
+        "wide": removed.wide,
+        "basis": removed.basis,
+        "base_ns": removed.corrected.base_ns,
+        "speedup": removed.corrected.speedup if removed.corrected.predicted_ns else None,
+        "halved_ns": predictor.gain(changes[1]).gain_ns if len(changes) > 1 else None,
+        "inferred_share": removed.inferred_share,
+        "following": [dict(row) for row in removed.following],
+    }
+
+
+def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
+    """The gaps with a reason that take most of the path."""
+    is_gap = rows.event < 0
+    spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES)).astype(np.int64)
+    least = _LEAST * rows.duration.sum()
+    named = [code for code in np.argsort(-spent) if GAP_NAMES[code] not in _NO_REASON]
+    for code in named[:_WAITS]:
+        if spent[code] >= least:
+            yield _Candidate(GAP_NAMES[code], GAP, int(spent[code]))
+
+
+def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
+    """The names that hold most of the path, none of which is much the same as another."""
+    spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
+    chosen: list[_Candidate] = []
+    for one in sorted(_candidates(graph, spent), key=_preference):
+        if not any(_shared(spent, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
+            chosen.append(one)
+    largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
+    return [replace(one, inside=_holder(spent, one, largest[:place])) for place, one in enumerate(largest)]
+
+
+def _holder(spent: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
+    """The smallest of the larger names that hold nearly all of one."""
+    holding = [other.name for other in larger if _shared(spent, one, other) >= _SAME * one.path_ns]
+    return holding[-1] if holding else None
+
+
+def _shared(spent: Ints, one: _Candidate, other: _Candidate) -> int:
+    return int(spent[one.held & other.held].sum()) if one.held is not None and other.held is not None else 0
+
+
+def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
+    """The names that hold much of the path; `spent`: of the path in each segment, with the lag before it."""
+    frames, marker = graph.frames, graph.step_marker
+    own = np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64)
+    handed = graph.handed_over
+    given = np.bincount(handed.of_segment + 1, spent, len(handed) + 1)[1:]
+    inclusive = own + np.bincount(frames.of_segment[handed.giver], given, len(frames)).astype(np.int64)
+    for here in range(len(frames) - 1, -1, -1):
+        if frames.parent[here] >= 0:
+            inclusive[frames.parent[here]] += inclusive[here]
+    kind = frames.name.codes.astype(np.int64) * len(frames.category.values) + frames.category.codes
+    called = (frames.parent >= 0) & ~frames.category.among(GAP)
+    total = int(own.sum())
+    for one in _largest(kind, inclusive, called & (inclusive > 0)).tolist():
+        name = str(frames.name.values[one // len(frames.category.values)])
+        category = str(frames.category.values[one % len(frames.category.values)])
+        # On the path or not, on all ranks, and of every category: as `under=NAME` removes it.
+        mine = called & (frames.name.codes == one // len(frames.category.values))
+        held = held_by(graph, mine) >= 0
+        path_ns, own_ns = int(spent[held].sum()), int(own[mine].sum())
+        is_whole = name in (marker, STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
+        # A call is named for its own time: what it launches is named by the operator and by the kernel.
+        launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
+        if path_ns >= _LEAST * total and not is_whole and not launches:
+            yield _Candidate(name, category, path_ns, held)
+
+
+def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
+    """The kinds of frames with the largest sums; where a name calls itself it may count more than once."""
+    distinct, place = np.unique(kind[called], return_inverse=True)
+    sums = np.bincount(place, inclusive[called], len(distinct))
+    kinds: Ints = distinct[np.argsort(-sums)[:_CANDIDATES]]
+    return kinds
+
+
+def _preference(one: _Candidate) -> tuple[int, int]:
+    """Names of the user's before those of libraries, then the larger ones.
+
+    An annotation with a name that only one process has, such as a graph's hash, is not the user's.
+    """
+    if has_role(one.category, Role.ANNOTATION) and common_name(one.name) == one.name:
+        rank = 0
+    elif has_role(one.category, Role.FRAME):
+        rank = 2 if one.name.startswith(MODULE) else 4 if is_library(one.name, one.category) else 1
+    else:
+        rank = 3
+    return rank, -one.path_ns

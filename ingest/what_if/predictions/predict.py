@@ -1,0 +1,285 @@
+"""What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.graph.hotspots import find_kinds
+from tracegraph.ingest.causal.graph.replay import Outcome, Replay
+from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
+from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.what_if.changes.change import (
+    Change,
+    Span,
+    changed_dependencies,
+    ended_dependencies,
+    ended_stretches,
+    whole_window,
+)
+from tracegraph.ingest.what_if.graph.facts import WorkFacts
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
+from tracegraph.ingest.what_if.graph.recorded import on_recorded_edges
+from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, why_wide
+from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
+
+CORRECTED = "corrected"
+NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
+"""Levels of what is taken off for recording: nothing, and by what it may have cost."""
+_FOLLOWING = 3
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """A change's gain, corrected for what recording cost, and how far it may be off.
+
+    `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
+    (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
+    took. `wide`: why they are more than tenfold apart, empty where they are not. `inferred_share`: of the
+    corrected gain, how much hangs on inferred dependencies, 0..1.
+    """
+
+    corrected: Gain
+    low: Bound
+    high: Bound
+    wide: str
+    removed_ns: int
+    inferred_share: float
+
+
+@dataclass(frozen=True)
+class Prediction(Ranged):
+    """All that is said of a change; `naive`: its gain as recorded.
+
+    `overhead_ns`: what recording cost in the window, on all threads. `after`: the naive replay, `after_work`:
+    the work of its segments. `following`: the hotspots of the path then.
+    """
+
+    naive: Gain
+    overhead: Overhead
+    overhead_ns: int
+    after: Outcome
+    after_work: Ints
+    following: Sequence[Mapping[str, object]]
+
+    @property
+    def basis(self) -> str:
+        """What `corrected` is: "corrected", or "naive" where no cost of recording is known to take off."""
+        return CORRECTED if self.overhead.of_role else NAIVE
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A change's gain without its range, and what it is, corrected or naive: see `Prediction`."""
+
+    basis: str
+    corrected: Gain
+    naive: Gain
+    following: Sequence[Mapping[str, object]]
+
+
+class Predictor:
+    """Predicts changes of one window of a run under one estimate of what recording cost."""
+
+    def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
+        self.graph, self.span, self.overhead = graph, span, overhead
+        self._works: dict[str, Ints] = {}
+        self._outcomes: dict[str, Outcome] = {}
+
+    @property
+    def _usual(self) -> str:
+        return USUAL if self.overhead.of_role else NAIVE
+
+    @property
+    def _levels(self) -> tuple[str, ...]:
+        return (NAIVE, LEAST, USUAL, MOST) if self.overhead.of_role else (NAIVE,)
+
+    def _work(self, level: str) -> Ints:
+        """The work of each segment without what is taken off for recording."""
+        if level not in self._works:
+            work, overhead = self.graph.segments.work, self.overhead
+            costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
+            if level != NAIVE:
+                work = work - np.where(self.span.inside, charge(self.graph, costs[level]), 0)
+            self._works[level] = work
+        return self._works[level]
+
+    def unchanged(self, level: str = NAIVE) -> Outcome:
+        """The replay of the window without a change."""
+        if level not in self._outcomes:
+            self._outcomes[level] = self._replay(self._work(level))
+        return self._outcomes[level]
+
+    def _replay(self, work: Ints, replay: Replay | None = None) -> Outcome:
+        return (replay or self.graph.replay).run(work, self.span.counts)
+
+    @property
+    def overhead_ns(self) -> int:
+        """What recording cost in the window, on all threads, ns."""
+        return int((self._work(NAIVE) - self._work(self._usual)).sum())
+
+    @property
+    def usual_work(self) -> Ints:
+        """The work of each segment without what recording usually costs, ns."""
+        return self._work(self._usual)
+
+    @property
+    def base_ns(self) -> int:
+        """Length of the window before any change, without what recording usually costs."""
+        return self.span.length_where(self.unchanged(self._usual).end, self.unchanged().end)
+
+    def gain(self, change: Change) -> Gain:
+        """The window before and after a change, corrected for the usual cost of recording."""
+        return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
+
+    def glance(self, change: Change) -> Glance:
+        """What is said of a change, without how far that may be off."""
+        replay = self._changed_graph(change)
+        after = self._after(change, NAIVE, replay)
+        naive = self._gain(NAIVE, after)
+        usual = self._usual
+        corrected = naive if usual == NAIVE else self._gain(usual, self._after(change, usual, replay))
+        basis = CORRECTED if self.overhead.of_role else NAIVE
+        return Glance(basis, corrected, naive, self._following(change, after))
+
+    def predict(self, change: Change) -> Prediction:
+        """All that is said of a change."""
+        replay = self._changed_graph(change)
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
+        afters = {level: self._replay(work, replay) for level, work in works.items()}
+        gains = {level: self._gain(level, after) for level, after in afters.items()}
+        said = self._ranged(change, works, gains)
+        return Prediction(
+            **vars(said),
+            naive=gains[NAIVE],
+            overhead=self.overhead,
+            overhead_ns=self.overhead_ns,
+            after=afters[NAIVE],
+            after_work=works[NAIVE],
+            following=self._following(change, afters[NAIVE]),
+        )
+
+    def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
+        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it.
+
+        `least`: less of the change, where that is the most that is possible.
+        """
+        works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
+        gains = {self._usual: known}
+        if len(works) > 1:
+            replay = self._changed_graph(change)
+            others = {level: work for level, work in works.items() if level != self._usual}
+            gains |= {level: self._gain(level, self._replay(work, replay)) for level, work in others.items()}
+        said = self._ranged(change, works, gains)
+        if least is None:
+            return said
+        by_half = self.gain(least)
+        lowest = min(said.low, Bound(by_half.gain_ns, by_half.speedup), key=lambda one: one.gain_ns)
+        return replace(said, low=lowest, high=Bound(known.gain_ns, known.speedup))
+
+    def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:
+        corrected = gains[self._usual]
+        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
+        doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
+        removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
+        likely = (doubted, *(gains[level] for level in works))
+        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        return Ranged(
+            corrected=corrected,
+            low=low,
+            high=high,
+            wide=why_wide(low, high, gains, doubted, inferred_part),
+            removed_ns=removed[self._usual],
+            inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
+        )
+
+    def _gain(self, level: str, after: Outcome) -> Gain:
+        before = self.unchanged(level).end
+        base = self.span.length_where(before, self.unchanged().end)
+        return Gain(base, base - (before - after.end))
+
+    def _after(self, change: Change, level: str, replay: Replay | None) -> Outcome:
+        return self._replay(self._changed_work(change, self._work(level)), replay)
+
+    def _changed_work(self, change: Change, work: Ints) -> Ints:
+        segments, inside = self.graph.segments, self.span.inside
+        changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
+        if not change.ends_waits:
+            return changed
+        ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
+        return np.where(ended & segments.on_thread, 0, changed)
+
+    def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
+        """How long all that takes no time, or less, any more takes in the unchanged replay of a level.
+
+        `left`: the work that is left of each segment.
+        """
+        edit = change.edit if change.edit is not None and change.edit.is_structural else None
+        if edit is not None and edit.reorders:
+            return self.span.length_ns  # what was in order is no longer: no sum of work bounds it
+        work = self._work(level)
+        removed = np.maximum(work - left, 0)
+        if not change.ends_waits and edit is None:
+            return int(removed.sum())
+        segments, start = self.graph.segments, self.unchanged(level).start
+        ended = ended_stretches(self.graph, self.span, change)
+        if edit is not None:
+            freed = edit.freed & self.span.inside
+            ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
+        # A wait lasts until what follows on its lane.
+        follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
+        until = np.where(follows, np.append(start[1:], 0), start + work)
+        lag = np.zeros(len(segments), dtype=np.int64)
+        found = self.graph.dependencies
+        lagging = ended_dependencies(self.graph, self.span, change)
+        # On a thread the stretch before says what the edge that ends it says again.
+        lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
+        np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        if edit is not None:
+            follows = (found.mechanism == CODE[STREAM_ORDER]) & (edit.queue_lag[found.effect] != NONE)
+            shorter = np.maximum(found.lag - np.maximum(edit.queue_lag[found.effect], 0), 0)
+            np.maximum.at(lag, found.effect[follows], shorter[follows])
+        return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
+
+    def _changed_graph(self, change: Change) -> Replay | None:
+        """The replay in which other things depend on each other, None where only work is changed."""
+        if not change.is_structural:
+            return None
+        changed, _ = changed_dependencies(self.graph, self.span, change)
+        found = self.graph.dependencies
+        edited = change.edit is not None and change.edit.is_structural
+        alike = not edited and len(changed) == len(found)
+        if alike and (changed.lag == np.maximum(found.lag, 0)).all():
+            return None  # what ends are gaps between the segments of threads: nothing else was held by them
+        return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
+
+    @cached_property
+    def _sure(self) -> "Predictor":
+        """Where inferred waits are work of their threads, and nothing inferred is a cause."""
+        sure = on_recorded_edges(self.graph)
+        return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
+
+    @cached_property
+    def _confidence(self) -> float:
+        """How sure the inferred dependencies are that bind, on average."""
+        found = self.graph.dependencies
+        inferred = found.confidence[found.binding & ~found.recorded]
+        return float(inferred.mean()) if len(inferred) else 1.0
+
+    def _following(self, change: Change, after: Outcome) -> list[dict[str, object]]:
+        segments, calls = self.graph.segments, self.graph.calls
+        on_path = after.on_path & self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
+        at = np.flatnonzero(on_path)
+        kinds = find_kinds(calls, segments.event[at])
+        lengths = kinds.lengths(self._changed_work(change, segments.work)[at])
+        return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
+
+
+def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
+    """The predictor of the whole window of a run, with what recording it cost."""
+    graph = replace(graph_of(model), facts=facts)
+    return Predictor(graph, whole_window(graph), estimate_overhead(graph))

@@ -1,0 +1,1 @@
+"""A predicted run as a run of its own: made, kept, and read again from the store."""

@@ -1,0 +1,91 @@
+"""A causal graph that was edited: other work, other lags, dependencies taken away or put in."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tracegraph.ingest.array_tables import join_rows, select_rows
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.events.window import Window
+from tracegraph.ingest.causal.graph.binding import find_sink, walk
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.replay import Outcome, Replay
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.what_if.changes.change import Span
+from tracegraph.ingest.what_if.changes.changed import Replayed, replay_to_end
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, never_early
+from tracegraph.ingest.what_if.scenarios.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A graph with the work of its segments, and all dependencies that it has or had, as edited.
+
+    `dependencies`: those of the graph first, then those put in. `gap_name`: of each, position in `GAP_NAMES`.
+    `kept`: which of them are still there.
+    """
+
+    graph: ReplayGraph
+    work: Ints
+    dependencies: Dependencies
+    gap_name: Ints
+    kept: Flags
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The replay of what is there.
+
+        Raises:
+            InputError: segments depend on each other in a circle.
+            TracegraphError: the replay of the unedited graph does not reproduce its starts.
+        """
+        graph, recorded = self.graph, never_early(self.graph.dependencies)
+        there = select_rows(self.dependencies, self.kept)
+        if np.array_equal(there.lag, recorded.lag) and len(self.kept) == len(recorded):
+            return graph.replay
+        return Replay(graph.segments, there, graph.window, graph.sink, graph.fixed)
+
+    def run(self, span: Span) -> Outcome:
+        """The replay up to the last of what counts for a window."""
+        return self.replay.run(self.work, span.counts)
+
+    def replayed(self, span: Span) -> Replayed:
+        """The replay with what held in it."""
+        there = select_rows(self.dependencies, self.kept)
+        return replay_to_end(self.graph, self.run(span).start, self.work, there, self.gap_name[self.kept])
+
+
+def unedited(graph: ReplayGraph) -> Edited:
+    """A graph before its first edit."""
+    found = never_early(graph.dependencies)
+    return Edited(graph, graph.segments.work, found, graph.gap_name, np.ones(len(found), dtype=bool))
+
+
+def with_added(edited: Edited, added: Dependencies) -> Edited:
+    """With more dependencies, after those that there are."""
+    return replace(
+        edited,
+        dependencies=join_rows([edited.dependencies, added]),
+        gap_name=np.append(edited.gap_name, GAP_OF_MECHANISM[added.mechanism]),
+        kept=np.append(edited.kept, np.ones(len(added), dtype=bool)),
+    )
+
+
+def of_step(scenario: Scenario, rank: int, number: int) -> Scenario:
+    """The part of a scenario that is one step: what of its path lies in the step's window."""
+    steps, lanes = scenario.steps, scenario.lanes
+    at = int(np.flatnonzero((steps.rank == rank) & (steps.number == number))[0])
+    window = Window(int(steps.start[at]), int(steps.window_end[at]))
+    of_rank = Lanes(lanes.frame.assign(matters=lanes.matters & (lanes.rank == rank)))
+    sink = find_sink(scenario.segments, window, of_rank)
+    segments = scenario.segments
+    on_path = walk(segments, scenario.dependencies, scenario.binding, sink)
+    clipped = replace(
+        segments,
+        start=np.maximum(segments.start, window.start),
+        end=np.minimum(segments.end, window.end),
+    )
+    inside = on_path & (segments.end > window.start)
+    return replace(scenario, window=window, sink=sink, on_path=inside, segments=clipped)

@@ -1,0 +1,202 @@
+"""A scenario: what a change makes of a run, as a graph that can be stored as a run of its own."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.callstack import CallStack
+from tracegraph.ingest.causal.events.events import NONE, Events
+from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.events.window import Window
+from tracegraph.ingest.causal.graph.allocations import Allocations
+from tracegraph.ingest.causal.graph.binding import Binding, find_sink, walk
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.graph.replay import Replay
+from tracegraph.ingest.causal.graph.segments import Segments
+from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
+from tracegraph.ingest.causal.steps.phases import Phases
+from tracegraph.ingest.causal.steps.steps import Steps
+from tracegraph.ingest.text_columns import with_role
+from tracegraph.ingest.what_if.changes.allocated import allocations_at
+from tracegraph.ingest.what_if.changes.changed import Changed, Replayed, change_graph
+from tracegraph.ingest.what_if.changes.divisions import phases_at, step_events, steps_at
+from tracegraph.ingest.what_if.changes.met import meetings_at
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.timeline import event_times, segment_times
+from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A changed graph with its path, slack and replay: see `Model`, whose tables it has; and its memory."""
+
+    events: Events
+    lanes: Lanes
+    stack: CallStack
+    launches: Launches
+    steps: Steps
+    phases: Phases
+    window: Window
+    segments: Segments
+    dependencies: Dependencies
+    gap_name: Ints
+    binding: Binding
+    on_path: Flags
+    sink: int
+    cross_thread: str
+    meetings: Meetings | None
+    allocations: Allocations
+
+    @cached_property
+    def replay(self) -> Replay:
+        """The replay of the changed graph."""
+        return Replay(self.segments, self.dependencies, self.window, self.sink)
+
+    @cached_property
+    def slack(self) -> Ints:
+        """By how much each segment may end later, ns."""
+        return self.replay.slack()
+
+
+def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
+    """The scenario of a run with these tables, which are the `graph`, at the times of a replay."""
+    changed = change_graph(graph, replayed)
+    segments, found = changed.segments, changed.dependencies
+    sink = find_sink(segments, changed.window, graph.lanes)
+    launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
+    events = _events(tables, graph, _times(graph, replayed, changed))
+    run = tables.nodes["Run"]
+    return Scenario(
+        events=events,
+        lanes=graph.lanes,
+        stack=_stack(graph, segments),
+        launches=launches,
+        steps=steps_at(tables, graph, events),
+        phases=phases_at(tables, graph, replayed, events, launches),
+        window=changed.window,
+        segments=segments,
+        dependencies=found,
+        gap_name=changed.gap_name,
+        binding=changed.binding,
+        on_path=walk(segments, found, changed.binding, sink),
+        sink=sink,
+        cross_thread=run["cross_thread"][0].as_py(),
+        meetings=meetings_at(tables, events),
+        allocations=allocations_at(tables, graph, replayed),
+    )
+
+
+_NONE_LOST = LostLaunches(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+
+
+def _calls(tables: GraphTables, count: int) -> Ints:
+    """For each event the call that launched it, -1 for none."""
+    launched = tables.relationships["LAUNCHED"]
+    first = int(tables.read_nodes("Event", ("id",))["id"][0].as_py()) if count else 0
+    call = np.full(count, -1, dtype=np.int64)
+    call[launched["end"].to_numpy() - first] = launched["start"].to_numpy() - first
+    return call
+
+
+def _times(graph: ReplayGraph, replayed: Replayed, changed: Changed) -> tuple[Ints, Ints]:
+    """When each event starts and ends: with its segments; what has none moves with what runs beside it."""
+    calls, window = graph.calls, graph.window
+    clipped = replace(
+        calls,
+        start=np.clip(calls.start, window.start, window.end),
+        end=np.clip(calls.end, window.start, window.end),
+    )
+    start, end, known = event_times(
+        replace(graph, calls=clipped), *segment_times(graph, replayed.start, replayed.work)
+    )
+    starts_inside = known & (calls.start >= window.start) & (calls.start < window.end)
+    ends_inside = known & (calls.end > window.start) & (calls.end <= window.end)
+    start = np.where(starts_inside, start, _beside(graph, replayed, calls.start))
+    end = np.where(ends_inside, end, _beside(graph, replayed, calls.end))
+    segments, event = changed.segments, changed.segments.event
+    at = np.flatnonzero(event >= 0)
+    inside = event[at]
+    np.minimum.at(start, inside, segments.start[at])
+    np.maximum.at(end, inside, segments.end[at])
+    # A wait that is put in may lie before all that was in an event, and so in what contains it.
+    at, inside = changed.idle, event[changed.idle]
+    while len(at := at[inside >= 0]):
+        inside = calls.parent[inside[inside >= 0]]
+        np.minimum.at(start, inside[inside >= 0], segments.start[at][inside >= 0])
+        np.maximum.at(end, inside[inside >= 0], segments.end[at][inside >= 0])
+    return start, np.maximum(start, end)
+
+
+def _beside(graph: ReplayGraph, replayed: Replayed, time: Ints) -> Ints:
+    """Moments on the events' lanes, moved as what began there last; after the window as its end."""
+    segments, window, lane = graph.segments, graph.window, graph.calls.lane
+    stride = window.end - window.start + 1
+    keys = segments.lane * stride + segments.start - window.start
+    at = np.searchsorted(
+        keys, lane * stride + np.clip(time, window.start, window.end) - window.start, "right"
+    )
+    last = np.maximum(at - 1, 0)
+    there = (segments.lane[last] == lane) & (time >= window.start)
+    moved = np.where(there, (replayed.start - segments.start)[last], 0)
+    return time + np.where(time >= window.end, replayed.end - window.end, moved)
+
+
+def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -> Events:
+    """The events at those times; what only the rules look at is absent."""
+    calls = graph.calls
+    kept = tables.read_nodes("Event", ("correlation", "sequence_number", "elements"))
+    absent = np.broadcast_to(np.int64(NONE), len(calls))
+    none = np.broadcast_to(np.int64(-1), len(calls))
+    is_gpu = with_role(calls.category, *GPU_WORK)
+    correlation = _numbers(kept, "correlation")
+    step_number = np.full(len(calls), NONE, dtype=np.int64)
+    step_number[step_events(tables, graph)] = tables.nodes["Step"]["number"].to_numpy()
+    return Events(
+        source_index=calls.source_index,
+        name=calls.name,
+        category=calls.category,
+        rank=graph.lanes.rank[calls.lane],
+        lane=calls.lane,
+        start=times[0],
+        end=times[1],
+        correlation=correlation,
+        written_correlation=correlation,
+        device=absent,
+        stream=absent,
+        sequence_number=_numbers(kept, "sequence_number"),
+        forward_thread=absent,
+        wait_on_stream=absent,
+        wait_on_record=absent,
+        elements=_numbers(kept, "elements"),
+        launch_flow=none,
+        forward_flow=none,
+        step_number=step_number,
+        is_gpu=is_gpu,
+        on_thread=~(is_gpu | with_role(calls.category, *NOT_IN_LANES)),
+        clipped=np.broadcast_to(np.int64(0), len(calls)),
+    )
+
+
+def _numbers(table: pa.Table, column: str) -> Ints:
+    values: Ints = table[column].fill_null(NONE).to_numpy()
+    return values
+
+
+def _stack(graph: ReplayGraph, segments: Segments) -> CallStack:
+    """The call tree as it was, over the new segments of the threads."""
+    threads = np.flatnonzero(segments.on_thread)
+    return CallStack(
+        parent=graph.calls.parent,
+        piece_lane=segments.lane[threads],
+        piece_start=segments.start[threads],
+        piece_end=segments.end[threads],
+        piece_event=segments.event[threads],
+        overruns=0,
+        first_overrun=-1,
+    )

@@ -1,0 +1,1 @@
+"""What is made of the rows of Cypher modules: trees, sums, comparisons, outlines."""

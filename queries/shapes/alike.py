@@ -1,0 +1,63 @@
+"""Names that mean the same in two recordings, although they are not the same text."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role
+from tracegraph.vocabulary.common_names import common_name
+
+_FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
+_MEMORY = ("Memcpy", "Memset")
+_CLONE = re.compile(r" \[clone [^\]]*\]$")
+_ANONYMOUS = "(anonymous namespace)::"
+_VENDOR = re.compile(r"(cuda|hip)(?=[A-Z])")
+_OPENING, _CLOSING = "<(", ">)"
+
+
+def short_name(name: str, category: str) -> str:
+    """A name without what tells recordings apart, by its category.
+
+    A kernel in C++ without template arguments, parameters and result, as HTA's short names; a Python function
+    without the line of its file; a call without its vendor; any other as in every process (`common_name`).
+    """
+    if has_role(category, *GPU_WORK):
+        return _function(name)
+    if has_role(category, Role.CALL):
+        return _VENDOR.sub("", name, count=1) if _VENDOR.match(name) else name
+    frame = _FRAME.fullmatch(name) if has_role(category, Role.FRAME) else None
+    return common_name(name) if frame is None else f"{frame['file']}: {frame['function']}"
+
+
+def _function(name: str) -> str:
+    if name.startswith(_MEMORY) or not any(char in name for char in _OPENING):
+        return name
+    words = "".join(_outside(_CLONE.sub("", name).replace(_ANONYMOUS, "").replace("->", ""))).split()
+    return words[-1] if words else name
+
+
+def _outside(text: str) -> Iterator[str]:
+    """The characters that stand in no brackets."""
+    depth = 0
+    for char in text:
+        if char in _OPENING:
+            depth += 1
+        elif char in _CLOSING:
+            depth = max(0, depth - 1)
+        elif not depth:
+            yield char
+
+
+def matched_names(rows: pd.DataFrame, kind: str) -> "pd.Series[Any]":
+    """The name of each row, the same for those of A and of B that are alike.
+
+    `rows` have a name, a category, a `kind`, count_a and count_b. A name that both sides have stays. Of the
+    others those of one kind with the same short name get that, where there are some on either side.
+    """
+    lone = rows[rows["count_a"].eq(0) | rows["count_b"].eq(0)]
+    pairs = zip(lone["name"], lone["category"], strict=True)
+    short = pd.Series([short_name(*pair) for pair in pairs], lone.index, object)
+    sides = lone["count_a"].eq(0).groupby([lone[kind], short]).transform("nunique")
+    return rows["name"].mask(sides.reindex(rows.index, fill_value=1).gt(1), short)

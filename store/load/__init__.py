@@ -1,0 +1,1 @@
+"""The ways into the database: which one is taken, and the one over Bolt."""

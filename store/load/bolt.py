@@ -1,0 +1,134 @@
+"""Loading a graph over Bolt: batches of columns, one transaction a batch."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracegraph.base.parallel import run_all
+from tracegraph.base.progress import Progress
+from tracegraph.store.connection import Database
+from tracegraph.store.load.batches import Batch, batches, same
+from tracegraph.store.schema import schema
+from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.categories import LABELS
+
+_WRITERS = 2
+
+_LABELS = {kind.label for kind in schema.NODES} | set(LABELS)
+_TYPES = {kind.type for kind in schema.RELATIONSHIPS}
+_PROPERTIES = {prop.name for node in schema.NODES for prop in node.properties} | {
+    prop.name for kind in schema.RELATIONSHIPS for prop in kind.properties
+}
+
+Ids = npt.NDArray[np.int64]
+_Relationships = dict[str, pa.Table]
+_NO_SIDE = 2
+
+
+def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> Ids:
+    """Create all nodes, those of `Run` first; returns the server's id of each node id of the tables."""
+    ids = np.full(tables.count_nodes(), -1, dtype=np.int64)
+    names = sorted(tables.nodes, key=lambda name: name != "Run")
+    done = 0
+    for name in names:
+        create = partial(_create_nodes, database)
+        for batch_ids, server_ids in run_all(
+            create, _node_batches(tables.nodes[name]), _WRITERS, database.give_up
+        ):
+            ids[batch_ids] = server_ids
+            done += len(batch_ids)
+            progress("storing nodes", done, len(ids))
+    return ids
+
+
+def load_relationships(database: Database, tables: GraphTables, ids: Ids, progress: Progress) -> None:
+    """Create all relationships between the nodes that `load_nodes` made."""
+    total, done = sum(tables.count_relationships().values()), 0
+    early, late, rest = _sides(tables)
+    create = partial(_create_relationships, database, ids)
+    # The two sides share no node, so their writers never wait for each other's locks.
+    for pair in (*zip_longest(_batches(early), _batches(late)), *((batch,) for batch in _batches(rest))):
+        for rows in run_all(create, filter(None, pair), _WRITERS, database.give_up):
+            done += rows
+            progress("storing relationships", done, total)
+
+
+def node_query(labels: str, properties: Mapping[str, str]) -> str:
+    """Cypher that creates nodes, with an expression for each property, and returns pairs (row, server id)."""
+    _check(set(labels.split(";")), _LABELS, "label")
+    return (
+        f"UNWIND range(0, $last) AS i CREATE (n:{labels.replace(';', ':')} {_map(properties)}) "
+        # One row of pairs: the driver takes as long for thousands of rows as the server for the nodes.
+        "RETURN collect([i, id(n)]) AS ids"
+    )
+
+
+def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
+    """Cypher that creates relationships of one type between the nodes with the ids in `$start` and `$end`."""
+    _check({kind}, _TYPES, "relationship type")
+    return (
+        "UNWIND range(0, $last) AS i "
+        "MATCH (a) WHERE id(a) = $start[i] MATCH (b) WHERE id(b) = $end[i] "
+        f"CREATE (a)-[:{kind} {_map(properties)}]->(b)"
+    )
+
+
+def _map(properties: Mapping[str, str]) -> str:
+    _check(set(properties), _PROPERTIES, "property")
+    if all(value == same(name) for name, value in properties.items()):
+        return "$same"  # to plan a text with a dozen of names takes a fresh server a quarter of a second
+    return "{" + ", ".join(f"{name}: {value}" for name, value in properties.items()) + "}"
+
+
+def _check(names: set[str], known: set[str], what: str) -> None:
+    # These names become query text, so only the schema's own may pass.
+    if unknown := names - known:
+        raise ValueError(f"not a {what} of the schema: {sorted(unknown)}")
+
+
+def _node_batches(table: pa.Table) -> Iterator[Batch]:
+    for labels in pc.unique(table["labels"]).to_pylist():
+        rows = table.filter(pc.equal(table["labels"].cast(pa.string()), labels)).drop_columns(["labels"])
+        yield from batches(labels, rows, ["id"])
+
+
+def _create_nodes(database: Database, batch: Batch) -> tuple[Ids, Ids]:
+    rows = database.write_again(node_query(batch.kind, batch.expressions()), batch.parameters())
+    created = np.array(rows[0][0], dtype=np.int64)
+    return batch.keys["id"].to_numpy()[created[:, 0]], created[:, 1]
+
+
+def _sides(tables: GraphTables) -> tuple[_Relationships, _Relationships, _Relationships]:
+    """Relationships among the earlier half of the nodes, among the later half, and all others."""
+    starts = {
+        name: table["start_ns"] for name, table in tables.nodes.items() if "start_ns" in table.column_names
+    }
+    sides = np.full(tables.count_nodes(), _NO_SIDE, dtype=np.int8)
+    if starts:
+        middle = np.median(np.concatenate([column.to_numpy() for column in starts.values()]))
+        for name, column in starts.items():
+            sides[tables.nodes[name]["id"].to_numpy()] = column.to_numpy() >= middle
+    parts: tuple[_Relationships, ...] = ({}, {}, {})
+    for kind, table in tables.relationships.items():
+        start, end = sides[table["start"].to_numpy()], sides[table["end"].to_numpy()]
+        side = np.where(start == end, start, _NO_SIDE)
+        for number, part in enumerate(parts):
+            part[kind] = table.filter(pa.array(side == number))
+    return parts[0], parts[1], parts[2]
+
+
+def _batches(relationships: _Relationships) -> Iterator[Batch]:
+    for kind, table in relationships.items():
+        yield from batches(kind, table, ["start", "end"])
+
+
+def _create_relationships(database: Database, ids: Ids, batch: Batch) -> int:
+    ends = {name: ids[batch.keys[name].to_numpy()].tolist() for name in ("start", "end")}
+    query = relationship_query(batch.kind, batch.expressions())
+    database.write_again(query, {**batch.parameters(), **ends})
+    return int(batch.keys.num_rows)

@@ -1,0 +1,1 @@
+"""Java and Neo4j's jars: installed, checked, made fast to start, and their command lines."""

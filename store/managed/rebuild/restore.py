@@ -1,0 +1,79 @@
+"""A managed database that cannot be opened any more, say after a full disk: made anew from the kept runs."""
+
+import shutil
+from pathlib import Path
+
+from tracegraph.base.progress import Progress
+from tracegraph.store.connection import connect
+from tracegraph.store.load.load import ensure_schema
+from tracegraph.store.managed.rebuild.offline_import import build_home
+from tracegraph.store.managed.server import generation, leftovers, server
+from tracegraph.store.managed.server.server import ServerState, UnopenableError
+from tracegraph.store.workspace import Workspace
+
+
+def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> ServerState:
+    """As `server.start`, and with a database of all kept runs where the old one cannot be opened.
+
+    The old home stays beside as `neo4j.broken`. The caller holds `workspace.server_lock`.
+
+    Raises:
+        StoreError: see `server.start`; no run is kept, or somebody else wrote into the database.
+    """
+    home, broken = workspace.neo4j_home, _aside(workspace)
+    if broken.exists() and not home.exists():
+        broken.rename(home)  # a kill cut the restoring off
+    leftovers.clear_files(workspace)
+    if generation.is_recorded(home) and not (home / "data").exists():
+        make_anew(workspace, progress)  # a kill cut that off
+    try:
+        state = server.start(workspace, progress, keep=keep)
+    except UnopenableError:
+        server.stop(workspace)  # if it was begun ahead
+        if not workspace.all_manifests() or generation.current(home).changed:
+            raise
+        _restore(workspace, progress)
+        state = server.start(workspace, progress, keep=keep)
+    if not generation.is_recorded(home) and workspace.all_manifests():
+        # Here, or after a restoring that a kill cut off.
+        with connect(server.settings_of(workspace, state)) as database:
+            ensure_schema(database, progress)
+            generation.commit(home, generation.Generation(bookmark=database.bookmark()))
+    return state
+
+
+def make_anew(workspace: Workspace, progress: Progress) -> None:
+    """Make the database from the kept runs where the disk has no room for a second one; no server runs.
+
+    The data go first, the record of the home stays: after a kill `start` goes on here.
+    """
+    data, doomed = workspace.neo4j_home / "data", workspace.neo4j_home / "discarded"
+    if data.exists():
+        shutil.rmtree(doomed, ignore_errors=True)
+        data.rename(doomed)  # of half of it a server would make an empty database
+    shutil.rmtree(doomed, ignore_errors=True)
+    if workspace.all_manifests():
+        _build(workspace, progress)
+    else:
+        leftovers.discard_home(workspace)
+
+
+def _restore(workspace: Workspace, progress: Progress) -> None:
+    home, broken = workspace.neo4j_home, _aside(workspace)
+    shutil.rmtree(broken, ignore_errors=True)
+    home.rename(broken)
+    try:
+        _build(workspace, progress)
+    except BaseException:
+        broken.rename(home)
+        raise
+
+
+def _build(workspace: Workspace, progress: Progress) -> None:
+    progress("restoring the database from the kept runs", 0, 0)
+    names = [str(manifest["run"]) for manifest in workspace.all_manifests()]
+    build_home(workspace, (workspace.load_run(name) for name in names), progress)
+
+
+def _aside(workspace: Workspace) -> Path:
+    return workspace.neo4j_home.with_suffix(".broken")

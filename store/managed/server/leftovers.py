@@ -1,0 +1,65 @@
+"""What killed commands left behind, removed by whoever finds that nobody owns it."""
+
+import shutil
+
+from tracegraph.base.locks import try_lock
+from tracegraph.base.progress import Progress, silent
+from tracegraph.store.connection import Database
+from tracegraph.store.doubt import settle
+from tracegraph.store.load.load import delete_half_loaded
+from tracegraph.store.managed.rebuild.import_files import FOLDER
+from tracegraph.store.managed.server import generation, server
+from tracegraph.store.workspace import Workspace
+
+
+def clear_files(workspace: Workspace) -> None:
+    """Remove files of imports and of stored runs that nobody makes any more, and end their Java.
+
+    The caller holds `workspace.server_lock`, under which alone a new home is made.
+    """
+    unfinished, home = workspace.neo4j_home.with_suffix(".new"), workspace.neo4j_home
+    if unfinished.exists():
+        server.end_imports(unfinished)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    workspace.clear_spools()
+    with try_lock(workspace.ingest_lock) as is_left:
+        if not is_left:
+            return
+        workspace.clear_unfinished()
+        if (home / FOLDER).exists():
+            server.end_imports(home)
+            shutil.rmtree(home / FOLDER, ignore_errors=True)
+        serving = server.running(workspace)
+        if serving is None or serving.database != generation.unserved(home):
+            generation.discard_unserved(home)
+
+
+def discard_home(workspace: Workspace) -> None:
+    """Remove the server home, in one step for whoever comes after a kill; nobody uses it."""
+    doomed = workspace.neo4j_home.with_suffix(".new")
+    shutil.rmtree(doomed, ignore_errors=True)
+    workspace.neo4j_home.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def clear_half_stored(workspace: Workspace, database: Database, progress: Progress) -> None:
+    """As `settle_all`, where nobody stores a run just now."""
+    if _may_be_half_stored(workspace):
+        with try_lock(workspace.ingest_lock) as is_left:
+            if is_left:
+                settle_all(workspace, database, progress)
+
+
+def settle_all(workspace: Workspace, database: Database, progress: Progress = silent) -> None:
+    """Delete what a killed command half stored, from the managed database and among the kept tables.
+
+    The caller holds `workspace.ingest_lock`.
+    """
+    if _may_be_half_stored(workspace):
+        with generation.own_writes(workspace.neo4j_home, database):
+            delete_half_loaded(database, progress)
+        settle(workspace, database)
+
+
+def _may_be_half_stored(workspace: Workspace) -> bool:
+    return generation.current(workspace.neo4j_home).bookmark is None or workspace.doubted() is not None

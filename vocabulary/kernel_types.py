@@ -1,0 +1,121 @@
+"""The vocabulary of kernels: communication, memory or computation, told by their names.
+
+A kernel is of the type of the first spelling that its name fits, one that fits none computes. Copies and
+memsets are memory whatever their name. A user's own spellings come before these.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tracegraph.base.errors import InputError
+from tracegraph.vocabulary.categories import Role, find_category
+
+COMPUTATION, COMMUNICATION, MEMORY = "computation", "communication", "memory"
+KERNEL_TYPES = (COMPUTATION, COMMUNICATION, MEMORY)
+"""All types, in the order in which what overlaps is named."""
+
+
+HOST_WAIT, KERNEL_WAIT, OTHER_WAIT = "host_wait", "kernel_wait", "other"
+IDLE_CATEGORIES = (HOST_WAIT, KERNEL_WAIT, OTHER_WAIT)
+"""Why a stream is idle, as HTA tells it: the next work was not launched, was and came soon, or neither."""
+OTHERS = "others"
+"""Stands for the names that are not listed."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How kernels of a type are named by a library: a regular expression that is searched in the name."""
+
+    kernel_type: str
+    pattern: str
+    library: str
+
+
+SPELLINGS = (
+    Spelling(COMPUTATION, r"^triton_[a-z]+_fused_", "Inductor, which names a kernel after all that it fuses"),
+    Spelling(COMMUNICATION, r"^(void )?(nccl|rccl)|nccl(Dev)?Kernel|ncclSymk", "NCCL, RCCL"),
+    Spelling(COMMUNICATION, r"mscclKernel|mscclpp", "MSCCL, MSCCL++"),
+    Spelling(COMMUNICATION, r"\b(?i:oneccl)|\boneapi::ccl|\bccl_kernel|\bccl::", "oneCCL"),
+    Spelling(COMMUNICATION, r"^(?i:hccl|hcom|xccl|cncl|mccl)_?", "HCCL and others' collective libraries"),
+    Spelling(COMMUNICATION, r"^(gloo|mpi|ucc):", "gloo, MPI, UCC"),
+    Spelling(COMMUNICATION, r"nvshmem|rocshmem|roc_shmem|ishmem", "NVSHMEM, rocSHMEM"),
+    Spelling(COMMUNICATION, r"(?<![a-z])deep_ep(?![a-z])|\bdpsk::ep|\bpplx_|\bmori::", "DeepEP, pplx, MoRI"),
+    Spelling(COMMUNICATION, r"userbuffers_", "Transformer Engine, Megatron (userbuffers)"),
+    Spelling(COMMUNICATION, r"cross_device_reduce|quickreduce|quick_reduce", "vLLM, SGLang, AITER"),
+    Spelling(
+        COMMUNICATION, r"(?i:(one|two)_?shot_?all_?reduce)|allreduce_fusion|moe_all_?to_?all", "TensorRT-LLM"
+    ),
+    Spelling(
+        COMMUNICATION,
+        r"(one|two)_shot_all_?reduce|multimem_|all_to_all_vdev|(put|wait)_signal_kernel",
+        "PyTorch symmetric memory, FBGEMM (TorchRec)",
+    ),
+    Spelling(
+        COMMUNICATION,
+        r"(?i)(?<![a-z])(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)(?![a-z])",
+        "custom collectives (DeepSpeed, Megatron, Triton)",
+    ),
+    Spelling(
+        COMMUNICATION,
+        r"(AllReduce|AllGather|ReduceScatter|All(To|2)All)(?![a-z])",
+        "custom collectives whose words are capitalised",
+    ),
+    Spelling(MEMORY, r"^(hip)?Mem(cpy|set)|^Copy(Device|Host)To|^FillBuffer", "copies by name"),
+    Spelling(MEMORY, r"__amd_rocclr_(copy|fill|stream)", "ROCm's copies that run as kernels"),
+)
+"""The types by name, first fit first."""
+
+
+def kernel_type(name: str, category: str, own: Sequence[Spelling] = ()) -> str | None:
+    """The type of a GPU activity by its name and category, None for what is no work of a GPU."""
+    role = find_category(category).role
+    if role in (Role.COPY, Role.MEMSET):
+        return MEMORY
+    if role is not Role.KERNEL:
+        return None
+    fits = (one.kernel_type for one in (*own, *SPELLINGS) if _compiled(one.pattern).search(name))
+    return next(fits, COMPUTATION)
+
+
+def copy_kind(name: str) -> str:
+    """What a copy or memset does, such as `Memcpy HtoD`: its name without the kinds of memory."""
+    return name.split(" (", 1)[0]
+
+
+def read_spellings(file: Path) -> tuple[Spelling, ...]:
+    """A user's own spellings: lines of a type, blanks and a regular expression; `#` begins a comment line.
+
+    Raises:
+        InputError: the file cannot be read, or a line names no type or holds no regular expression.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}", "name a text file") from None
+    told = ((number, line.split(maxsplit=1)) for number, line in enumerate(lines, 1))
+    return tuple(_spelling(file, at, words) for at, words in told if words and words[0][0] != "#")
+
+
+def _spelling(file: Path, line: int, words: Sequence[str]) -> Spelling:
+    if len(words) < 2 or words[0] not in KERNEL_TYPES:
+        raise InputError(
+            f"{file}, line {line}: {' '.join(words)[:80]!r} is no type and expression",
+            f"write one of {', '.join(KERNEL_TYPES)}, then a regular expression for names",
+        )
+    pattern = words[1].strip()
+    try:
+        _compiled(pattern)
+    except re.error as error:
+        raise InputError(
+            f"{file}, line {line}: {pattern[:80]!r} is no regular expression: {error}",
+            "write one in the syntax of Python's re",
+        ) from None
+    return Spelling(words[0], pattern, str(file))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

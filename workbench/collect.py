@@ -1,0 +1,175 @@
+"""Asks for everything a report shows."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.queries.answers import Answers
+from tracegraph.queries.module import in_types
+from tracegraph.queries.runs import find_window
+from tracegraph.queries.shapes.rows import PATH_COLUMNS, composition, largest, with_steps_merged
+from tracegraph.store.connection import Database
+from tracegraph.store.kept_answers import KeptAnswers, nullable
+from tracegraph.store.workspace import Workspace
+from tracegraph.vocabulary.phases import spelt
+from tracegraph.workbench.findings.findings import Findings, Job, RunDetails, Source
+from tracegraph.workbench.findings.topics import TOPICS, events_of
+from tracegraph.workbench.output.counters import counter_questions
+from tracegraph.workbench.sections.section import Scope, questions
+
+_PATH = "critical_path"
+_RECURRING = 10
+_LONGEST = (
+    _PATH,
+    "step_paths",
+    "phase_paths",
+    "recurring_hotspots",
+    "hotspots",
+    "second_causes",
+    "path_gaps",
+    "lane_timeline",
+)
+"""The queries that take longest: two sessions end together when these begin first."""
+
+
+def collect_findings(
+    answers: Answers,
+    workspace: Workspace,
+    run: str,
+    *,
+    step: int | None,
+    top: int,
+    drawn: bool,
+    timings_s: Mapping[str, float],
+    thresholds: Mapping[str, float] | None = None,
+    job: Job | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+) -> Findings:
+    """Return the findings of a run that is ready, or of a step or phase, with the `top` largest hotspots.
+
+    `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
+    the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
+    `job`: what a user says of it.
+
+    Raises:
+        InputError: the run has no such step or phase.
+        StoreError: the server failed, or the run is damaged.
+    """
+    details = answers.of("run_details", {"run": run}).iloc[0]
+    timings = dict(timings_s)
+    phase = None if phase is None else spelt(phase)
+    window = find_window(answers.of, run, step, None, phase, occurrence)
+    scope = Scope(run, window, step, drawn, int(details["ranks"]), phase)
+    asked = {**questions(scope), **counter_questions(scope)}
+    begun = time.perf_counter()
+    path = _whole_path(workspace, answers.kept, details) if not scope.is_part else None
+    if path is None:
+        asked = {_PATH: {"run": run, **vars(window)}, **asked}
+    else:
+        timings["reading the critical path"] = round(time.perf_counter() - begun, 3)
+
+    def heard(module: str, seconds: float) -> None:
+        timings[f"query {module}"] = round(seconds, 3)
+
+    found = answers.of_all(_longest_first(asked), heard)
+    rows = _categorical(found[_PATH] if path is None else path)
+    about = found["events_about"]
+    return Findings(
+        details=_details(answers.database, details, found["traces"], timings),
+        start_ns=window.start_ns,
+        end_ns=window.end_ns,
+        step=step,
+        path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
+        by_category_ns=composition(found["hotspots"], found["path_gaps"]),
+        hotspots=largest(with_steps_merged(found["hotspots"], found["steps"]), top),
+        gaps=found["path_gaps"],
+        lanes=found["lanes"],
+        timeline=found.get("lane_timeline", pd.DataFrame()),
+        waits=found["lane_waits"],
+        gpu=found["gpu_busy"],
+        steps=found["steps"],
+        step_paths=found.get("step_paths", pd.DataFrame()),
+        recurring=found.get("recurring_hotspots", pd.DataFrame()).head(_RECURRING),
+        near_critical=found["near_critical"],
+        second_causes=found["second_causes"],
+        silences=found["path_silences"],
+        topics={topic: events_of(topic, about) for topic in TOPICS},
+        answers=found,
+        thresholds=thresholds or {},
+        job=job or Job(),
+        phase=phase,
+        occurrence=occurrence,
+    )
+
+
+def _longest_first(asked: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
+    rest = (name for name in asked if name not in _LONGEST)
+    return {name: asked[name] for name in (*_LONGEST, *rest) if name in asked}
+
+
+def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any]") -> pd.DataFrame | None:
+    """The path of the whole run from its columns: as rows of the database a million would take a minute."""
+    if not kept.hold():
+        return None
+    rows = workspace.rows(str(details["name"]), str(details["created"]), _PATH)
+    return None if rows is None else rows.to_pandas(types_mapper=nullable)
+
+
+def _categorical(path: pd.DataFrame) -> pd.DataFrame:
+    """Texts as categories: a million rows have a few hundred."""
+    texts = [column.name for column in PATH_COLUMNS if column.type == "STRING"]
+    return in_types(path, PATH_COLUMNS).astype(dict.fromkeys(texts, "category"))
+
+
+def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return categories with an empty text where there is none."""
+    missing = {""} - set(texts.cat.categories)
+    return texts.cat.add_categories(sorted(missing)).fillna("")
+
+
+def _details(
+    database: Database, stored: "pd.Series[Any]", files: pd.DataFrame, timings_s: Mapping[str, float]
+) -> RunDetails:
+    return RunDetails(
+        name=str(stored["name"]),
+        ranks=int(stored["ranks"]),
+        events=int(stored["events"]),
+        nodes=int(stored["nodes"]),
+        nodes_by_label=json.loads(stored["nodes_by_label"]),
+        relationships=json.loads(stored["relationships"]),
+        integrity=json.loads(stored["integrity"]),
+        timings_s=timings_s,
+        versions=_versions(database, str(stored["tool_version"]), files),
+        cross_thread=str(stored["cross_thread"]),
+        # A run that an earlier version stored has none.
+        scenario_of=stored["scenario_of"] or None,
+        alternatives=json.loads(stored["alternatives"] or "[]"),
+        what_next=json.loads(stored["what_next"] or "[]"),
+        potential=json.loads(stored["potential"] or "[]"),
+        fixes=json.loads(stored["fixes"] or "[]"),
+        bounds=json.loads(stored["bounds"] or "{}"),
+        sources=tuple(
+            Source(
+                file=row["file"],
+                sha256=row["sha256"],
+                rank=int(row["rank"]),
+                clock_offset_ns=int(row["clock_offset_ns"]),
+                clock_drift_ppb=int(row["clock_drift_ppb"]),
+                window_start_ns=int(stored["window_start_ns"]),
+                rank_offset_ns=int(row["rank_offset_ns"]),
+                rank_drift_ppb=int(row["rank_drift_ppb"]),
+            )
+            for row in files.to_dict("records")
+        ),
+    )
+
+
+def _versions(database: Database, tool_version: str, files: pd.DataFrame) -> dict[str, str]:
+    """Return the versions of tracegraph at ingest, of the server, and those that the trace states."""
+    stated = json.loads(files["versions"].iloc[0]) if len(files) else {}
+    agent = database.driver.get_server_info().agent
+    return {"tracegraph": tool_version, "neo4j": agent.rpartition("/")[2], **stated}

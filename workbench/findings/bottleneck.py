@@ -1,0 +1,97 @@
+"""What a path is made of: its time shared out among what it can be bound by."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tracegraph.ingest.intervals import Spans, covered
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary import gaps
+from tracegraph.vocabulary.categories import Role
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.topics import COMMUNICATION, DATA_LOADING
+
+Bottleneck = Literal[
+    "cpu",
+    "gpu",
+    "communication",
+    "data_loading",
+    "synchronisation",
+    "launch",
+    "gil",
+    "other_rank",
+    "turns",
+    "unrecorded",
+    "several",
+    "unknown",
+]
+OF_GAP: Mapping[str, Bottleneck] = {
+    gaps.UNKNOWN: "unknown",
+    gaps.UNTRACED_CPU: "unrecorded",
+    gaps.OUTSIDE_RECORDING: "unknown",
+    gaps.BUSY_GPU: "gpu",
+    gaps.UNRECORDED_GRAPH: "unknown",
+    gaps.GPU_TURN: "turns",
+    gaps.EARLIER_WORK: "unknown",
+    gaps.LOST_WORK: "unknown",
+    gaps.CPU_TURN: "turns",
+    gaps.LAUNCH_LATENCY: "launch",
+    gaps.STREAM_QUEUE: "gpu",
+    gaps.WAITING_FOR_GPU: "synchronisation",
+    gaps.WAITING_FOR_RANK: "other_rank",
+    gaps.WAITING_FOR_THREAD: "gil",
+    gaps.WAITING_FOR_GIL: "gil",
+}
+"""What a gap on the path is bound by."""
+_CALLS: tuple[tuple[str, Bottleneck], ...] = (("ynchronize", "synchronisation"), ("aunch", "launch"))
+"""Calls by a part of their name; all others are work of the CPU."""
+_SPECIFIC = 0.3
+"""What is more than work of a CPU or GPU says more where it is that much of the path."""
+
+
+def shares(findings: Findings) -> dict[Bottleneck, float]:
+    """Share of the path for each; they sum to 1. The first determines it, those after are the largest first.
+
+    What is inside an event about data loading or communication is that; else a row of a stream is the GPU's,
+    one of a thread the CPU's, but for launching and synchronising calls, and a gap is what its name says.
+    """
+    path, spent = findings.path, findings.durations.to_numpy(dtype=np.int64)
+    kind = _kinds(findings)
+    totals: dict[Bottleneck, int] = {}
+    is_event = ~findings.is_gap.to_numpy()
+    rows = Spans(*(path[name].to_numpy(np.int64) for name in ("lane", "start_ns", "end_ns")))
+    left = spent.copy()
+    topics: tuple[tuple[str, Bottleneck], ...] = (
+        (DATA_LOADING, "data_loading"),
+        (COMMUNICATION, "communication"),
+    )
+    for topic, name in topics:
+        events = findings.topics[topic]
+        about = Spans(*(events[column].to_numpy(np.int64) for column in ("lane", "start_ns", "end_ns")))
+        inside = np.minimum(np.where(is_event, covered(rows, about), 0), left)
+        totals[name] = int(inside.sum())
+        left = left - inside
+    for one in get_args(Bottleneck):
+        totals[one] = totals.get(one, 0) + int(left[kind == one].sum())
+    found = {name: findings.share(ns) for name, ns in totals.items()}
+
+    def rank(name: Bottleneck) -> tuple[bool, float]:
+        return name in ("cpu", "gpu", "unknown", "unrecorded") or found[name] < _SPECIFIC, -found[name]
+
+    return {name: found[name] for name in sorted(found, key=rank)}
+
+
+def _kinds(findings: Findings) -> npt.NDArray[Any]:
+    """What each row of the path is bound by, topics left aside."""
+    path = findings.path
+    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
+    kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)
+    calls = of_role(path["category"], Role.CALL)
+    names = path["name"].astype(str)
+    for part, name in _CALLS:
+        kind[calls & names.str.contains(part, regex=False)] = name
+    in_gap = findings.is_gap.to_numpy()
+    kind[in_gap] = names[in_gap].map(OF_GAP).fillna("unknown")
+    return kind

@@ -1,0 +1,120 @@
+"""What bounds a run: the resource that gains most where it is free; of a part, what its path is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from tracegraph.vocabulary import bounds
+from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first import is_corrected
+from tracegraph.workbench.text.text import format_ns, format_share
+
+_NEARLY_ALL = 0.98
+_FREE: Mapping[str, tuple[str, str]] = {
+    bounds.HOST: ("The host bounds the run", "if its threads worked in no time"),
+    bounds.GPU: ("Computing on the GPU bounds the run", "if kernels took no time"),
+    bounds.TRANSFERS: ("Transfers bound the run", "if collectives and copies took no time"),
+    bounds.LOADING: ("Data loading bounds the run", "if every batch came at once"),
+    bounds.WAITS: ("The host's waits for the GPU bound the run", "if the host never waited for it"),
+    bounds.LAUNCHING: ("Launching GPU work bounds the run", "if launches took no time"),
+    bounds.THREADS: (
+        "Waits of threads for each other bound the run",
+        "if none waited for the GIL or another thread",
+    ),
+    bounds.RANKS: ("Waiting for the slowest rank bounds the run", "if no rank were late"),
+    bounds.TURNS: (
+        "Others that use the same GPU or CPU bound the run",
+        "if they took no turns",
+    ),
+    bounds.UNRECORDED: (
+        "Time in which the host records nothing bounds the run",
+        "without it",
+    ),
+}
+"""What is said where a resource bounds the run, and under what it would not."""
+_PATH: Mapping[Bottleneck, tuple[str, str]] = {
+    "cpu": ("The CPU", "is work of its threads"),
+    "gpu": ("The GPU", "is kernels, copies and the queue before them"),
+    "communication": ("Communication", "is in collectives and their calls"),
+    "data_loading": ("Data loading", "is inside the DataLoader"),
+    "synchronisation": ("Waiting for the GPU", "is in calls that synchronise"),
+    "launch": ("Launching GPU work", "is launching calls and their latency"),
+    "gil": ("Waiting for the GIL or for another thread", "is that"),
+    "other_rank": ("Another rank", "is waiting for it"),
+    "turns": ("Whoever uses the same GPU or CPU", "is turns of theirs"),
+    "unrecorded": ("Time in which the host records nothing", "is that"),
+    "unknown": ("Something that the file does not hold", "has no record or no explanation"),
+}
+"""Who determines the length of a part, and what its share of the path is."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What bounds a window, and the sentence that says so.
+
+    `bottlenecks`: of `several` each; else the one, none where nothing is known. `share`: of the run that goes
+    where it is free (of `several` the most), of a part what it is of its path.
+    """
+
+    bottleneck: Bottleneck
+    bottlenecks: Sequence[Bottleneck]
+    share: float
+    sentence: str
+
+
+def bound_of(findings: Findings) -> Bound:
+    """What bounds the window of a report: by the replays of a run; of a part, or without any, by its path.
+
+    By its path, too, where no replay is 2 % shorter: several chains are as long as each other.
+    """
+    return _by_replay(findings) if findings.bounds.get("resources") else _by_path(findings)
+
+
+def _by_replay(findings: Findings) -> Bound:
+    found = findings.bounds
+    named = list(found["bottlenecks"])
+    rows = {row["resource"]: row for row in found["resources"]}
+    words = [cast(Bottleneck, bounds.BOTTLENECKS[name]) for name in named]
+    if not named:
+        alone = (
+            "other work is as late, so that whatever takes no time alone, the run is less than 2 % shorter."
+        )
+        path = _by_path(findings)
+        return replace(path, share=0.0, sentence=f"{path.sentence.removesuffix('.')}; {alone}")
+    share = float(rows[named[0]]["share"])
+    if len(named) > 1:
+        return Bound("several", words, share, _several(findings, [rows[name] for name in named]))
+    who, free = _FREE[named[0]]
+    row, base = rows[named[0]], _base(findings)
+    if share >= _NEARLY_ALL:
+        return Bound(words[0], words, share, f"{who}: nearly all of its {base} would go {free}.")
+    left = f"{free}, {format_ns(row['length_ns'])} of {base} would be left"
+    return Bound(words[0], words, share, f"{who}: {left}.")
+
+
+def _base(findings: Findings) -> str:
+    base_ns = int(findings.bounds["base_ns"])
+    without = " (without what recording cost)" if is_corrected(findings, base_ns) else ""
+    return f"{format_ns(base_ns)}{without}"
+
+
+def _several(findings: Findings, rows: Sequence[Mapping[str, Any]]) -> str:
+    """What is said where several gain about as much."""
+    names = _listed([row["resource"] for row in rows], "or")
+    left = _listed([format_ns(row["length_ns"]) for row in rows], "or")
+    return (
+        f"No one thing bounds the run: without {names}, each alone, {left} of "
+        f"{_base(findings)} would be left."
+    )
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def _by_path(findings: Findings) -> Bound:
+    bottleneck, share = next(iter(shares(findings).items()))
+    who, what = _PATH[bottleneck]
+    sentence = f"{who} determines the length: {format_share(share)} of the path {what}."
+    return Bound(bottleneck, [bottleneck], share, sentence)

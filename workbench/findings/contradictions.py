@@ -1,0 +1,87 @@
+"""Whether a verdict on the CPU agrees with the rest of the report: a busy GPU may as well be the reason."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tracegraph.queries.shapes.roles import of_role
+from tracegraph.vocabulary.categories import GPU_WORK, Role
+from tracegraph.workbench.findings.bound import bound_of
+from tracegraph.workbench.findings.findings import Findings
+
+_BUSY, _NEARLY_BUSY = 0.9, 0.75
+_NEXT_TO_NOTHING = 0.25
+"""A gain below that part of what the work takes of the path: something else was nearly as late."""
+_LONG_NS, _LONG, _MOST = 100_000, 0.02, 0.5
+"""Long opaque work lasts that long, and that share of the window, at once; most of the path is such work."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Why the CPU need not determine the length.
+
+    `share`: of the path that is work of threads. `busy`: share of the window in which a GPU works. `name`: of
+    the CPU's longest own work. `gain_ns`: by how much the window gets shorter without it; None where no
+    replay says.
+    """
+
+    share: float
+    busy: float
+    name: str
+    gain_ns: int | None
+
+
+def contradiction(findings: Findings) -> Contradiction | None:
+    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
+    doubt = doubt_of_cpu(findings)
+    return doubt if doubt and "cpu" in bound_of(findings).bottlenecks else None
+
+
+def doubt_of_cpu(findings: Findings) -> Contradiction | None:
+    """Why the work of threads on the path may be waits for a GPU; None where nothing says so.
+
+    A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work
+    waits for. It is not where a replay without the longest own work gains a good part of that.
+    """
+    busy = findings.gpu_working_share
+    if busy is None or busy < _NEARLY_BUSY:
+        return None
+    if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
+        return None
+    work = _own_work(findings)  # last: it goes over the names of the whole path
+    if work.empty:
+        return None
+    name, category = work.index[0]
+    share = findings.share(int(work.sum()))
+    row = _without(findings, str(name), str(category))
+    if row is None:
+        return Contradiction(share, busy, str(name), None) if busy >= _BUSY else None
+    gain_ns, held_ns = row
+    return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(share, busy, str(name), gain_ns)
+
+
+def _is_own(findings: Findings) -> "pd.Series[bool]":
+    """Rows of the path in which a thread works: no gaps, no GPU work."""
+    own: pd.Series[bool] = ~findings.is_gap & ~of_role(findings.path["category"], *GPU_WORK, Role.GAP)
+    return own
+
+
+def _own_work(findings: Findings) -> "pd.Series[int]":
+    """Own time on the path of each name of threads, the longest first."""
+    rows, own = findings.path[["name", "category"]].astype(str), _is_own(findings)
+    keys = [rows["name"][own], rows["category"][own]]
+    return findings.durations[own].groupby(keys).sum().sort_values(ascending=False, kind="stable")
+
+
+def _opaque_ns(findings: Findings) -> int:
+    """How much of the path is work of threads that lasts long without anything inside it."""
+    long = findings.durations.ge(max(_LONG_NS, _LONG * findings.length_ns))
+    return int(findings.durations[long & _is_own(findings)].sum())
+
+
+def _without(findings: Findings, name: str, category: str) -> tuple[int, int] | None:
+    """What a replay of the run without a name gains, the most that is known, and its part of the path."""
+    rows = [(row, "duration_ns") for row in findings.details.what_next]
+    rows += [(row, "path_ns") for row in findings.details.potential]
+    mine = [(row, held) for row, held in rows if (row["name"], row["category"]) == (name, category)]
+    return max(((int(row["gain_ns"]), int(row[held])) for row, held in mine), default=None)

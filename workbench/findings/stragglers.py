@@ -1,0 +1,119 @@
+"""Which rank the others wait for, how steadily, and why it is late."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.workbench.findings.findings import Findings
+
+_MOST_CAUSES, _LEAST_CAUSE = 2, 0.05
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Names by which a rank was late, the most first; `inside`: what they all run in, where that is known."""
+
+    inside: str | None
+    names: Sequence[tuple[str, str, int]]
+    """Name, category and ns of each."""
+
+    @property
+    def late_ns(self) -> int:
+        """All of it together."""
+        return sum(ns for *_, ns in self.names)
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """A rank that made others wait; times in ns, shares 0..1.
+
+    `caused_ns`: time that others waited for it, all together; `share`: of all waiting. `longest_ns`: at once.
+    `on_path`: share of the critical path on it. `steps_led`: steps in which it caused most waiting.
+    `causes`: what made it late, the largest first.
+    """
+
+    rank: int
+    caused_ns: int
+    share: float
+    longest_ns: int
+    last: int
+    operations: int
+    on_path: float
+    steps_led: int
+    causes: Sequence[Cause]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of a run compared; `stragglers`: the one that caused most waiting first.
+
+    `path_rank` holds `path_share` of the critical path, more than any other rank. `steps`: those in which any
+    rank waited. `waited_share`, `transfer_share`: exposed communication, shares of the window, mean of ranks.
+    """
+
+    stragglers: Sequence[Straggler]
+    path_rank: int
+    path_share: float
+    steps: int
+    waited_share: float
+    transfer_share: float
+
+
+def compare_ranks(findings: Findings) -> Ranks | None:
+    """What the rows about ranks say; None for a run of one rank, or whose ranks share no operation."""
+    waits = findings.answers.get("rank_waits", pd.DataFrame())
+    if findings.details.ranks < 2 or not waits["operations"].sum():
+        return None
+    on_path = {int(rank): findings.share(ns) for rank, ns in sum_by(findings.path, "rank").items()}
+    led = _steps_led(findings)
+    caused = waits[waits["caused_ns"] > 0]
+    first = next(iter(on_path))
+    return Ranks(
+        stragglers=[_straggler(row, on_path, led, findings) for row in caused.to_dict("records")],
+        path_rank=first,
+        path_share=on_path[first],
+        steps=len(led),
+        waited_share=findings.share(float(waits["exposed_wait_ns"].mean())),
+        transfer_share=findings.share(float(waits["exposed_transfer_ns"].mean())),
+    )
+
+
+def _straggler(
+    row: dict[Any, Any], on_path: dict[int, float], led: "pd.Series[int]", findings: Findings
+) -> Straggler:
+    rank = int(row["rank"])
+    least = _LEAST_CAUSE * int(row["caused_ns"]) / max(1, findings.details.ranks - 1)
+    causes = _causes(findings.answers["late_causes"], rank)
+    return Straggler(
+        rank=rank,
+        caused_ns=int(row["caused_ns"]),
+        share=float(row["caused_share"]),
+        longest_ns=int(row["longest_ns"]),
+        last=int(row["last"]),
+        operations=int(row["operations"]),
+        on_path=on_path.get(rank, 0.0),
+        steps_led=int(led.eq(rank).sum()),
+        causes=[cause for cause in causes if cause.late_ns >= least][:_MOST_CAUSES],
+    )
+
+
+def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:
+    """The rows of `late_causes` about a rank: those inside one thing together."""
+    found: dict[object, Cause] = {}
+    for row in late[late["rank"].eq(rank)].to_dict("records"):
+        inside = row["inside"] if isinstance(row["inside"], str) else None
+        key = (row["name"], row["category"]) if inside is None else inside
+        names = found[key].names if key in found else ()
+        one = str(row["name"]), str(row["category"]), int(row["late_ns"])
+        found[key] = Cause(inside, (*names, one))
+    return sorted(found.values(), key=lambda cause: -cause.late_ns)
+
+
+def _steps_led(findings: Findings) -> "pd.Series[int]":
+    """For each step in which a rank waited, the one that caused most of it."""
+    steps = findings.answers.get("step_waits", pd.DataFrame({"number": [], "rank": [], "caused_ns": []}))
+    waited = steps[steps["caused_ns"] > 0]
+    return waited.drop_duplicates("number").set_index("number")["rank"]

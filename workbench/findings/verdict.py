@@ -1,0 +1,110 @@
+"""The answer first: what bounds a run, what to change first, and what is not known."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tracegraph.workbench.findings.bottleneck import Bottleneck
+from tracegraph.workbench.findings.bound import Bound, bound_of
+from tracegraph.workbench.findings.contradictions import Contradiction, contradiction
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first import NOTHING, Row, said_first, what_to_change
+from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
+from tracegraph.workbench.findings.outliers import outlier
+from tracegraph.workbench.text.names import quoted
+from tracegraph.workbench.text.text import format_ns, format_share, plural
+
+_MOST_GAINS = 3
+_UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
+_NOT_SHOWN = "which of the two determines the length, which the file does not show"
+_OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
+"""Findings that say what is said of the path itself."""
+_MIXED = (
+    "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves "
+    "whose is whose.",
+    f"Not known: what any rank does. {ADVICE}",
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What bounds the run or step, in at most three sentences; `gains`: what to change, the first first.
+
+    `bottlenecks`: of `several` each, else the one; none where nothing is known. `share`: of the run that goes
+    where it is free, of a part what it is of its path. `gains` are about the whole run.
+    """
+
+    bottleneck: Bottleneck
+    share: float
+    sentences: Sequence[str]
+    gains: Sequence[Row]
+    bottlenecks: Sequence[Bottleneck] = ()
+
+
+def judge(findings: Findings) -> Verdict:
+    """The verdict on the window of a report; none where the input does not allow one."""
+    if mixed_share(findings):
+        return Verdict("unknown", 0.0, _MIXED, [])
+    bound, untold = bound_of(findings), contradiction(findings)
+    changes = [] if untold else what_to_change(findings)
+    lost = _cannot_tell(findings, bound, changes)
+    if untold or lost:
+        bound = _untold(untold) if untold else _lost(findings)
+    gains = [] if lost else changes[:_MOST_GAINS]
+    sentences = [" ".join(filter(None, [bound.sentence, outlier(findings)]))]
+    if gains:
+        sentences.append(said_first(findings, gains[0]))
+    elif not (untold or lost) and findings.bounds:
+        sentences.append(NOTHING)
+    sentences.append(_unknown(findings, bound, gains, (_NOT_SHOWN,) if untold else ()))
+    return Verdict(bound.bottleneck, bound.share, sentences, gains, bound.bottlenecks)
+
+
+def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bool:
+    """Whether so much of the path is not in the file, or has no cause, that what gains most may be there."""
+    most = max([bound.share, *(findings.share(row["gain_ns"]) for row in changes)])
+    return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, min(most, _HALF))
+
+
+def _lost(findings: Findings) -> Bound:
+    """What is said where most of the path has no record, or no cause."""
+    named = [(share, f"is {name}, not in the file") for name, share in findings.unrecorded.items()]
+    most, what = max([*named, (findings.unknown_share, "has no explanation")])
+    said = "What bounds the run, and what to change first, cannot be told: "
+    lost = findings.unrecorded_share + findings.unknown_share
+    return Bound("unknown", [], lost, f"{said}{format_share(most)} of the path {what}.")
+
+
+def _untold(untold: Contradiction) -> Bound:
+    """What is said where the CPU works on the path and a GPU works as long beside it."""
+    said = (
+        f"Whether the CPU or the GPU determines the length cannot be told: {format_share(untold.share)} of "
+        f"the path is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
+    )
+    if untold.gain_ns is not None:
+        name, gain = quoted(untold.name), format_ns(untold.gain_ns)
+        said += f", and without {name}, the longest of that work, the run would be only {gain} shorter"
+    return Bound("unknown", [], untold.share, f"{said}.")
+
+
+def _unknown(findings: Findings, bound: Bound, gains: Sequence[Row], first: Sequence[str] = ()) -> str:
+    parts = [*first, *_doubts(findings, bound, gains)]
+    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
+
+
+def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[str]:
+    if findings.unrecorded_share >= _UNCLEAR:
+        named = ", ".join(f"{format_share(share)} {name}" for name, share in findings.unrecorded.items())
+        yield f"what ran in {format_share(findings.unrecorded_share)} of the path, not in the file: {named}"
+    if findings.unclear_share >= _UNCLEAR:
+        yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
+    if gains and gains[0]["inferred_share"] >= _DOUBT:
+        yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
+    if "communication" in bound.bottlenecks and findings.details.ranks == 1:
+        yield "how much of it is waiting for slower ranks, which one file cannot tell"
+    odd = [
+        row
+        for row in findings.details.integrity
+        if row["level"] in ("warning", "error") and row["code"] not in _OF_PATH
+    ]
+    if odd:
+        yield f"what {plural(len(odd), 'finding')} about the input may hide"

@@ -1,0 +1,1 @@
+"""What a run's methods return: pictures, flame graphs, plots, reports."""

@@ -1,0 +1,41 @@
+"""A report that can be saved: the findings about a window of a run, and what to try next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+from tracegraph.base.progress import Progress, silent
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.recommendations import Recommendation, recommend
+from tracegraph.workbench.output.folder import Written, named_folder, write_folder
+from tracegraph.workbench.output.summary import summarise
+from tracegraph.workbench.text.text import format_ns
+
+
+@dataclass(frozen=True)
+class Report:
+    """The findings about a window of a run, and what to try next."""
+
+    findings: Findings
+    progress: Progress = silent
+
+    @cached_property
+    def recommendations(self) -> Sequence[Recommendation]:
+        """What to try next, the largest share first."""
+        return recommend(self.findings)
+
+    def __repr__(self) -> str:
+        return f"<Report on {self.findings.title}: {format_ns(self.findings.length_ns)}>"
+
+    def summary(self) -> dict[str, object]:
+        """The numbers of the report, as in summary.json; times in ns, shares 0..1."""
+        return summarise(self.findings)
+
+    def save(self, folder: str | PathLike[str]) -> Written:
+        """Write the files of `tracegraph report --output` into a folder; returns what is there now.
+
+        Raises:
+            InputError: the folder has no name, or cannot be written.
+        """
+        return write_folder(self.findings, named_folder(folder), self.progress)

@@ -1,0 +1,97 @@
+"""Traces that become a run."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracegraph.base.progress import Progress
+from tracegraph.ingest.options import IngestOptions
+from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.ingest.readers.unpacking import PACKED
+from tracegraph.ingest.sources.source import AnySource, Source, as_source
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.managed.rebuild.estimate import Load
+from tracegraph.store.managed.server.failure_causes import explained
+from tracegraph.store.session import begun_ahead
+from tracegraph.store.storing import store_and_open
+from tracegraph.store.tables import GraphTables
+from tracegraph.store.workspace import Workspace
+
+_SMALL_BYTES = 1_000_000
+"""A packed trace of this size has some 40,000 events: a first run of fewer is added, of more imported."""
+_PACKING = 10
+"""How much smaller a trace gets by packing."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run that was just stored, open in the database.
+
+    `timings_s` are the seconds of each stage so far; `integrity` the rows of what was odd in the input.
+    """
+
+    database: Database
+    tables: GraphTables
+    timings_s: dict[str, float]
+    integrity: Sequence[Mapping[str, object]]
+
+
+@contextmanager
+def stored_run(
+    workspace: Workspace,
+    connection: ConnectionSettings,
+    traces: Sequence[AnySource],
+    name: str | None,
+    progress: Progress,
+    options: IngestOptions,
+    load: Load | None,
+) -> Iterator[StoredRun]:
+    """Ingest the traces as one run, store it and open the database.
+
+    Raises:
+        InputError: a trace cannot be used, several are not the ranks of one job, the name belongs to other
+            content, or no annotation is named as the marker of steps says.
+        StoreError: the database or the workspace cannot be used.
+    """
+    sources = [as_source(trace) for trace in traces]
+    with ExitStack() as stack:
+        folder = stack.enter_context(workspace.spool())
+        with explained(workspace), _server_ahead(workspace, connection, sources, load):
+            tables, manifest = ingest_run(sources, name, progress, options, folder)
+        begun = time.perf_counter()
+        database = stack.enter_context(
+            store_and_open(workspace, connection, tables, manifest, progress, load)
+        )
+        seconds = round(time.perf_counter() - begun, 3)
+        timings_s = {**ingest_timings(manifest), "storing the run": seconds}
+        yield StoredRun(database, tables, timings_s, _integrity(manifest))
+
+
+def _server_ahead(
+    workspace: Workspace, connection: ConnectionSettings, sources: Sequence[Source], load: Load | None
+) -> AbstractContextManager[None]:
+    """Start the managed server while the traces are read, where their run is going to be added to it."""
+    paths = [Path(source.given) for source in sources if not source.is_remote]
+    sizes = [_packed_bytes(path) for path in paths if path.is_file()]
+    is_readable = connection.uri is None and len(sizes) == len(sources)
+    is_first = not workspace.has_database()
+    imported = load == "bulk" or (load is None and sum(sizes) > _SMALL_BYTES)
+    return begun_ahead(workspace) if is_readable and not (is_first and imported) else nullcontext()
+
+
+def _packed_bytes(trace: Path) -> float:
+    return trace.stat().st_size / (1 if trace.suffix == PACKED else _PACKING)
+
+
+def ingest_timings(manifest: Mapping[str, object]) -> dict[str, float]:
+    """Seconds of each stage of the ingest, as a manifest states them; none where it states none."""
+    timings = manifest.get("timings_s")
+    return dict(timings) if isinstance(timings, dict) else {}
+
+
+def _integrity(manifest: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    rows = manifest["integrity"]
+    assert isinstance(rows, list)
+    return rows

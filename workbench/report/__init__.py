@@ -1,1 +1,0 @@
-"""What a report says: findings, recommendations, and what they are asked from."""

@@ -1,0 +1,1 @@
+"""Text for people: names cut by meaning, numbers with units, values of a result."""

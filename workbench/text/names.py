@@ -1,0 +1,134 @@
+"""Names of events for people: shortened by meaning, distinct where shown together; and found again."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import zip_longest
+
+from tracegraph.workbench.text.cpp_apart import tell_apart
+from tracegraph.workbench.text.cpp_names import parse_function
+from tracegraph.workbench.text.text import ELLIPSIS, label
+
+_BUILT_IN = re.compile(
+    r"<(?P<kind>built-in|bound) (?:method|function) (?P<name>.*?)"
+    r"(?: of (?P<owner>.+?)(?: object)?)?(?: at 0x[0-9a-fA-F]+)?>",
+    re.DOTALL,
+)
+_IDENTIFIER = re.compile(r"\w+")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>$)")
+_LONG, _HEAD = 200, 64
+"""Longer identifiers show as much of their beginning: Tensile's hold all settings, mangled ones all types."""
+_MOST_FIELDS = 4
+_QUOTED_CELLS = 60
+_MOST_SUFFIX = 8
+_PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
+
+
+def readable(names: Iterable[str]) -> dict[str, str]:
+    """Return a readable text for each of the names that are shown together: no two have the same.
+
+    Of a demangled C++ function it is the function and the template arguments that tell it from the others,
+    of a built-in the name without its address, of an identifier of hundreds of characters its beginning and
+    the fields that differ. All else stays as it is. Nothing is made safe to print.
+    """
+    given = list(dict.fromkeys(names))
+    texts = _functions(given) | _without_addresses(given) | _beginnings(given)
+    return _distinct({name: texts.get(name, name) for name in given})
+
+
+def quoted(name: str) -> str:
+    """A name within a sentence: readable, short, safe to print, in backquotes."""
+    return f"`{label(readable([name])[name], _QUOTED_CELLS)}`"
+
+
+def _functions(names: Iterable[str]) -> dict[str, str]:
+    """Return texts of the C++ functions among the names."""
+    parsed = {name: parse_function(name) for name in sorted(names)}
+    texts = tell_apart(list(dict.fromkeys(part for part in parsed.values() if part is not None)))
+    return {name: texts[part] for name, part in parsed.items() if part is not None}
+
+
+def _without_addresses(names: Iterable[str]) -> dict[str, str]:
+    """Return texts of the names with addresses and of built-ins; the same at several addresses is counted."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(names):
+        text = without_address(name)
+        if text != name:
+            alike[text].append(name)
+    return {
+        name: text if len(same) == 1 else f"{text} #{number}"
+        for text, same in alike.items()
+        for number, name in enumerate(same, start=1)
+    }
+
+
+def without_address(name: str) -> str:
+    """Return the text of a built-in or of another object without where it is in memory, else the name."""
+    if not name.startswith("<") or not name.endswith(">"):
+        return name
+    found = _BUILT_IN.fullmatch(name)
+    if found is None:
+        return _ADDRESS.sub("", name)
+    owner = _PYBIND.sub("pybind11", found["owner"] or "")
+    return " ".join(filter(None, (found["kind"], found["name"], owner and f"of {owner}")))
+
+
+def _beginnings(names: Iterable[str]) -> dict[str, str]:
+    """Return texts of the long identifiers, which hold fields between underscores."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(names):
+        if len(name) > _LONG and _IDENTIFIER.fullmatch(name):
+            end = name.rfind("_", _HEAD // 2, _HEAD)
+            alike[name[: end if end > 0 else _HEAD]].append(name)
+    return {
+        name: "_".join((head, ELLIPSIS, *(f"{field}_{ELLIPSIS}" for field in fields)))
+        for head, same in alike.items()
+        for name, fields in zip(same, _different_fields(same), strict=True)
+    }
+
+
+def _different_fields(names: Sequence[str]) -> list[list[str]]:
+    """Return for each name the first fields by which it and the others are told apart, as far as they do."""
+    columns = list(zip_longest(*(name.split("_") for name in names), fillvalue=""))
+    chosen: list[tuple[str, ...]] = []
+    told = 1
+    for column in columns:
+        more = len(set(zip(*chosen, column, strict=True)))
+        if more > told:
+            chosen.append(column)
+            told = more
+        if told == len(names) or len(chosen) == _MOST_FIELDS:
+            break
+    return [[column[at] for column in chosen if column[at]] for at in range(len(names))]
+
+
+def _distinct(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts; the name itself where the text is longer, or another's is the same."""
+    chosen = {name: text if len(text) <= len(name) + _MOST_SUFFIX else name for name, text in texts.items()}
+    while True:
+        used = Counter(chosen.values())
+        twice = [name for name, text in chosen.items() if used[text] > 1 and text != name]
+        if not twice:
+            return chosen
+        chosen.update(zip(twice, twice, strict=True))
+
+
+def match_names(names: Sequence[str], wanted: str) -> list[str]:
+    """Return the names meant, in their order: exactly, else as a glob of `*` and `?`, else as a part.
+
+    A glob stands for a whole name; upper and lower case are told apart, but not in a part.
+    """
+    if wanted in names:
+        return [wanted]
+    if "*" in wanted or "?" in wanted:
+        jokers = {"*": ".*", "?": "."}
+        glob = re.compile("".join(jokers.get(char) or re.escape(char) for char in wanted), re.DOTALL)
+        return [name for name in names if glob.fullmatch(name)]
+    return [name for name in names if wanted.lower() in name.lower()]
+
+
+def near_names(names: Sequence[str], wanted: str, count: int = 5) -> list[str]:
+    """Return the names most like what was wanted, the most like first."""
+    lower = {name.lower(): name for name in reversed(names)}
+    return [lower[close] for close in get_close_matches(wanted.lower(), lower, count, 0.4)]
