@@ -3,20 +3,49 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.chrome_text import lossy
-from tracegraph.ingest.readers.process_filter import keep_processes
+from tracegraph.ingest.readers.chrome_text import Batch, ChromeDocument, RawEntry, lossy
 from tracegraph.ingest.readers.registry import FORMATS, format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
 from tracegraph.ingest.readers.unpacking import PACKED, pack_into
+from tracegraph.vocabulary.step_names import marked_by
 
 _GZIP_LEVEL = 2
+
+
+class _Process(Struct, gc=False):
+    pid: int | float | str | None = None
+
+
+_decode = msgspec.json.Decoder(_Process).decode
+
+
+def keep_processes(document: ChromeDocument, processes: Sequence[str]) -> ChromeDocument:
+    """The document with the entries whose pid is one of `processes`; `*` and `?` in these are wildcards."""
+    patterns = [marked_by(one) for one in processes]
+
+    def is_meant(text: RawEntry) -> bool:
+        try:
+            pid = _decode(text).pid
+        except msgspec.MsgspecError:
+            return False
+        return any(pattern.fullmatch("" if pid is None else str(pid)) for pattern in patterns)
+
+    def batches() -> Iterator[Batch]:
+        for batch in document.batches:
+            kept = [k for k, text in enumerate(batch.texts) if is_meant(text)]
+            yield Batch([batch.texts[k] for k in kept], [batch.positions[k] for k in kept])
+
+    return replace(document, batches=batches())
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
 from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.sources.source import as_source
-from tracegraph.ingest.tables.member_times import member_times
+from tracegraph.ingest.tables.collectives import member_times
 from tracegraph.ingest.what_if.graph.graph import graph_of
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.assumptions import INFINITE_BANDWIDTH, NO_STRAGGLERS

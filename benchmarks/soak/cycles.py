@@ -8,7 +8,7 @@ from time import perf_counter
 import psutil
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.store.managed.rebuild.space import folder_bytes
+from tracegraph.store.compacting import folder_bytes
 from tracegraph.store.session import find_server
 from tracegraph.workbench.bench import Workbench
 

@@ -4,15 +4,37 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE, is_call_named
+from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.causal.graph.unheld import unheld_waits
+from tracegraph.ingest.causal.graph.solved import Solved
 from tracegraph.ingest.causal.launches.holes import working_calls
 from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded import lost_share
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.iterations import ITERATION
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 
+LONG_WAIT_NS = 1_000_000
+_WAITS = tuple(code for code, rule in enumerate(MECHANISMS) if rule.kind == "SYNCHRONIZATION")
 _MID_STEP_SHARE = 0.1
+
+
+def unheld_waits(solved: Solved) -> Ints:
+    """Calls named after synchronising that last 1 ms or longer, in which no wait for GPU work ends."""
+    events, segments, found = solved.events, solved.segments, solved.dependencies
+    long = events.end - events.start >= LONG_WAIT_NS
+    call = np.flatnonzero(is_call_named(events, "Synchronize") & events.on_thread & long)
+    effect = found.effect[np.isin(found.mechanism, _WAITS)]
+    effect = effect[segments.on_thread[effect]]
+    window, lanes = solved.window, len(solved.lanes.frame)
+    keys = Keys(window.start, window.end, lanes)
+    released = np.sort(keys.of(segments.lane[effect], segments.start[effect]))
+    start, end = (times[call].clip(window.start, window.end) for times in (events.start, events.end))
+    begun = np.searchsorted(released, keys.of(events.lane[call], start), "right")
+    ended = np.searchsorted(released, keys.of(events.lane[call], end), "right")
+    # One that ends with the window holds nothing up.
+    unheld: Ints = call[(begun == ended) & (end < window.end)]
+    return unheld
 
 
 def diagnose_missing(model: RankModel, integrity: Integrity) -> None:

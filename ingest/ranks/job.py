@@ -1,21 +1,28 @@
 """The model of a job: the parts of all its ranks on one clock, joined where they met."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.clock.clock import GpuClock
+from tracegraph.ingest.causal.events.events import Events
+from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.model import Model, make_model
 from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.causal.rules.edges import Edges, Waits
+from tracegraph.ingest.causal.rules.found import Found
 from tracegraph.ingest.measures.measures import Measures, merge_measures
 from tracegraph.ingest.ranks.agreement import strangers
 from tracegraph.ingest.ranks.clocks import RankClock, align_ranks
-from tracegraph.ingest.ranks.joining import find_meetings, without_guesses
-from tracegraph.ingest.ranks.matching import Unmatched, match, shared
+from tracegraph.ingest.ranks.matching import Operation, Unmatched, match, shared
+from tracegraph.ingest.ranks.members import as_numbers
 from tracegraph.ingest.ranks.merging import (
     Offsets,
     merge_allocations,
@@ -25,6 +32,87 @@ from tracegraph.ingest.ranks.merging import (
 )
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.trace import FileFacts
+from tracegraph.vocabulary.collectives import KIND
+from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
+
+_ELEMENT_BYTES = {
+    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,
+    "char": 1, "byte": 1, "bool": 1, "unsigned char": 1, "c10::half": 2, "c10::bfloat16": 2,
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
+
+
+def find_meetings(
+    operations: Iterable[Operation], first_event: Mapping[int, int], events: Events
+) -> tuple[Meetings, int]:
+    """The meetings of the operations that several files hold, and how many of them cannot have been.
+
+    Those are left out: a member left before another came. `first_event`: where the events of each rank begin
+    among `events`.
+    """
+    found, impossible = [], 0
+    for operation in operations:
+        members = sorted(
+            (int(events.start[event]), int(events.lane[event]), event)
+            for rank, member in operation.members.items()
+            for event in (first_event[rank] + member.event,)
+        )
+        index = np.array([event for *_, event in members], dtype=np.int64)
+        if members[-1][0] <= int(events.end[index].min()):
+            found.append((members[-1][0], operation, index))
+        else:
+            impossible += 1
+    found.sort(key=lambda row: row[0])
+    return _table([row[1] for row in found], [row[2] for row in found], events), impossible
+
+
+def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: Events) -> Meetings:
+    event = np.concatenate([*events_of, np.empty(0, dtype=np.int64)])
+    firsts = [operation.first for operation in operations]
+    return Meetings(
+        name=[first.kind for first in firsts],
+        group=[first.group for first in firsts],
+        sequence=as_numbers([first.sequence for first in firsts]),
+        size=as_numbers([None if one.ranks is None else len(one.ranks) for one in operations]),
+        recorded=np.array([operation.recorded for operation in operations], dtype=bool),
+        confidence=np.array([operation.confidence for operation in operations], dtype=np.float64),
+        bytes=as_numbers([_bytes(operation) for operation in operations]),
+        dtype=[first.dtype for first in firsts],
+        missing=[operation.missing for operation in operations],
+        rendezvous=np.array([int(events.start[index[-1]]) for index in events_of], dtype=np.int64),
+        member_of=np.repeat(np.arange(len(events_of)), [len(index) for index in events_of]),
+        event=event,
+        arrival=events.start[event],
+        end=events.end[event],
+    )
+
+
+def _bytes(operation: Operation) -> int | None:
+    """All data of an operation, as far as the member of the lowest rank tells."""
+    first = operation.first
+    width, kind = _ELEMENT_BYTES.get((first.dtype or "").lower()), KIND[first.kind]
+    if first.elements is None or width is None or not kind.moves_data:
+        return None
+    return round(first.elements * width * kind.whole(len(operation.ranks or operation.members)))
+
+
+def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
+    """What was found without the guesses about collectives of which several files now tell who came when."""
+    met = np.zeros(len(events) + 1, dtype=bool)
+    met[meetings.event] = True
+    guessed = found.waits.mechanism == CODE[COLLECTIVE]
+    dropped = guessed & met[found.waits.event]
+    return Found(_without(found.edges, select_rows(found.waits, dropped)), select_rows(found.waits, ~dropped))
+
+
+def _without(edges: Edges, waits: Waits) -> Edges:
+    """The edges without those that end one of the waits."""
+    if not len(waits):
+        return edges
+    times = np.concatenate([waits.end, edges.effect_time])
+    keys = Keys(int(times.min()), int(times.max()), int(max(waits.lane.max(), edges.effect_lane.max())) + 1)
+    ends = np.isin(keys.of(edges.effect_lane, edges.effect_time), keys.of(waits.lane, waits.end))
+    return select_rows(edges, ~(ends & (edges.mechanism == CODE[COLLECTIVE]) & (edges.effect_event < 0)))
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,139 @@
 """The files of all ranks, read at the same time where that pays."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
 
 from tracegraph.base.errors import InputError
+from tracegraph.base.machine import cores, free_memory_bytes
 from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress, silent
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.ranks.capacity import count_workers, text_bytes
+from tracegraph.ingest.limits import DEFAULT_LIMITS, MEMORY_OF_A_BYTE, Limits
+from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.part import Part
-from tracegraph.ingest.ranks.processes import open_workers
 from tracegraph.ingest.ranks.worker import Outcome, Task
-from tracegraph.ingest.sources.source import Source
+from tracegraph.ingest.sources.source import Source, protocol
 
+_COMMAND = [sys.executable, "-m", "tracegraph.ingest.ranks.worker"]
+_APART = {"PYTHONSAFEPATH": "1"}
+"""Modules in the folder where a user happens to be are none of ours."""
+_PACKED = (".gz", ".parquet")
+_PACKING = 15
+"""How many bytes of text a packed byte is, as a rule."""
+_REMOTE_BYTES = 128 << 20
+"""What a file of unknown size is taken for, in bytes of text."""
+_OWN_BYTES = 200 << 20
+"""What a process takes before it reads anything."""
+_WORTH_BYTES = 64 << 20
+"""With less text than that in all files, this process, which reads 30 MiB of it a second, is done before two
+others, each of which takes .7 s of CPU to begin."""
+_FILE_BYTES = 3 << 20
+"""How much text is read in the .1 s that a file takes however small it is."""
+_OWN_FOLDERS = ("/dev/", "/proc/")
 Outcomes = Generator[tuple[int, Outcome], None, None]
 ReadAll = Callable[[Sequence[Task]], Outcomes]
 """Does tasks and yields, as they end, the place of each and what came of it; closed, it ends those left."""
 _READING = "reading the files of all ranks"
+
+
+class Workers:
+    """Some processes, each of which does one task at a time."""
+
+    def __init__(self, count: int) -> None:
+        self._all = [self._start() for _ in range(count)]
+        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
+        for process in self._all:
+            self._idle.put(process)
+
+    @staticmethod
+    def _start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_APART},
+            start_new_session=True,  # Ctrl-C at a terminal is for this process, which then closes the pipes
+        )
+
+    def do(self, task: Task) -> Outcome:
+        """The part of a task, or what was raised; waits for a process that is free."""
+        process = self._idle.get()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            send(process.stdin, task)  # type: ignore[arg-type]
+            answer: Outcome = receive(process.stdout)  # type: ignore[arg-type]
+        except (OSError, EOFError):
+            return _ended(task, process.wait())
+        finally:
+            self._idle.put(process)
+        return answer
+
+    def kill(self) -> None:
+        """End all processes now; whoever waits for one of them gets an error."""
+        for process in self._all:
+            process.kill()
+
+    def close(self) -> None:
+        """End all processes, and return when they have ended."""
+        self.kill()
+        for process in self._all:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                with suppress(OSError):  # what was not sent any more
+                    pipe.close()
+
+
+@contextmanager
+def open_workers(count: int) -> Iterator[Workers]:
+    """So many processes for the block."""
+    workers = Workers(count)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+def _ended(task: Task, code: int) -> InputError:
+    how = f"signal {-code}" if code < 0 else f"code {code}"
+    return InputError(
+        f"the process that read {task.source.shown} ended with {how}",
+        "there may be too little memory: close other programs, or give fewer or shorter files",
+    )
+
+
+def text_bytes(source: Source) -> int:
+    """How many bytes of text a source holds, roughly; 0 where that cannot be told."""
+    if source.is_remote:
+        return _REMOTE_BYTES
+    try:
+        size = Path(source.given).stat().st_size
+    except OSError:
+        return 0
+    return size * (_PACKING if source.given.endswith(_PACKED) else 1)
+
+
+def count_workers(sources: Sequence[Source]) -> int:
+    """How many processes read the sources; 0 where this one does it sooner, or only it can."""
+    sizes = [text_bytes(source) for source in sources]
+    most = min(cores(), len(sources))
+    work = sum(sizes) + _FILE_BYTES * len(sizes)
+    if most < 2 or work < _WORTH_BYTES or not all(map(_is_seen_elsewhere, sources)):
+        return 0
+    room = int(free_memory_bytes() // (_OWN_BYTES + MEMORY_OF_A_BYTE * max(sizes)))
+    return min(most, room) if room > 1 else 0
+
+
+def _is_seen_elsewhere(source: Source) -> bool:
+    """Whether another process finds the source: no pipe, no descriptor, nothing in this one's memory."""
+    if source.is_remote:
+        return protocol(source.given) != "memory"
+    return os.path.isfile(source.given) and not source.given.startswith(_OWN_FOLDERS)
 
 
 def read_here(tasks: Sequence[Task]) -> Outcomes:

@@ -4,7 +4,11 @@ import shlex
 from dataclasses import replace
 from pathlib import PurePath
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tracegraph.base.errors import InputError
+from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
@@ -13,8 +17,42 @@ from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
-from tracegraph.ingest.sources.split_trace import split
 from tracegraph.ingest.trace import TraceFile
+
+
+def split(trace: TraceFile, merged: Merged) -> list[TraceFile]:
+    """A file for each rank: its rows, and of what stands beside them what is of its processes."""
+    assert merged.of_row is not None
+    return [_part(trace, merged, merged.of_row == k, k) for k in range(len(merged.numbers))]
+
+
+def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFile:
+    events = trace.events.filter(pa.array(mine))
+    processes = pa.array(events["pid"].unique().cast(pa.string()).to_pylist(), pa.string())
+    flows, memory = (
+        table.filter(pc.is_in(table["pid"].cast(pa.string()), processes))
+        for table in (trace.flows, trace.memory)
+    )
+    known = pc.is_in(trace.counters["source_index"], events["source_index"].combine_chunks())
+    count = len(merged.numbers)
+    return TraceFile(
+        path=trace.path,
+        sha256=trace.sha256,
+        rank=merged.numbers[place],
+        events=events,
+        flows=flows,
+        memory=memory,
+        thread_names=trace.thread_names,
+        process_names=trace.process_names,
+        devices=trace.devices,
+        device_memory=trace.device_memory,
+        versions=trace.versions,
+        other_phases={},
+        rank_stated=True,
+        world_size=trace.world_size if trace.world_size is None or trace.world_size >= count else None,
+        counters=trace.counters.filter(known),
+        part=merged.names[place],
+    )
 
 
 def read_ranks(

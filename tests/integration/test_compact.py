@@ -11,9 +11,9 @@ from export import from_database, from_tables
 from storing_runs import store_small_run
 
 from tracegraph.base.errors import StoreError
+from tracegraph.store import compacting
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.managed.rebuild import space
 from tracegraph.store.managed.server import generation
 from tracegraph.store.session import find_server, kept_warm, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -50,8 +50,8 @@ def check_runs(workspace: Workspace, *names: str) -> None:
 
 
 def test_a_database_that_is_mostly_dead_is_made_anew(own: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space, "_LEAST_DEAD_BYTES", 0)
-    monkeypatch.setattr(space, "_NODES_A_PAGE", 10_000)  # a page holds more than these runs have
+    monkeypatch.setattr(compacting, "_LEAST_DEAD_BYTES", 0)
+    monkeypatch.setattr(compacting, "_NODES_A_PAGE", 10_000)  # a page holds more than these runs have
     bench = Workbench.open(workspace=own.root)
     bench.delete("second")
     assert generation.current(own.neo4j_home).database == generation.NAMES[1]

@@ -14,8 +14,7 @@ from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findin
 from tracegraph.cli.main import main
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.embedded import TEXT_CELLS
-from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.output.page import TEXT_CELLS, report_page
 from tracegraph.workbench.text.text import label
 
 pytestmark = pytest.mark.exhaustive

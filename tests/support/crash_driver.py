@@ -24,7 +24,8 @@ from crash_steps import Plan, Step
 from neo4j._sync.work.transaction import TransactionBase
 
 from tracegraph.cli.main import main
-from tracegraph.store.managed.rebuild import offline_import, space
+from tracegraph.store import compacting
+from tracegraph.store.managed.rebuild import offline_import
 
 _PATHS = {
     **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir"), 1),
@@ -158,8 +159,11 @@ def killing(plan: Plan) -> Callable[[Step], None]:
 
 if __name__ == "__main__":
     _plan = Plan.load(Path(sys.argv[1]))
-    if _plan.wasteful:
-        space._LEAST_DEAD_BYTES, space._NODES_A_PAGE = 0, 10_000  # a page holds more than a small run has
+    if _plan.wasteful:  # a page holds more than a small run has
+        compacting._LEAST_DEAD_BYTES, compacting._NODES_A_PAGE = (
+            0,
+            10_000,
+        )
     _watch = Watch(killing(_plan) if _plan.trial else recording(_plan))
     watch_system(_plan.root, _watch)
     watch_database(_watch)

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.options import parse_assignments
-from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.cli.reporters.frame import readable_name, write_frame
 from tracegraph.cli.reporters.layout import open_console
-from tracegraph.cli.reporters.units import readable_name
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.module import Column
 from tracegraph.workbench.output.csv_files import frame_csv

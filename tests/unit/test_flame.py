@@ -9,8 +9,7 @@ from call_stacks import frames_of
 
 from tracegraph.base.errors import InputError
 from tracegraph.queries.shapes.call_tree import call_tree
-from tracegraph.workbench.methods.flame import Flame
-from tracegraph.workbench.output.stacks import folded_stacks, speedscope_profile
+from tracegraph.workbench.methods.flame import Flame, folded_stacks, speedscope_profile
 from tracegraph.workbench.pictures.boxes import lay_out
 from tracegraph.workbench.pictures.drawing import draw
 

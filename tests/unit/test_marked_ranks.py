@@ -13,7 +13,7 @@ from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run, run_name
 from tracegraph.ingest.ranks.part import Part, read_part
-from tracegraph.ingest.ranks.processes import open_workers
+from tracegraph.ingest.ranks.reading import open_workers
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.tables import GraphTables

@@ -16,11 +16,9 @@ from tiny_job import rows_of_rank, write_trace
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
 from tracegraph.ingest.limits import DEFAULT_LIMITS
-from tracegraph.ingest.ranks import capacity, processes, reading
-from tracegraph.ingest.ranks.capacity import count_workers
+from tracegraph.ingest.ranks import reading
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.processes import open_workers
-from tracegraph.ingest.ranks.reading import read_parts, try_parts
+from tracegraph.ingest.ranks.reading import count_workers, open_workers, read_parts, try_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
 
@@ -111,7 +109,7 @@ def test_a_process_that_is_killed_is_one_line(sources: list[Source]) -> None:
 def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import sys, time\n"
-        "from tracegraph.ingest.ranks.processes import Workers\n"
+        "from tracegraph.ingest.ranks.reading import Workers\n"
         "workers = Workers(2)\n"
         "print(*(one.pid for one in workers._all), flush=True)\n"
         "time.sleep(60)\n"
@@ -160,14 +158,14 @@ def test_as_many_processes_as_cores_memory_and_files_allow(
         files.append(tmp_path / f"rank{k}.json")
         with files[-1].open("wb") as stream:
             stream.truncate(size)
-    monkeypatch.setattr(capacity, "cores", lambda: cores)
-    monkeypatch.setattr(capacity, "free_memory_bytes", lambda: free)
+    monkeypatch.setattr(reading, "cores", lambda: cores)
+    monkeypatch.setattr(reading, "free_memory_bytes", lambda: free)
     assert count_workers([Source(str(file)) for file in files]) == expected
 
 
 def test_what_only_this_process_sees_is_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "cores", lambda: 4)
-    monkeypatch.setattr(capacity, "free_memory_bytes", lambda: 64 << 30)
+    monkeypatch.setattr(reading, "cores", lambda: 4)
+    monkeypatch.setattr(reading, "free_memory_bytes", lambda: 64 << 30)
     assert count_workers([Source("s3://bucket/a"), Source("s3://bucket/b")]) == 2
     assert count_workers([Source("memory://bucket/a"), Source("s3://bucket/b")]) == 0
     assert count_workers([Source("/dev/fd/0"), Source("s3://bucket/b")]) == 0
@@ -178,6 +176,6 @@ def test_modules_of_the_user_s_folder_are_not_taken(tmp_path: Path, monkeypatch:
     path = write_trace(tmp_path / "rank0.json", rows_of_rank(60), 0)
     monkeypatch.chdir(tmp_path)
     if sys.version_info >= (3, 11):
-        with processes.open_workers(1) as workers:
+        with reading.open_workers(1) as workers:
             outcome = workers.do(Task(Source(str(path)), DEFAULT_LIMITS, (EVIDENCE,)))
             assert not isinstance(outcome, Exception)

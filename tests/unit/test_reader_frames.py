@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracegraph.ingest.readers.kineto.open_frames import close_frames
+from tracegraph.ingest.readers.kineto.event_table import close_frames
 
 
 def closed(*frames: tuple[int, int, int, int], processes: Sequence[int] = ()) -> list[int]:

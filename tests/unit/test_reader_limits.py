@@ -12,7 +12,7 @@ from tracegraph.ingest import limits
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace, unpacking
-from tracegraph.ingest.readers.kineto import entry_pieces
+from tracegraph.ingest.readers.kineto import strict_document
 
 EVENT = '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": %d, "dur": 1, "args": %s}'
 EVENTS = ", ".join(EVENT % (k, '{"x": [{}, {}, ",[{"], "y": {}}') for k in range(20))
@@ -76,12 +76,12 @@ def test_a_list_taken_apart_in_pieces_is_the_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, codes: set[str]
 ) -> None:
     whole = _read(tmp_path, text)
-    monkeypatch.setattr(entry_pieces, "PIECE", PIECE)
+    monkeypatch.setattr(strict_document, "PIECE", PIECE)
     assert _read(tmp_path, text) == whole == (20, codes)
 
 
 def test_entries_are_counted_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry_pieces, "PIECE", PIECE)
+    monkeypatch.setattr(strict_document, "PIECE", PIECE)
     for entries in ("0," * 2000 + "0", "{}," * 2000 + "0", '{"ph":' * 2000, '["},{",' * 500):
         with pytest.raises(InputError, match=r"holds more than 100 entries|no event with a duration"):
             _read(tmp_path, f'{{"traceEvents": [{entries}]}}', Limits(events=100))

@@ -11,7 +11,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, ma
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
-from tracegraph.workbench.diff.save import write_difference
+from tracegraph.workbench.diff.compare import write_difference
 from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
 from tracegraph.workbench.output.folder import named_folder, write_folder

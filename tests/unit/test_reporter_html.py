@@ -13,8 +13,7 @@ from markupsafe import escape
 from report_data import LANES, make_findings
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.embedded import read_part, safe_json
-from tracegraph.workbench.output.page import report_page
+from tracegraph.workbench.output.page import read_part, report_page, safe_json
 from tracegraph.workbench.pictures.lanes import draw_lanes
 
 MIB = 1 << 20

@@ -11,10 +11,9 @@ import pytest
 from report_data import LANES, ROWS, path_frame
 
 from tracegraph.base.errors import InputError, TracegraphError
-from tracegraph.workbench.pictures.collapse import collapse
 from tracegraph.workbench.pictures.drawing import draw, drawn_by
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture
-from tracegraph.workbench.pictures.path import path_picture
+from tracegraph.workbench.pictures.path import collapse, path_picture
 
 HOSTILE = ["<b>&amp;</b>", 'quote " \\N \\l', "]; node [label=evil", "new\nline", "漢字 µs", "\u202e]"]
 

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from tracegraph.store.load import batches as module
-from tracegraph.store.load.batches import batches
+from tracegraph.store.load import bolt as module
+from tracegraph.store.load.bolt import batches
 
 TABLE = pa.table(
     {

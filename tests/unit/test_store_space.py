@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tracegraph.store.compacting import Space
 from tracegraph.store.managed.rebuild.offline_import import _trim
-from tracegraph.store.managed.rebuild.space import Space
 
 MIB = 1 << 20
 

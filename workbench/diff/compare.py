@@ -1,8 +1,13 @@
 """The difference of two runs, ranks or steps: what a person holds."""
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from os import PathLike
+from pathlib import Path
+from typing import BinaryIO
 
 import pandas as pd
 
@@ -11,16 +16,54 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill
 from tracegraph.queries.shapes.second import together
-from tracegraph.workbench.diff.save import write_difference
 from tracegraph.workbench.diff.scope import Scope, Side, choose
 from tracegraph.workbench.diff.sections import sections_of
 from tracegraph.workbench.diff.verdict import judge
-from tracegraph.workbench.output.folder import Written, named_folder
+from tracegraph.workbench.output.csv_files import rows_csv
+from tracegraph.workbench.output.folder import Written, named_folder, summary_of_earlier, write_files
+from tracegraph.workbench.output.page import Shown, sections_page
 from tracegraph.workbench.sections.blocks import Block
 from tracegraph.workbench.text.text import format_ns
 from tracegraph.workbench.text.values import plain
 
+PAGE, NUMBERS = "diff.html", "diff.json"
 PATH, INSIDE, EVENTS = "path_diff", "path_inside_diff", "trace_diff_matched"
+
+
+def write_difference(
+    title: str,
+    sections: Sequence[tuple[str, Sequence[Block]]],
+    tables: Mapping[str, pd.DataFrame],
+    numbers: Mapping[str, object],
+    folder: Path,
+    progress: Progress,
+) -> Written:
+    """Write diff.html, diff.json and `NAME.csv` for each table.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    shown = [Shown(f"part{place}", *section) for place, section in enumerate(sections)]
+    few = {name: value for name, value in numbers.items() if name not in tables}
+    makers = {
+        NUMBERS: partial(_write, lambda: json.dumps(numbers, indent=1)),
+        **{f"{name}.csv": partial(_write, partial(rows_csv, rows)) for name, rows in tables.items()},
+        PAGE: partial(
+            _write, lambda: sections_page(title, "What differs from A to B", shown, (NUMBERS, few))
+        ),
+    }
+    return write_files(makers, folder, progress, _earlier_files)
+
+
+def _earlier_files(folder: Path) -> Iterable[str]:
+    """The tables of an earlier difference in a folder: each is a list in its diff.json."""
+    numbers = summary_of_earlier(folder / NUMBERS, "a", "b", "diff_ns", "verdict") or {}
+    tables = (name for name, value in numbers.items() if isinstance(value, list) and name != "notes")
+    return [f"{name}.csv" for name in tables if name == os.path.basename(name)]
+
+
+def _write(text: Callable[[], str], out: BinaryIO) -> None:
+    out.write(text().encode())
 
 
 @dataclass(frozen=True)

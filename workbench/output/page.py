@@ -1,15 +1,18 @@
 """report.html: one page that needs nothing else, with every section and the lanes drawn."""
 
+import base64
+import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.embedded import TEXT_CELLS, content_hash, read_part, safe_json
 from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.pictures.lanes import NAME_CELLS
@@ -20,12 +23,46 @@ from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import format_ns, format_share, label
 
+TEXT_CELLS = 400
+_PLACE = files("tracegraph.workbench.output")
+_EXACT = 1 << 53
+_UNSAFE = re.compile("[<>&\u2028\u2029]")
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
     "plot": PLOT_SCRIPTS,
 }
 """What each kind of drawing needs."""
+
+
+def read_part(name: str) -> str:
+    """A script, style or template beside this module, also in a folder of it."""
+    return _PLACE.joinpath(*name.split("/")).read_text(encoding="utf-8")
+
+
+def content_hash(text: str) -> str:
+    """By which a page's policy allows a script or style."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def safe_json(data: object) -> Markup:
+    """Return JSON that cannot end its script element and keeps large whole numbers as text."""
+    text = json.dumps(_portable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _portable(value: object) -> object:
+    """Return the value for JavaScript: whole numbers beyond a double as text, texts short and visible."""
+    if isinstance(value, Mapping):
+        return {label(str(key), TEXT_CELLS): _portable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(item) for item in value]
+    if isinstance(value, str):
+        return label(value, TEXT_CELLS)
+    if isinstance(value, int) and abs(value) >= _EXACT:
+        return str(value)
+    return value
 
 
 class Shown(NamedTuple):

@@ -3,14 +3,23 @@
 import json
 from dataclasses import asdict
 
+import pandas as pd
+
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first import worth
 from tracegraph.workbench.findings.gpu_use import gpu_shares
 from tracegraph.workbench.findings.recommendations import Recommendation, recommend
 from tracegraph.workbench.findings.verdict import judge
-from tracegraph.workbench.output.records import records
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
+
+_DIGITS = 12
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """The rows as objects that JSON can hold: whole numbers stay exact, what is missing is None."""
+    found: list[dict[str, object]] = json.loads(frame.to_json(orient="records", double_precision=_DIGITS))
+    return found
 
 
 def summarise(findings: Findings) -> dict[str, object]:

@@ -3,6 +3,7 @@
 Runs only when the strict decoder refuses the text. It says what was lost and where the first case is.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,10 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
-from tracegraph.ingest.readers.kineto.value_scanner import ValueScanner, without_constants
 
+_STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
+_WINDOW = 4_096
+_LONGEST_WORD = len("-Infinity")
 _KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp|tts|tdur|cname|bind_id)"\s*:'
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EVENT = re.compile(rb"\{\s*" + _KEY)
@@ -25,6 +28,47 @@ _NEXT_EVENT = re.compile(rb"(?:\}\s*(?:,\s*)?|\n[ \t]*)(?=\{\s*" + _KEY + rb")")
 _SPACE = re.compile(rb"\s*")
 _SEPARATOR = re.compile(rb"[\s,]*")
 _OBJECT, _END_OF_LIST = b"{]"
+
+
+class ValueScanner:
+    """Scans values of up to `longest` bytes; `constants` counts what was NaN or infinite in them.
+
+    The text stays bytes, of which a window is decoded at a time: as one str it might take five times as much.
+    """
+
+    def __init__(self, text: Content, longest: int) -> None:
+        self.constants = 0
+        self._text, self._longest = text, longest
+        self._scan = json.JSONDecoder(strict=False, parse_constant=self._count_constant).raw_decode
+
+    def value_at(self, at: int, before: bytes = b"") -> bytes | None:
+        """The value at `at`, of which `before` is the beginning; None if it is broken, or too long.
+
+        Looks at a window that grows while the value may go on, since an error costs as much as there is
+        text before it: over the whole text, many broken events would take hours.
+        """
+        size = _WINDOW
+        while True:
+            # surrogates keep bytes that are no UTF-8, so that the text can be given back
+            window = (before + self._text[at : at + size]).decode("utf-8", "surrogateescape")
+            try:
+                return window[: self._scan(window)[1]].encode("utf-8", "surrogateescape")
+            except json.JSONDecodeError as error:
+                near_end = error.pos >= len(window) - _LONGEST_WORD
+                goes_on = near_end or error.msg.startswith("Unterminated string")
+                if not goes_on or at + size >= len(self._text) or size >= self._longest:
+                    return None
+                size = min(16 * size, self._longest)
+            except (ValueError, RecursionError):
+                return None
+
+    def _count_constant(self, _: str) -> None:
+        self.constants += 1
+
+
+def without_constants(text: bytes) -> bytes:
+    """The text with null for NaN and Infinity."""
+    return _STRING_OR_CONSTANT.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", text)
 
 
 class LenientDocument:

@@ -1,7 +1,12 @@
-"""The strict way from JSON text to the texts of its entries: one pass of the decoder, no copies."""
+"""The strict way from JSON text to the texts of its entries: one pass of the decoder, no copies.
+
+A long list of entries is taken apart piece by piece, so that they are counted before they fill the memory:
+an entry of two bytes takes sixty as an object, and a list of nothing would take thirty times its text.
+"""
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -13,11 +18,66 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
-from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
-from tracegraph.ingest.readers.kineto.entry_pieces import cut_pieces, may_exceed
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
 
+PIECE = 1 << 20
+"""Bytes that a piece has at least; one that is twice as long is not looked for."""
+_TRIES = 16
+_OPEN, _CLOSE = b"[]"
+_BETWEEN_OBJECTS = re.compile(rb"\}\s*(,)(?=\s*\{)")
+_COMMA = re.compile(rb"(,)")
+_decode_list = msgspec.json.Decoder(list[Raw]).decode
 _LIST_FIRST = re.compile(rb"\s*\[")
 _LIST_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+
+
+def cut_pieces(path: Path, text: Content, begin: int, limits: Limits) -> tuple[list[Raw], int]:
+    """Entries of the list that begins at `begin`, after its bracket, and the place where the others begin.
+
+    All but the last MiB or two, unless the list is odd. Raises InputError for more than `limits.events`.
+    """
+    events: list[Raw] = []
+    while len(text) - begin > 2 * PIECE:
+        for end in _ends(text, begin):
+            entries = _decode_piece(text, begin, end)
+            if entries is not None:
+                break
+        else:
+            break
+        events += entries
+        check_entries(path, len(events), limits)
+        begin = end + 1
+    return events, begin
+
+
+def may_exceed(text: Content, limits: Limits) -> bool:
+    """Whether a list in a long text could have more than `limits.events` entries: it has the commas."""
+    if len(text) <= 4 * PIECE:
+        return False
+    pieces = (bytes(text[start : start + PIECE]) for start in range(0, len(text), PIECE))
+    return sum(piece.count(b",") for piece in pieces) >= limits.events
+
+
+def _ends(text: Content, begin: int) -> Iterator[int]:
+    """Places of commas that may stand between two entries, the likelier ones first."""
+    within = begin + PIECE, begin + 2 * PIECE
+    likely, others = (pattern.finditer(text, *within) for pattern in (_BETWEEN_OBJECTS, _COMMA))
+    return (found.start(1) for found in chain(islice(likely, _TRIES), islice(others, _TRIES)))
+
+
+def _decode_piece(text: Content, begin: int, end: int) -> list[Raw] | None:
+    """Entries between two separators; None where what stands there is no list of whole entries.
+
+    The entries are views into the text: a copy with brackets around it would take its memory once more.
+    """
+    before, after = text[begin - 1], text[end]
+    text[begin - 1], text[end] = _OPEN, _CLOSE
+    try:
+        return _decode_list(text[begin - 1 : end + 1])
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    finally:
+        text[begin - 1], text[end] = before, after
 
 
 class _ListOnly(Struct, gc=False):

@@ -2,29 +2,109 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.chrome_text import Batch
-from tracegraph.ingest.readers.kineto.counters import CounterCollector
+from tracegraph.ingest.microseconds import to_ns
+from tracegraph.ingest.readers.chrome_text import Batch, RawEntry, time_literals
+from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.kineto.device_lanes import read_device_lanes
 from tracegraph.ingest.readers.kineto.document import Document, check_entries
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
-from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
+from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_counters, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
-from tracegraph.ingest.readers.kineto.flows import FLOWS, FlowCollector
 from tracegraph.ingest.readers.kineto.host_layers import read_layers
 from tracegraph.ingest.readers.kineto.lane_facts import foreign_rows
 from tracegraph.ingest.readers.kineto.memory_rows import MemoryCollector, is_memory_row
 from tracegraph.ingest.readers.kineto.thread_names import NameCollector
 from tracegraph.ingest.readers.source_file import SourceFile
-from tracegraph.ingest.trace import TraceFile
-from tracegraph.vocabulary.categories import SPAN
+from tracegraph.ingest.trace import COUNTER_SCHEMA, FLOW_SCHEMA, TraceFile, table_in
+from tracegraph.vocabulary.categories import SPAN, Role, spellings_of
+
+FLOWS = ("s", "t", "f")
+_RANGES = spellings_of(Role.RANGE)
+_PLACES = frozenset(("device", "context", "stream", "correlation", "External id", "external id", "Ev Idx"))
+"""Numbers of a range that say where it was, not what was counted."""
+
+
+class FlowCollector:
+    """Grows batch by batch; `finish` gives the table."""
+
+    def __init__(self) -> None:
+        self._text = {name: GrowingTexts() for name in ("kind", "id", "pid", "tid")}
+        self._positions: list[int] = []
+        self._start: list[bool] = []
+        self._times: list[Ints] = []
+        self._usable: list[Flags] = []
+
+    def add(self, events: Sequence[Event], texts: Sequence[RawEntry], positions: Sequence[int]) -> None:
+        """Append flow events; `texts` are their sources, `positions` their places in the file's list."""
+        self._positions.extend(positions)
+        self._text["kind"].extend([event.cat for event in events])
+        self._text["id"].extend([event.id for event in events])
+        self._text["pid"].extend([event.pid for event in events])
+        self._text["tid"].extend([event.tid for event in events])
+        self._start.extend(event.ph == "s" for event in events)
+        times, usable = to_ns([event.ts for event in events], lambda k: time_literals(texts[k])[0])
+        self._times.append(times)
+        self._usable.append(usable)
+
+    def finish(self, integrity: Integrity) -> pa.Table:
+        """Table in FLOW_SCHEMA of the flows with an id and a usable time."""
+        text = {name: column.column() for name, column in self._text.items()}
+        times = np.concatenate(self._times) if self._times else np.empty(0, np.int64)
+        usable = np.concatenate(self._usable) if self._usable else np.empty(0, np.bool_)
+        keep = usable & ~text["id"].among(None)
+        dropped = np.array(self._positions, dtype=np.int64)[~keep]
+        what = "flow events without an id or a usable ts are dropped"
+        integrity.add_places("flow_unusable", "warning", what, dropped)
+        rows = np.flatnonzero(keep)
+        columns: dict[str, pa.Array[Any]] = {
+            name: texts.filled("").take(rows).arrow() for name, texts in text.items()
+        }
+        columns["is_start"] = pa.array(np.array(self._start, dtype=bool)[rows])
+        columns["ts_ns"] = pa.array(times[rows])
+        return table_in(FLOW_SCHEMA, columns)
+
+
+class CounterCollector:
+    """Grows batch by batch; `finish` gives the table."""
+
+    def __init__(self) -> None:
+        self._positions: list[int] = []
+        self._names = GrowingTexts()
+        self._values: list[float] = []
+
+    def add(self, events: Sequence[Event], positions: Sequence[int]) -> None:
+        """Append the counters of those that are ranges; `positions`: their places in the file's list."""
+        names: list[str] = []
+        for event, position in zip(events, positions, strict=True):
+            if event.cat not in _RANGES:
+                continue
+            found = {
+                name: value for name, value in decode_counters(event.args).items() if name not in _PLACES
+            }
+            names += found
+            self._values += found.values()
+            self._positions += [position] * len(found)
+        self._names.extend(names)
+
+    def finish(self, longest: int) -> pa.Table:
+        """Table in COUNTER_SCHEMA; a name of more than `longest` characters is cut there."""
+        columns = {
+            "source_index": pa.array(np.array(self._positions, dtype=np.int64)),
+            "name": self._names.column().cut(longest)[0].arrow(),
+            "value": pa.array(self._values, pa.float64()),
+        }
+        return table_in(COUNTER_SCHEMA, columns)
 
 
 class _Collector:

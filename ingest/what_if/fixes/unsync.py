@@ -11,13 +11,30 @@ from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.changes.threads import host_waits
-from tracegraph.ingest.what_if.fixes.callers import caller_of
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.vocabulary.categories import Role, has_role
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
+from tracegraph.vocabulary.python_frames import MODULE, is_library
 
 _MOST = 3
 _FREEING = (CODE[ALLOCATOR_FLUSH], CODE[IMPLICIT_SYNCHRONIZE])
+
+
+def caller_of(graph: ReplayGraph, event: int) -> str:
+    """` in NAME, from LINE` as far as the file has it, else nothing."""
+    calls, operator, line = graph.calls, None, None
+    at = event
+    while at >= 0 and line is None:
+        name, category = str(calls.name[at]), str(calls.category[at])
+        if has_role(category, Role.OPERATOR) and operator is None:
+            operator = name
+        if has_role(category, Role.FRAME) and not name.startswith(MODULE) and not is_library(name, category):
+            line = name
+        at = int(calls.parent[at])
+    called = str(calls.name[event])
+    parts = [f" in {called}" if operator in (None, called) else f" in {called} of {operator}"]
+    return "".join([*parts, f", from {line}" if line else ""])
 
 
 def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:

@@ -1,22 +1,25 @@
 """Neo4j's jars: fetched once for each user, checked against the hashes this package ships."""
 
 import hashlib
+import json
 import os
 import ssl
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
 import platformdirs
 
+from tracegraph.base import private
 from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock
 from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress
-from tracegraph.store.managed.java import class_archive, jar_check, unsigned_jars
+from tracegraph.store.managed.java import class_archive, unsigned_jars
 
+_NOTE = "checked.json"
 NEO4J_VERSION = "5.26.30"
 COORDINATES = (
     f"org.neo4j:neo4j:{NEO4J_VERSION}",
@@ -32,6 +35,39 @@ _OF_CERTIFICATE = (
     "or have them added to the system's, then run the command again"
 )
 _STAGE = f"fetching Neo4j {NEO4J_VERSION}"
+
+
+def changed_jars(folder: Path, files: Iterable[str]) -> list[str]:
+    """The files, by their paths in `folder`, that differ in size or times from when they were last noted."""
+    noted = _read_notes(folder / _NOTE)
+    return [file for file in files if noted.get(file) != _state(folder / file)]
+
+
+def note_checked(folder: Path, files: Iterable[str]) -> None:
+    """Note the files, whose content was just checked; where that cannot be written, they are hashed again."""
+    fresh = folder / f"{_NOTE}.{os.getpid()}"
+    states = {file: _state(folder / file) for file in files}
+    with suppress(OSError):
+        with open(fresh, "w", opener=private.opener) as out:
+            json.dump(states, out)
+        fresh.replace(folder / _NOTE)
+
+
+def _read_notes(file: Path) -> Mapping[str, object]:
+    try:
+        noted = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _state(file: Path) -> list[int]:
+    """What changes with the content: also where a time was set back, the system's own (ctime) tells."""
+    try:
+        found = file.stat()
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 @cache
@@ -55,7 +91,7 @@ def is_there() -> bool:
 def is_installed() -> bool:
     """Whether the jars are there, as they were when each was checked."""
     folder = jar_folder()
-    return folder.is_dir() and not jar_check.changed(folder, _checked(folder))
+    return folder.is_dir() and not changed_jars(folder, _checked(folder))
 
 
 def damaged_jars() -> list[str]:
@@ -87,12 +123,12 @@ def install(progress: Progress) -> None:
     folder = jar_folder()
     if not folder.is_dir():
         _install_jars(folder, progress)
-    suspects = jar_check.changed(folder, _checked(folder))
+    suspects = changed_jars(folder, _checked(folder))
     if suspects:
         _mend(folder, suspects, progress)
     unsigned_jars.make(folder, pinned_jars(), progress)
     if suspects:
-        jar_check.note(folder, _checked(folder))
+        note_checked(folder, _checked(folder))
     class_archive.make(folder, class_path(), progress)
 
 
