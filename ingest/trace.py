@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from tracegraph.store.schema import labels
+
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 EVENT_SCHEMA = pa.schema(
@@ -41,7 +43,21 @@ EVENT_SCHEMA = pa.schema(
         pa.field("sender", pa.int64()),
     ]
 )
-"""Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file."""
+"""Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file.
+
+A column that a reader finds is read, kept over scenarios and stored where `labels.EVENT` has a property of
+its name: it is declared here, in the schema, and with the argument of the format that states it.
+"""
+EVENT_TEXTS = tuple(field.name for field in EVENT_SCHEMA if pa.types.is_dictionary(field.type))
+EVENT_NUMBERS = tuple(name for name in EVENT_SCHEMA.names if name not in EVENT_TEXTS)
+_OF_MODEL = ("source_index", "start_ns", "end_ns", "correlation", "sequence_number")
+"""Columns that the causal model corrects: nodes have them from it, not from the file."""
+STATED_COLUMNS = tuple(
+    name
+    for name in EVENT_SCHEMA.names
+    if name not in _OF_MODEL and any(one.name == name for one in labels.EVENT.properties)
+)
+"""What a file states of events and their nodes carry as it is."""
 
 FLOW_SCHEMA = pa.schema(
     [

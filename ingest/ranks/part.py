@@ -21,12 +21,9 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, as_source
-from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
+from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts, TraceFile, file_facts
 
-_STATED = (
-    *("name", "category", "shapes", "bytes", "bandwidth", "collective", "group", "elements", "dtype"),
-    *WORK_COLUMNS,
-)
+_STATED = (*STATED_COLUMNS, *WORK_COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
 from tracegraph.ingest.text_columns import TextColumn, arrow_texts
-from tracegraph.ingest.trace import FileFacts
+from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
 from tracegraph.store.schema import labels
 from tracegraph.vocabulary.categories import GAP, find_category
 from tracegraph.vocabulary.device_types import device_type
@@ -24,6 +24,9 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.phases import PHASE_NAMES
+
+CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS)
+"""What nodes of events carry, and scenarios take over: what a file states, and what is told from that."""
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
@@ -156,8 +159,6 @@ def event_nodes(
         "labels": label_sets,
         "lane": events.lane,
         "source_index": events.source_index,
-        "name": table["name"].combine_chunks(),
-        "category": category,
         "start_ns": events.start,
         "end_ns": events.end,
         "duration_ns": events.end - events.start,
@@ -167,10 +168,8 @@ def event_nodes(
         "step": nullable(model.steps.of_event),
         "correlation": nullable(events.written_correlation),
         "sequence_number": nullable(events.sequence_number),
-        **{name: table[name].combine_chunks() for name in ("shapes", "bytes", "collective", "group")},
-        **{name: table[name].combine_chunks() for name in ("bandwidth", "elements", "dtype", "kernel_type")},
+        **{name: table[name].combine_chunks() for name in CARRIED_COLUMNS if name in table.column_names},
         **gpu_work_columns(table, events, model.launches),
-        **{name: table[name].combine_chunks() for name in WORK_COLUMNS if name in table.column_names},
         **{name: column.take(position) for name, column in _segment_columns(model, frames).items()},
     }
     carried = {p.name: p for p in (*labels.EVENT.properties, *labels.SEGMENT.properties)}

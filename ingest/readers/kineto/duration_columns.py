@@ -20,26 +20,24 @@ from tracegraph.ingest.readers.kineto.entry_decoding import (
     decode_links,
 )
 from tracegraph.ingest.text_columns import TextColumn
+from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_TEXTS
 from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role, spellings_of
 
 _T = TypeVar("_T", bound=np.generic)
 DURATIONS = ("X", "B", "E")
-_TEXTS = ("collective", "group", "group_ranks", "dtype", "task_type")
-_OF_COLLECTIVES = ("elements", "group_size", "group_sequence", "receiver", "sender")
-_OF_WAITS, _OF_COPIES = ("wait_on_stream", "wait_on_record"), ("bytes", "bandwidth")
+_OF_ENTRIES, _AS_JSON = ("name", "category", "pid", "tid"), ("shapes", "inputs")
+_TEXTS = (*(name for name in EVENT_TEXTS if name not in (*_OF_ENTRIES, *_AS_JSON)), "task_type")
+_TIMES = ("source_index", "start_ns", "end_ns")
+_IDS = ("correlation", "external_id")
+_OF_OPERATORS = ("sequence_number", "forward_thread")
+_OF_WORK = ("device", "stream", "wait_on_stream", "wait_on_record", "bytes", "bandwidth")
+_OF_BOTH = tuple(name for name in EVENT_NUMBERS if name not in (*_TIMES, *_IDS, *_OF_OPERATORS, *_OF_WORK))
+"""Numbers that both GPU work and operators may state: those of collectives, and any that comes anew."""
 _FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
-    (
-        (*GPU_WORK, Role.SYNC),
-        ("correlation", "external_id", "device", "stream", *_OF_WAITS, *_OF_COPIES, *_OF_COLLECTIVES),
-        True,
-    ),
-    ((Role.CALL,), ("correlation", "external_id"), False),
-    (
-        (Role.OPERATOR, Role.ANNOTATION),
-        ("sequence_number", "forward_thread", "external_id", *_OF_COLLECTIVES),
-        True,
-    ),
+    ((*GPU_WORK, Role.SYNC), (*_IDS, *_OF_WORK, *_OF_BOTH), True),
+    ((Role.CALL,), _IDS, False),
+    ((Role.OPERATOR, Role.ANNOTATION), ("external_id", *_OF_OPERATORS, *_OF_BOTH), True),
     ((Role.OTHER, Role.DEVICE_ROW), ("device", "stream", "stream_id", "link"), True),
 )
 """Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
@@ -101,10 +99,7 @@ class DurationCollector:
 
     def __init__(self) -> None:
         self._length = 0
-        self._text = {
-            name: GrowingTexts()
-            for name in ("phase", "name", "category", "pid", "tid", "shapes", "inputs", *_TEXTS)
-        }
+        self._text = {name: GrowingTexts() for name in ("phase", *_OF_ENTRIES, *_AS_JSON, *_TEXTS)}
         self._number = {
             name: GrowingNumbers() for name in {name for _, names, _ in _GROUPS for name in names}
         }
@@ -188,7 +183,7 @@ class DurationCollector:
             dur=times["dur"],
             has_dur=known["dur"],
             numbers={name: column.dense(self._length) for name, column in self._number.items()},
-            texts={name: text[name] for name in ("shapes", "inputs", *_TEXTS)},
+            texts={name: text[name] for name in (*_AS_JSON, *_TEXTS)},
             frames=self._frame.dense(self._length),
             outer_frames=self._outer_frame.dense(self._length),
             odd_arguments=np.array(self._odd_arguments, dtype=np.int64),

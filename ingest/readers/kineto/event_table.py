@@ -11,28 +11,15 @@ from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
-from tracegraph.ingest.trace import EVENT_SCHEMA, table_in
+from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
 from tracegraph.vocabulary.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
 ALL_STREAMS = 2**32 - 1
 
-_NUMBERS = (
-    "correlation",
-    "external_id",
-    "sequence_number",
-    "forward_thread",
-    "wait_on_stream",
-    "wait_on_record",
-    "bytes",
-    "bandwidth",
-    "elements",
-    "group_size",
-    "group_sequence",
-    "receiver",
-    "sender",
-)
+_FOUND_HERE = ("source_index", "start_ns", "end_ns", "device", "stream")
+_NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _FOUND_HERE)
 
 
 def close_frames(

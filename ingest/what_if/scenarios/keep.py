@@ -19,6 +19,7 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
+from tracegraph.ingest.tables.nodes import CARRIED_COLUMNS
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.ingest.what_if.changes.change import Change, Span, changed_dependencies
 from tracegraph.ingest.what_if.changes.changed import replay_to_end
@@ -31,9 +32,6 @@ from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenari
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER
-
-_TEXTS = ("name", "category", "shapes", "collective", "group", "dtype", "kernel_type", "work")
-_NUMBERS = ("bytes", "bandwidth", "elements", "flops", "moved_bytes")
 
 
 def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
@@ -170,13 +168,14 @@ def _files(tables: GraphTables) -> list[FileFacts]:
 
 def _stated(tables: GraphTables) -> pa.Table:
     """What the run's events state."""
-    events = tables.read_nodes("Event", (*_TEXTS, *_NUMBERS))
-    columns = {name: _encoded(events[name]) for name in _TEXTS}
-    return pa.table({**columns, **{name: events[name] for name in _NUMBERS}})
+    events = tables.read_nodes("Event", CARRIED_COLUMNS)
+    return pa.table({name: _encoded(events[name]) for name in CARRIED_COLUMNS})
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.Array:
-    """Texts as one dictionary."""
+def _encoded(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts as one dictionary, numbers as they are."""
+    if pa.types.is_integer(column.type):
+        return column
     texts = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     chunks = texts.unify_dictionaries().chunks
     if not chunks:
