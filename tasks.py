@@ -1,4 +1,4 @@
-"""Set up everything and run a task: `python3 tasks.py demo` or `python3 tasks.py test`."""
+"""Set up everything and run a task: `python3 tasks.py demo`, `test`, `lint`, `unit` or `docs`."""
 
 import argparse
 import os
@@ -13,6 +13,8 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 EXAMPLE = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
 OUTPUT = ROOT / "report"
+AT_ONCE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
+"""Two tests at a time, those of one file or of one database one after the other."""
 
 
 def run(*command: str | Path) -> None:
@@ -39,20 +41,40 @@ def demo(_: Sequence[str]) -> None:
     print(f"\nOpen {OUTPUT / 'report.html'} in a browser.")
 
 
-def test(selection: Sequence[str]) -> None:
-    """Install with the test tools; run lint, types, layers and tests, with `--all` exhaustive ones, too."""
+def lint(_: Sequence[str] = ()) -> None:
+    """Install with the test tools; check style, types and layers."""
     install("--editable", ".[test]")
     run(BIN / "ruff", "check", ".")
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "mypy")
     run(BIN / "lint-imports")
-    run(BIN / "pytest", *selection)
+
+
+def test(selection: Sequence[str]) -> None:
+    """Check as `lint` does, then run the tests, two at once, with `--all` the exhaustive ones, too."""
+    lint()
+    chosen = any(word.startswith(("-n", "--numprocesses")) for word in selection)
+    run(BIN / "pytest", *(() if chosen else AT_ONCE), *selection)
+
+
+def unit(selection: Sequence[str]) -> None:
+    """Run the unit tests."""
+    install("--editable", ".[test]")
+    run(BIN / "pytest", *AT_ONCE, "tests/unit", *selection)
+
+
+def docs(_: Sequence[str]) -> None:
+    """Write what is generated: signatures, pages of queries, fixes and the schema, the storeys."""
+    install("--editable", ".[test]")
+    run(BIN / "python", "-m", "tracegraph.workbench.stubs", ".")
+    run(BIN / "python", "-m", "tracegraph.store.schema.schema_table", "docs/schema.md")
+    run(BIN / "python", "docs/storeys.py")
 
 
 def main() -> None:
     """Read the command line and run the task."""
     parser = argparse.ArgumentParser(description=__doc__)
-    tasks = {"demo": demo, "test": test}
+    tasks = {"demo": demo, "test": test, "lint": lint, "unit": unit, "docs": docs}
     parser.add_argument("task", choices=tasks)
     parser.add_argument("selection", nargs=argparse.REMAINDER, help="passed on to pytest, e.g. --all")
     arguments = parser.parse_args()

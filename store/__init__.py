@@ -1,1 +1,1 @@
-"""The lowest room: graph schema, workspace, server, connection and loading."""
+"""The database and what is kept beside it: graph schema, workspace, server, connection and loading."""

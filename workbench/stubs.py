@@ -14,6 +14,7 @@ from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.runs import parameters
+from tracegraph.store.schema.schema_table import schema_table
 from tracegraph.vocabulary.bounds import BOTTLENECKS, RESOURCES
 from tracegraph.workbench.findings.recommendations import RULES, Rule
 from tracegraph.workbench.methods.methods import docstring, of_benches, of_runs, signature
@@ -35,8 +36,8 @@ _HEAD = """# Queries
 Every answer is one of these queries: from `tracegraph query NAME`, as a method of a run (or of the workbench,
 where it is about no run in particular), and in the report. This page is generated from their headers
 (`python -m tracegraph.workbench.stubs .`), and so are the signatures that an editor shows. How to add one:
-[extending.md](extending.md). How to use them in a notebook: [python.md](python.md). The graph they ask:
-[schema.md](schema.md).
+[CONTRIBUTING.md](../CONTRIBUTING.md). How to use them in a notebook: [python.md](python.md). The graph they
+ask: [schema.md](schema.md).
 
 Without `start_ns`, `end_ns` and `chain` a query about a window is about the whole run, or about the step that
 `--step N` (`step=N`) names. Times are integer nanoseconds, shares 0..1.
@@ -70,7 +71,8 @@ _FIXES_HEAD = """# Fixes, bounds and plans
 What bounds a run says what it waits for; a fix says what can be done, and what that gains. Both are replays
 of the causal graph, made when a run is stored, and stand in the report, in summary.json under `bounds` and
 `fixes`, and on the Run node. This page is generated from the code (`python -m tracegraph.workbench.stubs
-.`); how to add a fix: [extending.md](extending.md). How true the gains are: [accuracy.md](accuracy.md).
+.`); how to add a fix: [CONTRIBUTING.md](../CONTRIBUTING.md). How true the gains are:
+[accuracy.md](accuracy.md).
 
 ## Bounds
 
@@ -115,6 +117,7 @@ def generated() -> dict[str, str]:
             "BenchQueries", "A method for each query about the database as a whole.", of_benches()
         ),
         "docs/queries.md": _document(),
+        "docs/schema.md": schema_table(),
         "docs/recommendations.md": _recommendations(),
         "docs/fixes.md": _fixes(),
     }
