@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.codes import CODES
@@ -24,11 +24,19 @@ NEEDS_SHARED = {"shared_trace", "oracle_folder", "hta_runs"}
 os.environ["TRACEGRAPH_LINGER"] = "0"  # a test's server ends with it
 os.environ.pop("COLUMNS", None)  # processes of xdist have the width of its own output
 
+_WITHOUT_SHRINKING = [phase for phase in Phase if phase is not Phase.shrink]
 settings.register_profile(
-    "quick", max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    "quick",
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=_WITHOUT_SHRINKING,  # a smaller example can take minutes: `--all` looks for one
 )
 settings.register_profile("few", settings.get_profile("quick"), max_examples=3)
-settings.register_profile("all", settings.get_profile("quick"), max_examples=100, derandomize=False)
+settings.register_profile(
+    "all", settings.get_profile("quick"), max_examples=100, derandomize=False, phases=list(Phase)
+)
 
 KNOWN = {(name, code.level) for name, code in CODES.items()}
 ReadDocument = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
