@@ -34,6 +34,7 @@ def test_what_needs_torch_is_python() -> None:
             ast.parse(block["code"])
 
 
+@pytest.mark.exhaustive
 def test_the_commands_print_what_is_shown(tmp_path: Path) -> None:
     """A failing command ends the shell: its exit code and what it said are in the failure."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")

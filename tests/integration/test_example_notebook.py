@@ -44,6 +44,7 @@ def test_the_first_look_runs_from_top_to_bottom(folder: Path) -> None:
     assert (folder / "report" / "report.html").exists()
 
 
+@pytest.mark.exhaustive
 def test_the_one_for_users_of_hta_runs_from_top_to_bottom(folder: Path) -> None:
     """Every feature that docs/hta.md names is asked, and what the example has is shown."""
     notebook = read("hta_users.ipynb")

@@ -101,6 +101,7 @@ def test_killed_in_a_deletion(
     assert check_alike(own) == set()
 
 
+@pytest.mark.exhaustive
 def test_a_rebuild_that_replaces_a_run_is_killed_before_its_last_step(
     own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
