@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import theilslopes
 
 from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
@@ -83,8 +82,10 @@ def fit_clock(known: Ints, mine: Ints) -> RankClock:
     plain = RankClock(offset, 0, since, round(spread))
     if len(mine) < _ENOUGH_FOR_DRIFT:
         return plain
+    from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
+
     chosen = np.unique(np.linspace(0, len(mine) - 1, _MOST_FOR_DRIFT).astype(np.int64))
-    slope = float(theilslopes(apart[chosen], (mine - since)[chosen])[0])
+    slope = float(stats.theilslopes(apart[chosen], (mine - since)[chosen])[0])
     drift = round(slope * 1e9)
     drifting = RankClock(0, drift, since)
     rest = known - drifting.put_right(mine)

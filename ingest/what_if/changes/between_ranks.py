@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from tracegraph.ingest.arrays import Flags, Floats
 from tracegraph.ingest.causal.events.events import NONE
@@ -58,6 +57,8 @@ def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -
     Two sums differ by more than chance where Student's t-test says so, at a level that Bonferroni's
     correction divides by the number of sums that are compared. A name that no rank has twice has no scatter.
     """
+    from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
+
     total, count, variance = (frame.fillna(0) for frame in (total, count, variance))
     ranks = total.shape[1]
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.units import told
@@ -110,6 +109,8 @@ def fit_cost(size: Ints, work: Ints) -> _Cost | None:
     """
     if not len(size) or size.max() < _APART * size.min():
         return None
+    from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
+
     some = np.unique(np.linspace(0, len(size) - 1, min(len(size), _MOST_FITTED)).astype(np.int64))
     with np.errstate(invalid="ignore"):  # of its confidence, which equal sizes leave undefined
         line = stats.theilslopes(work[some], size[some])
