@@ -8,6 +8,8 @@ from tracegraph.base.errors import InputError, StoreError, TracegraphError
 
 _MEMORY_HINT = "close other programs, raise the limit (ulimit -v), or give fewer or shorter files"
 _LOADING = ("failed to map segment", "cannot allocate memory")
+_THREADS = ("start new thread", "launch worker thread")
+"""What Python and Arrow say where the system refuses a thread."""
 _FILES_HINT = "raise the limit, such as ulimit -n 4096"
 _OF_LIMITS = {
     errno.ENOSPC: "free some space there",
@@ -40,7 +42,7 @@ def refusal_of_system(error: BaseException) -> TracegraphError | None:
         return StoreError("there is too little memory", _MEMORY_HINT)
     if isinstance(error, ImportError) and any(text in str(error).lower() for text in _LOADING):
         return StoreError(f"there is too little memory to load {error.name or 'a library'}", _MEMORY_HINT)
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+    if any(text in str(error) for text in _THREADS):
         return StoreError("the system starts no more threads", "raise the limits (ulimit -u, ulimit -v)")
     return None
 

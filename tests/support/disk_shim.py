@@ -15,7 +15,7 @@ from crash_ways import Outcome, Way, arguments_of
 _SOURCE = Path(__file__).with_name("disk_shim.c")
 _MAIN = """
 from tracegraph.cli.main import main
-from tracegraph.store.managed import server
+from tracegraph.store.managed.server import server
 server._START_LIMIT_S = 30.0  # a server whose disk fails while it starts may hang: it is given up then
 raise SystemExit(main())
 """

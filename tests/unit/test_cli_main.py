@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from pyarrow.lib import ArrowException
 
 from tracegraph.base.errors import InputError, StoreError, TracegraphError
 from tracegraph.cli import main as cli_main
@@ -278,6 +279,7 @@ def test_a_locale_without_our_signs_gets_plain_letters(
         ),
         (ImportError("x.so: failed to map segment", name="numpy"), 3, "too little memory to load numpy"),
         (RuntimeError("can't start new thread"), 3, "the system starts no more threads; raise the limits"),
+        (ArrowException("Failed to launch worker thread"), 3, "the system starts no more threads"),
     ],
 )
 def test_what_the_system_refuses_is_one_line(
