@@ -22,6 +22,8 @@ from tracegraph.vocabulary.kernel_types import (
 )
 
 _NS_PER_S = 1_000_000_000
+_FASTEST = 1e15
+"""No copy moves as many bytes a second: a size that says so is damaged, and tells no bandwidth."""
 
 
 def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Table:
@@ -130,11 +132,12 @@ def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[In
     """
     rate, moved = (stated[name].fill_null(0).to_numpy() for name in ("bandwidth", "bytes"))
     length = events.end - events.start
-    known = (rate > 0) | (length > 0) & stated["bytes"].is_valid().to_numpy()
+    possible = moved * float(_NS_PER_S) <= _FASTEST * length
+    known = (rate > 0) | (length > 0) & possible & stated["bytes"].is_valid().to_numpy()
     copies = np.flatnonzero(events.of_role(Role.COPY, Role.MEMSET) & known)
     rate, moved, length = rate[copies], moved[copies], length[copies]
-    by_size = np.rint(moved * (_NS_PER_S / np.maximum(length, 1))).astype(np.int64)
-    unseen = 1 + (moved * (_NS_PER_S / np.maximum(rate, 1))).astype(np.int64)
+    by_size = np.rint(np.minimum(moved * (_NS_PER_S / np.maximum(length, 1)), _FASTEST)).astype(np.int64)
+    unseen = 1 + np.minimum(moved * (_NS_PER_S / np.maximum(rate, 1)), _FASTEST).astype(np.int64)
     times = events.start[copies], events.start[copies] + np.where(length > 0, length, unseen)
     group = events.rank * (kinds.codes.max(initial=0) + 1) + kinds.codes
     return _running_sums(events, copies, group, times, np.where(rate > 0, rate, by_size), rises_first=False)

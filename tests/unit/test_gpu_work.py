@@ -149,3 +149,12 @@ def test_what_the_file_states_of_a_copy_counts_before_its_whole_microseconds() -
     ]
     pairs = [(row["bandwidth_at_start"], row["bandwidth_at_end"]) for row in columns(rows)]
     assert pairs == [(1_200_000_000, 0), (6_000_000_000, 0), (None, None), (3_000_000_000, 0)]
+
+
+def test_a_size_that_no_copy_can_move_tells_no_bandwidth() -> None:
+    copy = {"category": "gpu_memcpy"}
+    rows = [
+        kernel("Memcpy HtoD (a)", 0, 5, 1, **copy, bytes=2**62),
+        kernel("Memcpy HtoD (b)", 0, 5, 2, **copy, bytes=5_000),
+    ]
+    assert [row["bandwidth_at_start"] for row in columns(rows)] == [None, 1_000_000_000]
