@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 TF32 = "tf32"
 """Matrix products of float32 on tensor cores, where a program allows it: nothing in a trace says whether."""
+FASTEST_COPY = 1e15
+"""B/s that no copy reaches: a file that states more, or a size that says so, is damaged."""
 _TYPES = "float64 float32 tf32 float16 bfloat16 float8"
 
 

@@ -12,6 +12,7 @@ from tracegraph.ingest.intervals import Spans, covered, ended_before
 from tracegraph.ingest.tables.columns import nullable
 from tracegraph.ingest.text_columns import TextColumn, distinct_pairs, read_texts, text_column
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.device_peaks import FASTEST_COPY
 from tracegraph.vocabulary.kernel_types import (
     COMMUNICATION,
     COMPUTATION,
@@ -22,8 +23,6 @@ from tracegraph.vocabulary.kernel_types import (
 )
 
 _NS_PER_S = 1_000_000_000
-_FASTEST = 1e15
-"""No copy moves as many bytes a second: a size that says so is damaged, and tells no bandwidth."""
 
 
 def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Table:
@@ -130,17 +129,18 @@ def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[In
     What the file states counts before size by duration: the profiler had the time in ns, where many files
     have whole µs. By the same figure ends what takes no time; without it that has no bandwidth.
     """
-    rate, moved = (stated[name].fill_null(0).to_numpy() for name in ("bandwidth", "bytes"))
-    length = events.end - events.start
-    possible = moved * float(_NS_PER_S) <= _FASTEST * length
-    known = (rate > 0) | (length > 0) & possible & stated["bytes"].is_valid().to_numpy()
-    copies = np.flatnonzero(events.of_role(Role.COPY, Role.MEMSET) & known)
-    rate, moved, length = rate[copies], moved[copies], length[copies]
-    by_size = np.rint(np.minimum(moved * (_NS_PER_S / np.maximum(length, 1)), _FASTEST)).astype(np.int64)
-    unseen = 1 + np.minimum(moved * (_NS_PER_S / np.maximum(rate, 1)), _FASTEST).astype(np.int64)
+    copies = np.flatnonzero(events.of_role(Role.COPY, Role.MEMSET))
+    rate, moved = (stated[name].fill_null(0).to_numpy()[copies] for name in ("bandwidth", "bytes"))
+    length = (events.end - events.start)[copies]
+    by_size = moved * (_NS_PER_S / np.maximum(length, 1))
+    told = (length > 0) & (by_size < FASTEST_COPY) & stated["bytes"].is_valid().to_numpy()[copies]
+    amount = np.where(rate > 0, rate, np.rint(np.where(told, by_size, 0)).astype(np.int64))
+    known = told | (rate > 0)
+    copies, rate, moved, length, amount = (one[known] for one in (copies, rate, moved, length, amount))
+    unseen = 1 + np.minimum(moved * (_NS_PER_S / np.maximum(rate, 1)), FASTEST_COPY).astype(np.int64)
     times = events.start[copies], events.start[copies] + np.where(length > 0, length, unseen)
     group = events.rank * (kinds.codes.max(initial=0) + 1) + kinds.codes
-    return _running_sums(events, copies, group, times, np.where(rate > 0, rate, by_size), rises_first=False)
+    return _running_sums(events, copies, group, times, amount, rises_first=False)
 
 
 def _running_sums(

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from tracegraph.ingest.readers.chrome_text import RawEntry
+from tracegraph.vocabulary.device_peaks import FASTEST_COPY
 
 NULL = Raw(b"null")
-_FASTEST = 1e15
 Id = int | str | None
 
 
@@ -81,7 +81,7 @@ class Arguments(Struct, gc=False, frozen=True):
             stated = 1e9 * float(memoryview(self.rate))
         except ValueError:
             return None
-        return round(stated) if 0 < stated < _FASTEST else None
+        return round(stated) if 0 < stated < FASTEST_COPY else None
 
 
 class FrameLinks(Struct, gc=False, frozen=True):
