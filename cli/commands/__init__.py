@@ -1,1 +1,1 @@
-"""One file for each command: reads flags, calls the rooms below, hands rows to a reporter."""
+"""One file for each command: reads flags, calls the rooms below, prints the answer, or a reporter does."""

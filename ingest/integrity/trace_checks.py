@@ -1,4 +1,4 @@
-"""Findings about a whole trace: what is complete, and what its times can resolve."""
+"""Findings about a trace: odd entries and memory rows, what is complete, and what its times can resolve."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The trace of a source, wherever it lies."""
+"""The trace of a source, wherever it lies; of a file of several ranks one for each."""
 
 import shlex
 from dataclasses import replace

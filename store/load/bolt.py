@@ -1,4 +1,4 @@
-"""Loading a graph over Bolt: batches of columns, one transaction a batch."""
+"""Loading a graph over Bolt: batches of columns as parameters, one transaction a batch."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

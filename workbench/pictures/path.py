@@ -1,4 +1,4 @@
-"""The picture of a critical path: its longest pieces in time order, a column a lane, as DOT."""
+"""The picture of a critical path: few pieces of it in time order, a column a lane, as DOT."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
