@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from stored_traces import stored, take_for_own
 from verdict_checks import check_verdict
 
+from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
@@ -74,6 +75,29 @@ def test_own_traces(database: Database, workspace: Workspace, name: str) -> None
 def test_random_traces(rows: list[tiny.Row], database: Database, workspace: Workspace) -> None:
     assume(any(row["start_ns"] != row["end_ns"] for row in rows))  # else there is nothing to store
     check(database, workspace, tiny.trace(*rows))
+
+
+def test_wait_passed_by(database: Database, workspace: Workspace) -> None:
+    """Work launched from inside a call that has just stopped waiting: both lags before it have a name."""
+    rows = [
+        tiny.call("cudaEventSynchronize", 7, 24, 7, thread=2),
+        tiny.call("cudaStreamSynchronize", 15, 37, 4, thread=2),
+        tiny.kernel("first", 23, 45, 7),
+        tiny.kernel("overlaps", 37, 62, 5),
+        tiny.call("cudaDeviceSynchronize", 35, 56, 5, thread=1),
+        tiny.call("cudaEventSynchronize", 39, 57, 2, thread=1),
+        tiny.kernel("empty", 54, 54, 2, stream=20),
+        tiny.kernel("last", 67, 89, 1, stream=20),
+    ]
+    check(database, workspace, tiny.trace(*rows))
+    path = path_rows(tiny.model(*rows))
+    assert list(zip(path["name"], path["end_ns"] // 1000, strict=True))[2:] == [
+        ("first", 37),
+        ("waiting for GPU", 45),
+        ("launch latency", 54),
+        ("stream queue", 67),
+        ("last", 89),
+    ]
 
 
 class Watched(Answers):

@@ -117,9 +117,23 @@ def build_segments(
     outside = (seg_end <= recorded[0][seg_lane]) | (seg_start >= recorded[1][seg_lane])
     gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
-    return _with_streams(
-        events, edges, window, recorded[0], (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
-    )
+    passed = _passed_by(edges, keys, kind, keys.of(seg_lane, seg_start), keys.of(seg_lane, seg_end))
+    columns = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
+    lane, start, end, event, kind, gap_name = (np.insert(column, passed, column[passed]) for column in columns)
+    end[passed + np.arange(len(passed))] = start[passed + np.arange(len(passed))]
+    return _with_streams(events, edges, window, recorded[0], (lane, start, end, event, kind, gap_name))
+
+
+def _passed_by(edges: Edges, keys: Keys, kind: Ints, start: Ints, end: Ints) -> Ints:
+    """Waits that one edge enters and that another leaves: a path passes them by at their start.
+
+    Each begins with a moment of its own, so that the time before it belongs to what let it go on.
+    """
+    entered, left = edges.effect_event < 0, edges.cause_event < 0
+    enters = np.isin(start, keys.of(edges.effect_lane[entered], edges.effect_time[entered]))
+    leaves = np.isin(end, keys.of(edges.cause_lane[left], edges.cause_time[left]))
+    found: Ints = np.flatnonzero((kind == WAIT) & enters & leaves)
+    return found
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
