@@ -119,8 +119,9 @@ def build_segments(
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
     passed = _passed_by(edges, keys, kind, keys.of(seg_lane, seg_start), keys.of(seg_lane, seg_end))
     columns = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
-    lane, start, end, event, kind, gap_name = (np.insert(column, passed, column[passed]) for column in columns)
-    end[passed + np.arange(len(passed))] = start[passed + np.arange(len(passed))]
+    lane, start, end, event, kind, gap_name = (np.insert(own, passed, own[passed]) for own in columns)
+    moment = passed + np.arange(len(passed))
+    end[moment] = start[moment]
     return _with_streams(events, edges, window, recorded[0], (lane, start, end, event, kind, gap_name))
 
 
