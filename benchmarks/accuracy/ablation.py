@@ -19,8 +19,9 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.graph import dependencies
 from tracegraph.ingest.causal.graph.likelihood import Verdict, judge
-from tracegraph.ingest.causal.graph.model import Solution, solve
+from tracegraph.ingest.causal.graph.model import solve
 from tracegraph.ingest.causal.graph.path_rows import path_rows
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, Adds, Rule, apply
 from tracegraph.ingest.causal.rules.context import Context, find_context
 from tracegraph.ingest.causal.rules.found import Found
@@ -51,7 +52,7 @@ class Case:
         """The causal graph of the events in this case."""
         with self.replaced():
             context = self.context(find_context(events.shift_gpu(self.clock_error_ns), lanes, integrity))
-            return solve(context, apply(self.rules, context, Found()))
+            return solve(context, apply(self.rules, context, Found()), EVIDENCE)
 
 
 def cases() -> list[Case]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.flops import attention, bytes_bound, convolution, matrix
 from tracegraph.ingest.flops.operands import read_inputs
 from tracegraph.ingest.flops.work import Formula, Work
@@ -43,7 +43,7 @@ class CountedWork:
     works: list[Work]
 
 
-def count_work(model: Storable, stated: pa.Table) -> CountedWork:
+def count_work(model: Solution, stated: pa.Table) -> CountedWork:
     """The work of the operators of a model that launched any; `stated`: their columns of EVENT_SCHEMA."""
     parent, call = model.stack.parent, model.launches.call
     is_operator = model.events.of_role(Role.OPERATOR) & model.events.on_thread

@@ -6,7 +6,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE, is_call_named
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.launches.holes import working_calls
 from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded import lost_share
@@ -19,7 +19,7 @@ _WAITS = tuple(code for code, rule in enumerate(MECHANISMS) if rule.kind == "SYN
 _MID_STEP_SHARE = 0.1
 
 
-def unheld_waits(solved: Solved) -> Ints:
+def unheld_waits(solved: Solution) -> Ints:
     """Calls named after synchronising that last 1 ms or longer, in which no wait for GPU work ends."""
     events, segments, found = solved.events, solved.segments, solved.dependencies
     long = events.end - events.start >= LONG_WAIT_NS
@@ -60,7 +60,7 @@ def length_of(model: RankModel, chosen: Flags | Ints) -> float:
 
 
 def _diagnose_holes(model: RankModel, integrity: Integrity) -> None:
-    start, end = model.context.doubts[0].holes
+    start, end = model.scene.doubts[0].holes
     if len(start):
         share = float((end - start).sum()) / max(model.window.end - model.window.start, 1)
         message = (
@@ -71,7 +71,7 @@ def _diagnose_holes(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
-    events, shared = model.events, model.context.doubts[0].shared
+    events, shared = model.events, model.scene.doubts[0].shared
     mine = np.flatnonzero(events.is_gpu & shared[events.lane])
     if len(mine):
         share = length_of(model, mine) / max(length_of(model, events.is_gpu), 1.0)
@@ -86,7 +86,7 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
     """GPU work without a call: all of it, that of the beginning, and the rest."""
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)
-    if model.context.doubts[0].unjoined:
+    if model.scene.doubts[0].unjoined:
         lost = np.flatnonzero(orphan)
         share = length_of(model, lost) / total
         message = (
@@ -160,7 +160,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     has = model.launches.launching
     launches = is_call_named(events, "Launch")
     idle = launches & ~has
-    if not idle.any() and not len(model.context.missing.call):
+    if not idle.any() and not len(model.scene.missing.call):
         return
     if not events.is_gpu.any():
         message = "launches, and no GPU work at all: the GPU's time is not in the file"
@@ -170,7 +170,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     calls = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     lacks = np.zeros(len(events), dtype=bool)
     lacks[calls] = working_calls(events, model.launches, calls)[1]
-    lost = model.context.missing.call
+    lost = model.scene.missing.call
     if len(lost):
         message = (
             f"of {int((launches | has).sum())} launches lost their GPU work, although work launched after "
@@ -187,7 +187,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
         )
         integrity.add("ends_in_work", "warning", int(late.sum()), message)
     rest = np.flatnonzero(idle & ~late)
-    if len(rest) and not model.context.doubts[0].unjoined:
+    if len(rest) and not model.scene.doubts[0].unjoined:
         message = f"of {int(launches.sum())} launches have no GPU work in the file"
         message = f"{message}; {place_of(model, int(rest[0]))}"
         integrity.add("launch_without_gpu_work", "info", len(rest), message)

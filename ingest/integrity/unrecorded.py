@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
-from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
 
@@ -11,7 +11,7 @@ _MUCH, _MOST = 0.05, 0.5
 _CONCERNED = (*NOT_IN_FILE, UNKNOWN)
 
 
-def diagnose_path(model: Solved, integrity: Integrity) -> None:
+def diagnose_path(model: Solution, integrity: Integrity) -> None:
     """Add how much of the path lies in such gaps, where it is at least 5 %: an error from the half on."""
     rows = find_stretches(model)
     parts = {name: share for name, share in _shares(model, rows).items() if name in _CONCERNED}
@@ -27,12 +27,12 @@ def diagnose_path(model: Solved, integrity: Integrity) -> None:
         integrity.add("path_unrecorded", "warning", count, message, share)
 
 
-def lost_share(model: Solved) -> float | None:
+def lost_share(model: Solution) -> float | None:
     """The share of the path in gaps before which launches lost their work; None where it shows nowhere."""
     return _shares(model, find_stretches(model))[LOST_WORK] or None
 
 
-def _shares(model: Solved, rows: Stretches) -> dict[str, float]:
+def _shares(model: Solution, rows: Stretches) -> dict[str, float]:
     is_gap = rows.event < 0
     spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES))
     total = max(model.window.end - model.window.start, 1)

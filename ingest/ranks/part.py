@@ -83,7 +83,7 @@ def understand(
     model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
     check_model(model)
     diagnose(model, integrity)
-    context = model.context
+    context = model.scene
     stated, measures = measure(trace, model, integrity)
     return Part(
         file=file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb),

@@ -9,7 +9,7 @@ import pyarrow as pa
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.intervals import Spans, covered, ended_before
 from tracegraph.ingest.ranks.kinds import is_communication
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable
@@ -34,7 +34,7 @@ class MemberTimes:
     exposed_transfer: Ints
 
 
-def member_times(model: Storable, meetings: Meetings) -> MemberTimes:
+def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
     """The times of all members.
 
     What hides communication: on a GPU a kernel that computes, for a collective on a thread work of another
@@ -65,7 +65,7 @@ def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.minimum(begin, end), end
 
 
-def _computing(model: Storable, meetings: Meetings) -> Spans:
+def _computing(model: Solution, meetings: Meetings) -> Spans:
     """Work that is no communication, by twice the rank for GPUs and one more for threads."""
     events, segments = model.events, model.segments
     kernel = np.flatnonzero(events.of_role(Role.KERNEL) & ~_communicates(model, meetings))
@@ -80,7 +80,7 @@ def _computing(model: Storable, meetings: Meetings) -> Spans:
     )
 
 
-def _communicates(model: Storable, meetings: Meetings) -> Flags:
+def _communicates(model: Solution, meetings: Meetings) -> Flags:
     events = model.events
     named = np.array([is_communication(str(name)) for name in events.name.values], dtype=bool)
     found: Flags = events.name.matching(named).copy()
@@ -88,14 +88,14 @@ def _communicates(model: Storable, meetings: Meetings) -> Flags:
     return found
 
 
-def _own_lanes(model: Storable, meetings: Meetings) -> Ints:
+def _own_lanes(model: Solution, meetings: Meetings) -> Ints:
     """The threads that communicate."""
     events = model.events
     lanes: Ints = np.unique(events.lane[meetings.event[events.on_thread[meetings.event]]])
     return lanes
 
 
-def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
+def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
     """One row an operation, in the order of the rendezvous."""
     last = meetings.event[meetings.is_last]
     columns = {
@@ -122,7 +122,7 @@ def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Col
     return make_table(columns, labels.COLLECTIVE.properties, len(ids))
 
 
-def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
+def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
     """One row a member: from its event to its operation."""
     times = member_times(model, meetings)
     columns = {

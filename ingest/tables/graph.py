@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.graph.frames import find_frames
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.tables import nodes as graph_nodes
@@ -54,7 +54,7 @@ class _Ids:
         return ids
 
 
-def _merge_with_events(model: Storable) -> Flags:
+def _merge_with_events(model: Solution) -> Flags:
     """A segment is its event's own node when it is work and spans the whole event.
 
     On a thread only one of some length: after a change several of none may be pieces of one event.
@@ -83,7 +83,7 @@ def build_tables(
     files: Sequence[FileFacts],
     stated: pa.Table,
     allocations: Allocations,
-    model: Storable,
+    model: Solution,
     name: str,
     folder: Path | None = None,
     measures: Measures | None = None,
@@ -148,7 +148,7 @@ def build_tables(
     return graph
 
 
-def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
+def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
     """Add the node of a run whose other nodes are in `graph`; the counts hold it, too."""
     by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {

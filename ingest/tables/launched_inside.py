@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.ancestors import levels_upwards, nearest_above
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.vocabulary.categories import Role
 
 _SEVERAL = 2
@@ -32,7 +32,7 @@ class LaunchedInside:
     recursive: Flags
 
 
-def find_launched_inside(solved: Solved) -> LaunchedInside:
+def find_launched_inside(solved: Solution) -> LaunchedInside:
     """Sum what each event holds up its call tree; GPU work counts with its length, overlapping or not."""
     events, stack, call = solved.events, solved.stack, solved.launches.call
     count = len(events)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.measures.measures import Measures
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table
 from tracegraph.ingest.text_columns import read_texts
@@ -13,7 +13,7 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.hardware_counters import find_meaning
 
 
-def counter_nodes(model: Storable, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
+def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
     """One row a counter of a range."""
     event = counters["range"].to_numpy()
     name = read_texts(counters["name"])

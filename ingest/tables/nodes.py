@@ -10,7 +10,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.graph.frames import Frames
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
@@ -46,7 +46,7 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
     return make_table(columns, labels.TRACE.properties, len(files))
 
 
-def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """One row a lane, in the order of lane ids."""
     frame = model.lanes.frame
     columns = {
@@ -59,7 +59,7 @@ def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.LANE_NODE.properties, len(frame))
 
 
-def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """One row a step, in time order."""
     steps = model.steps
     names = model.events.name.take(steps.event)
@@ -91,7 +91,7 @@ def _iterations(names: TextColumn) -> Columns:
     }
 
 
-def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """One row a phase, by rank and time."""
     phases = model.phases
     columns = {
@@ -113,7 +113,7 @@ def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.PHASE.properties, len(ids))
 
 
-def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
+def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
     """Properties that only segments have, one entry a segment."""
     segments = model.segments
     return {
@@ -127,7 +127,7 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
     }
 
 
-def _launched_columns(model: Storable) -> dict[str, pa.Array]:
+def _launched_columns(model: Solution) -> dict[str, pa.Array]:
     """What operators take, and what is launched inside events, one entry an event."""
     inside = find_launched_inside(model)
     return {
@@ -138,7 +138,7 @@ def _launched_columns(model: Storable) -> dict[str, pa.Array]:
 
 
 def event_nodes(
-    table: pa.Table, model: Storable, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
+    table: pa.Table, model: Solution, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
     """One row an event, in the order of the files, which state `table`; an uncut leaf carries its segment."""
     events = model.events
@@ -176,7 +176,7 @@ def event_nodes(
     return make_table(columns, carried.values(), len(events))
 
 
-def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
+def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
     """The segments that are no event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
@@ -203,7 +203,7 @@ def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: 
     return make_table(columns, labels.SEGMENT.properties, int(keep.sum()))
 
 
-def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
+def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.Table:
     """One row a chain; `first` holds the first segment of each."""
     segments = model.segments
     last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
@@ -220,7 +220,7 @@ def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.
     return make_table(columns, labels.CHAIN.properties, len(first))
 
 
-def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
+def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
     """One row a frame, in the order of frame ids: a frame stands after its parent."""
     columns = {
         **common,

@@ -4,11 +4,11 @@ import numpy as np
 
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import Model
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
-def listed(model: Storable) -> list[tuple[int | None, str, int, float, float, float, str]]:
+def listed(model: Solution) -> list[tuple[int | None, str, int, float, float, float, str]]:
     """The phases: step, name, occurrence, start, end and end of the window in µs, evidence."""
     phases = model.phases
     return [
@@ -49,12 +49,12 @@ def check_phases(model: Model) -> None:
             assert phases.window_end[at] == max(ends)
 
 
-def without_sink(model: Storable) -> list[int]:
+def without_sink(model: Solution) -> list[int]:
     """The phases whose window no segment of theirs ends, so that nobody could ask for their path."""
     return [at for at in range(len(model.phases)) if not _is_ended(model, at)]
 
 
-def _is_ended(model: Storable, at: int) -> bool:
+def _is_ended(model: Solution, at: int) -> bool:
     phases, segments = model.phases, model.segments
     lanes = segments.lane[segments.end == phases.window_end[at]]
     if phases.window_end[at] > phases.end[at]:

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.ablation import RULES, Case, cases
 from tracegraph.ingest.causal.events.event_arrays import read_events
-from tracegraph.ingest.causal.graph.model import Solution
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules.edges import MECHANISMS
 from tracegraph.ingest.findings import Integrity
 

@@ -155,7 +155,7 @@ def test_clocks_that_nothing_brings_together_stay_and_no_interval_is_named() -> 
 def test_a_correction_is_told_from_any_moment() -> None:
     assert GpuClock(1_000, 100_000, 0).at(2_000_000_000) == GpuClock(201_000, 100_000, 2_000_000_000)
     model, _ = modelled(steps(late(-30, -100)))
-    assert GpuClock(model.clock_offset_ns, model.clock_drift_ppb, model.window.start) == model.context.clock
+    assert GpuClock(model.clock_offset_ns, model.clock_drift_ppb, model.window.start) == model.scene.clock
 
 
 def test_rows_that_a_drift_moves_keep_their_order() -> None:

@@ -32,7 +32,7 @@ def sure(model: Model) -> set[tuple[str, str, str]]:
 
 
 def holes(model: Model) -> list[tuple[float, float]]:
-    start, end = model.context.doubts[0].holes
+    start, end = model.scene.doubts[0].holes
     return [(s / 1000, e / 1000) for s, e in zip(start.tolist(), end.tolist(), strict=True)]
 
 
@@ -80,5 +80,5 @@ def test_work_that_nothing_joins_with_its_calls_has_no_sure_cause(joined: int, d
         row | ({} if i < 2 * joined else {"correlation": None}) for i, row in enumerate(launched(1, 8, 0))
     ]
     model = tiny.model(*rows, event("end", 200, 210))
-    assert model.context.doubts[0].unjoined == doubtful
+    assert model.scene.doubts[0].unjoined == doubtful
     assert (("k@129", "stream order", "k@149") in sure(model)) != doubtful

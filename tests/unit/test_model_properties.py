@@ -15,8 +15,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.binding import walk
 from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.causal.graph.model import Model, solve
-from tracegraph.ingest.causal.graph.replay import Replay
+from tracegraph.ingest.causal.graph.model import Model, make_model
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.rules.context import find_context
@@ -97,18 +96,7 @@ def graphs(draw: st.DrawFn) -> Model:
     numbers = np.array(columns, dtype=np.int64).reshape(-1, 8).T
     edges = Edges(*numbers, np.ones(len(columns), dtype=bool), np.ones(len(columns)))
     found = Found(edges)
-    solution = solve(context, found)
-    replayed = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
-    parts = {field.name: getattr(solution, field.name) for field in dataclasses.fields(solution)}
-    return Model(
-        **parts,
-        cross_thread="none",
-        found=found,
-        under=lambda _: found,
-        meetings=None,
-        replay=replayed,
-        slack=replayed.slack(),
-    )
+    return make_model(context, lambda _: found, "none")
 
 
 def lasts(row: tiny.Row) -> bool:

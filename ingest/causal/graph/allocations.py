@@ -10,7 +10,7 @@ import pyarrow as pa
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
-from tracegraph.ingest.causal.graph.model import Solution
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.steps.steps import step_at
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts
 from tracegraph.ingest.trace import TraceFile

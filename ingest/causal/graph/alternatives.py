@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracegraph.ingest.causal.graph.hotspots import find_kinds
-from tracegraph.ingest.causal.graph.model import Model, Solution, solve
+from tracegraph.ingest.causal.graph.model import Model, solve
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.rules.found import Found
 from tracegraph.store.schema.schema import RECORDED_ONLY
@@ -28,9 +29,8 @@ def find_alternatives(model: Model) -> list[Summary]:
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
     for assumption, found in _assumptions(model):
-        other = (
-            _summarise(solve(model.scene, found, model.meetings)) if _differs(model.found, found) else summary
-        )
+        same = not _differs(model.found, found)
+        other = summary if same else _summarise(solve(model.scene, found, assumption, model.meetings))
         rows.append({"assumption": assumption, "chosen": False, **other})
     return rows
 

@@ -8,7 +8,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.ancestors import nearest_above
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.vocabulary.categories import GAP, Role
 from tracegraph.vocabulary.gaps import GAP_NAMES
@@ -59,7 +59,7 @@ class _Tree:
         return np.asarray(first + frame, dtype=np.int64)
 
 
-def find_frames(solution: Solved) -> Frames:
+def find_frames(solution: Solution) -> Frames:
     """The frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
     steps = solution.steps
@@ -92,7 +92,7 @@ def find_frames(solution: Solved) -> Frames:
     )
 
 
-def _of_events(solution: Solved, tree: _Tree, name: Ints) -> Ints:
+def _of_events(solution: Solution, tree: _Tree, name: Ints) -> Ints:
     """The frame of each event, level after level of the call tree; that of its lane where it is in none."""
     events, call = solution.events, solution.launches.call
     category = events.category.codes.astype(np.int64)

@@ -6,10 +6,10 @@ import numpy as np
 
 from tracegraph.base.errors import TracegraphError
 from tracegraph.ingest.causal.graph.segments import WAIT
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 
 
-def check_model(model: Storable) -> None:
+def check_model(model: Solution) -> None:
     """Check the segments, dependencies and path of a run.
 
     Raises `TracegraphError` with the first rule that is broken: a fault of tracegraph, not of the trace.
@@ -22,7 +22,7 @@ def check_model(model: Storable) -> None:
             )
 
 
-def _rules(model: Storable) -> Iterator[tuple[str, bool]]:
+def _rules(model: Solution) -> Iterator[tuple[str, bool]]:
     segments, found, window = model.segments, model.dependencies, model.window
     start, bound = segments.start, found.binding
     follows = (segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:]
@@ -45,7 +45,7 @@ def _rules(model: Storable) -> Iterator[tuple[str, bool]]:
     yield "that nothing has negative slack", bool((model.slack >= 0).all())
 
 
-def _root(model: Storable) -> int:
+def _root(model: Solution) -> int:
     """Where the path begins: its first segment, or the waits before it, which the path passes by."""
     on_path = np.flatnonzero(model.on_path)
     at = int(on_path[model.segments.start[on_path].argmin()])

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.causal.graph.solved import Solved
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.text_columns import arrow_texts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -40,7 +40,7 @@ class Stretches:
         return self.end - self.start
 
 
-def find_stretches(solution: Solved) -> Stretches:
+def find_stretches(solution: Solution) -> Stretches:
     """Rows of the path of the whole window.
 
     A lag before a segment is a row of its own, neighbouring pieces of one event are one row that keeps what
@@ -72,7 +72,7 @@ def find_stretches(solution: Solved) -> Stretches:
     return Stretches(at, event[first], name, edge, begin[first], until[last])
 
 
-def path_table(solution: Solved) -> pa.Table:
+def path_table(solution: Solution) -> pa.Table:
     """Rows of the path of the whole window, as the query `critical_path` gives them.
 
     Columns: position, rank, lane, lane_name, source_index (null for a gap), name, category (`gap` for a gap),
@@ -120,7 +120,7 @@ def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray
     return values[edge] if len(values) else np.zeros(len(unbound), dtype=values.dtype)
 
 
-def path_rows(solution: Solved) -> pd.DataFrame:
+def path_rows(solution: Solution) -> pd.DataFrame:
     """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
     frame = (
         path_table(solution).drop_columns(["position", "rank", "lane_name"]).to_pandas(types_mapper=_nullable)

@@ -15,7 +15,7 @@ from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.frames import Frames, find_frames
 from tracegraph.ingest.causal.graph.replay import Replay
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
@@ -135,7 +135,7 @@ def never_early(found: Dependencies) -> Dependencies:
     return replace(found, lag=np.maximum(found.lag, 0))
 
 
-def graph_of(model: Storable) -> ReplayGraph:
+def graph_of(model: Solution) -> ReplayGraph:
     """What a replay needs of a model."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]
@@ -175,7 +175,7 @@ def graph_of(model: Storable) -> ReplayGraph:
     )
 
 
-def _rendezvous(model: Storable) -> Ints:
+def _rendezvous(model: Solution) -> Ints:
     found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
     if meetings is not None:
         found[meetings.event] = meetings.rendezvous[meetings.member_of]

@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import find_kinds
 from tracegraph.ingest.causal.graph.replay import Outcome, Replay
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
-from tracegraph.ingest.causal.graph.solved import Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import (
     Change,
     Span,
@@ -279,7 +279,7 @@ class Predictor:
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
 
 
-def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
+def predictor_of(model: Solution, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
     """The predictor of the whole window of a run, with what recording it cost."""
     graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
 from tracegraph.ingest.causal.graph.segments import WAIT, WORK
-from tracegraph.ingest.causal.graph.solved import Solved, Storable
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
 from tracegraph.vocabulary.categories import GAP
@@ -19,7 +19,7 @@ _OWN_WAITS = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism
 Row = dict[str, object]
 
 
-def find_what_next(model: Storable, predictor: Predictor | None = None) -> list[Row]:
+def find_what_next(model: Solution, predictor: Predictor | None = None) -> list[Row]:
     """For each of the five longest hotspots on the path, the path of a replay in which it takes no time.
 
     One row each, longest first: name, category, duration_ns (on the path), selector (for `what-if`), gain_ns
@@ -44,7 +44,7 @@ def find_what_next(model: Storable, predictor: Predictor | None = None) -> list[
     return [_with_gain(model, predictor, kinds, row) for row in hotspots[:_HOTSPOTS]]
 
 
-def _with_gain(model: Storable, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
+def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
     """A hotspot with what is gained where it takes no time, as `what-if` answers its selector."""
     segments, name, category = model.segments, str(row["name"]), str(row["category"])
     if category == GAP:
@@ -63,7 +63,7 @@ def _with_gain(model: Storable, predictor: Predictor, kinds: Kinds, row: Row) ->
     return {**row, "selector": selector, **gains, "following": [dict(one) for one in said.following]}
 
 
-def _waits(model: Solved) -> Iterator[Row]:
+def _waits(model: Solution) -> Iterator[Row]:
     """Time on the path in the waits of each of `_OWN_WAITS`, where there is some, as rows."""
     rows, found = find_stretches(model), model.dependencies
     for rule in _OWN_WAITS:

@@ -88,4 +88,5 @@ def of_step(scenario: Scenario, rank: int, number: int) -> Scenario:
         end=np.minimum(segments.end, window.end),
     )
     inside = on_path & (segments.end > window.start)
-    return replace(scenario, window=window, sink=sink, on_path=inside, segments=clipped)
+    of_window = replace(scenario.scene, window=window)
+    return replace(scenario, scene=of_window, sink=sink, on_path=inside, segments=clipped)

@@ -2,26 +2,21 @@
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
-from tracegraph.ingest.causal.events.lanes import Lanes
-from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.allocations import Allocations
-from tracegraph.ingest.causal.graph.binding import Binding, find_sink, walk
-from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.binding import find_sink, walk
 from tracegraph.ingest.causal.graph.meetings import Meetings
-from tracegraph.ingest.causal.graph.replay import Replay
 from tracegraph.ingest.causal.graph.segments import Segments
+from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
-from tracegraph.ingest.causal.steps.phases import Phases
-from tracegraph.ingest.causal.steps.steps import Steps
+from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.text_columns import with_role
 from tracegraph.ingest.what_if.changes.allocated import allocations_at
 from tracegraph.ingest.what_if.changes.changed import Changed, Replayed, change_graph
@@ -72,35 +67,10 @@ def meetings_at(tables: GraphTables, events: Events) -> Meetings | None:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A changed graph with its path, slack and replay: see `Model`, whose tables it has; and its memory."""
+class Scenario(Solution):
+    """A changed graph, whose tables are those of a `Model`, and its memory."""
 
-    events: Events
-    lanes: Lanes
-    stack: CallStack
-    launches: Launches
-    steps: Steps
-    phases: Phases
-    window: Window
-    segments: Segments
-    dependencies: Dependencies
-    gap_name: Ints
-    binding: Binding
-    on_path: Flags
-    sink: int
-    cross_thread: str
-    meetings: Meetings | None
     allocations: Allocations
-
-    @cached_property
-    def replay(self) -> Replay:
-        """The replay of the changed graph."""
-        return Replay(self.segments, self.dependencies, self.window, self.sink)
-
-    @cached_property
-    def slack(self) -> Ints:
-        """By how much each segment may end later, ns."""
-        return self.replay.slack()
 
 
 def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
@@ -110,8 +80,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
     sink = find_sink(segments, changed.window, graph.lanes)
     launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
     events = _events(tables, graph, _times(graph, replayed, changed))
-    run = tables.nodes["Run"]
-    return Scenario(
+    scene = Scene(
         events=events,
         lanes=graph.lanes,
         stack=_stack(graph, segments),
@@ -119,13 +88,17 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
         steps=steps_at(tables, graph, events),
         phases=phases_at(tables, graph, replayed, events, launches),
         window=changed.window,
+        doubts=(),
+    )
+    return Scenario(
+        scene=scene,
         segments=segments,
         dependencies=found,
         gap_name=changed.gap_name,
         binding=changed.binding,
         on_path=walk(segments, found, changed.binding, sink),
         sink=sink,
-        cross_thread=run["cross_thread"][0].as_py(),
+        cross_thread=tables.nodes["Run"]["cross_thread"][0].as_py(),
         meetings=meetings_at(tables, events),
         allocations=allocations_at(tables, graph, replayed),
     )
