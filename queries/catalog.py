@@ -1,9 +1,9 @@
 """All queries by name with parameters and columns: the .cypher modules, and what is made of their rows."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 
 import pandas as pd
 
@@ -12,48 +12,15 @@ from tracegraph.base.parallel import run_all
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries import module
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
-from tracegraph.queries.shapes import (
-    alike,
-    call_tree,
-    derived,
-    differences,
-    inside,
-    lateness,
-    layers,
-    outline,
-    phase_sums,
-    replayed,
-    roles,
-    roofline,
-    series,
-    stragglers,
-    unclear,
-)
-from tracegraph.queries.shapes import rows as shapes
 from tracegraph.queries.shapes.derived import Derived
+from tracegraph.queries.shapes.rows import DERIVED
 from tracegraph.queries.shapes.second import about_b, apart
 from tracegraph.store.connection import Database
-from tracegraph.vocabulary import (
-    categories,
-    common_names,
-    device_peaks,
-    evidence,
-    gaps,
-    phases,
-    python_frames,
-    step_names,
-    work_kinds,
-)
 
 SESSIONS = 2
 """How many modules are asked at a time."""
-_PATHS = (shapes, inside, call_tree, layers, outline, lateness, phase_sums, stragglers, unclear, roles)
-_OWN = (*_PATHS, derived, differences, alike, replayed, roofline, series)
-SHAPING = (
-    *_OWN,
-    *(categories, common_names, device_peaks, evidence, gaps, phases, python_frames, step_names, work_kinds),
-)
-"""All modules whose text decides how rows are shaped."""
+SHAPING = ("tracegraph.queries.shapes", "tracegraph.vocabulary")
+"""Packages whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
 """Queries that list so many rows by default are to list all."""
 _Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
@@ -86,7 +53,7 @@ class Query:
     @property
     def source(self) -> str:
         """All text that decides on the rows: that of the modules, and of the functions that shape theirs."""
-        shaping = () if self.derived is None else map(inspect.getsource, SHAPING)
+        shaping = () if self.derived is None else _shaping_texts()
         return "\n".join([*(one.text for one in (*self.modules, *self.again)), *shaping])
 
     @property
@@ -128,8 +95,8 @@ class Query:
         def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:
             return call, call[0].run(database, **dict(call[1]))
 
-        rows = dict(run_all(asked, distinct, SESSIONS, database.give_up))
-        return self.shaped(complete, [rows[call] for call in calls])
+        found = dict(run_all(asked, distinct, SESSIONS, database.give_up))
+        return self.shaped(complete, [found[call] for call in calls])
 
     def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
         """The modules in the order in which `shaped` takes their rows, each with its own of all `values`."""
@@ -144,6 +111,13 @@ class Query:
         if self.derived is None:
             return frames[0]
         return in_types(self.derived.shape(values, *frames), self.columns)
+
+
+@cache
+def _shaping_texts() -> tuple[str, ...]:
+    """Return the texts of all modules of the packages `SHAPING`, each package's by name."""
+    folders = [sorted(resources.files(package).iterdir(), key=lambda file: file.name) for package in SHAPING]
+    return tuple(file.read_text() for folder in folders for file in folder if file.name.endswith(".py"))
 
 
 @cache
@@ -164,7 +138,7 @@ def queries() -> dict[str, Query]:
             one,
             tuple(map(load, one.again)),
         )
-        for one in shapes.DERIVED
+        for one in DERIVED
     ]
     return {query.name: query for query in sorted(found, key=lambda query: query.name)}
 
