@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.vocabulary.integrity_codes import CODES, Level
 
-Level = Literal["info", "warning", "error"]
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -32,21 +31,24 @@ class Integrity:
         self.file = file
         self._findings: dict[str, Finding] = {}
 
-    def add(self, code: str, level: Level, count: int, message: str, share: float | None = None) -> None:
-        """Record `count` cases of `code`; nothing when there is none. A code that is there adds up."""
+    def add(self, code: str, count: int, message: str, share: float | None = None) -> None:
+        """Record `count` cases of a code of `CODES`, which gives its level; nothing when there is none.
+
+        The cases of a code that is there already are added to it.
+        """
         if count <= 0:
             return
         before = self._findings.get(code)
         if before is not None:
             count, message, share = before.count + count, before.message, before.share
-        self._findings[code] = Finding(code, level, int(count), message, self.file, share)
+        self._findings[code] = Finding(code, CODES[code].level, int(count), message, self.file, share)
 
     def add_places(
-        self, code: str, level: Level, what: str, places: Sequence[int] | Ints, share: float | None = None
+        self, code: str, what: str, places: Sequence[int] | Ints, share: float | None = None
     ) -> None:
         """Record a case for each of `places`, indices in the source of which the first is named."""
         if len(places):
-            self.add(code, level, len(places), f"{what}, the first at source index {places[0]}", share)
+            self.add(code, len(places), f"{what}, the first at source index {places[0]}", share)
 
     def __iter__(self) -> Iterator[Finding]:
         """Errors first; among them those of unknown extent, then the largest share of time first."""

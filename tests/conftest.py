@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tracegraph.ingest.findings import Finding, Integrity
-from tracegraph.ingest.integrity.codes import CODES
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
+from tracegraph.vocabulary.integrity_codes import CODES
 
 SHARED = Path(__file__).parents[2] / "shared"
 NEEDS_SHARED = {"shared_trace", "oracle_folder", "hta_runs"}

@@ -40,13 +40,13 @@ def _diagnose_nesting(model: RankModel, integrity: Integrity) -> None:
             "events outlive the one they start in, as annotations do with the frame that opens them; "
             f"the youngest open one counts; {place_of(model, stack.first_overrun)}"
         )
-        integrity.add("outside_parent", "info", stack.overruns, message)
+        integrity.add("outside_parent", stack.overruns, message)
     frames = np.flatnonzero(events.of_role(Role.FRAME))
     if len(frames):
         last = frames[events.end[frames] == events.end[frames].max()]
         place = place_of(model, int(last[0]))
         message = f"Python frames were open when the recording ended, which cut them; {place}"
-        integrity.add("frames_cut", "info", len(last) * (len(last) > 1), message)
+        integrity.add("frames_cut", len(last) * (len(last) > 1), message)
 
 
 def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
@@ -55,7 +55,7 @@ def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
     if not events.of_role(Role.SYNC).any():
         (rows,) = names_of(Role.SYNC)
         message = f"no {rows} rows: what a call waits for is inferred from its name and from times"
-        integrity.add("no_cuda_sync", "info", 1, message)
+        integrity.add("no_cuda_sync", 1, message)
     _diagnose_stream_waits(model, integrity)
     overlapping, overlap = _overlapping(model)
     if len(overlapping):
@@ -64,7 +64,7 @@ def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
             f"GPU activities overlap the one before on their stream ({percent(share)} of the GPU's time is "
             f"there twice); {place_of(model, int(overlapping[0]))}"
         )
-        integrity.add("stream_overlap", "info", len(overlapping), message, share)
+        integrity.add("stream_overlap", len(overlapping), message, share)
 
 
 def _diagnose_threads(model: RankModel, integrity: Integrity) -> None:
@@ -87,7 +87,7 @@ def _diagnose_threads(model: RankModel, integrity: Integrity) -> None:
         f"no operator has a sequence number, and no flow joins the passes: {crossed} hand-overs between "
         f"threads on the path are inferred from times, and {percent(share)} of it hangs on them"
     )
-    integrity.add("no_sequence_numbers", "info", 1, message, share)
+    integrity.add("no_sequence_numbers", 1, message, share)
 
 
 def _diagnose_stream_waits(model: RankModel, integrity: Integrity) -> None:
@@ -103,7 +103,7 @@ def _diagnose_stream_waits(model: RankModel, integrity: Integrity) -> None:
         f"inferred, {int((inferred & found.binding).sum())} of which held work; "
         f"{place_of(model, int(calls[~told][0]))}"
     )
-    integrity.add("stream_waits_inferred", "info", int((~told).sum()), message)
+    integrity.add("stream_waits_inferred", int((~told).sum()), message)
 
 
 def _diagnose_steps(model: RankModel, integrity: Integrity) -> None:
@@ -117,13 +117,13 @@ def _diagnose_steps(model: RankModel, integrity: Integrity) -> None:
     if marker is not None:
         command = shlex.join(["tracegraph", "report", integrity.file, "--step-marker", marker])
         message += f", or take annotations that repeat as steps do: {command}"
-    integrity.add("steps_missing", "info", int(not len(numbers)), message)
+    integrity.add("steps_missing", int(not len(numbers)), message)
     again = "steps stand more than once under one number; the first of each counts"
-    integrity.add("step_repeated", "info", stated - len(numbers), again)
+    integrity.add("step_repeated", stated - len(numbers), again)
     holes = np.flatnonzero(np.diff(numbers) > 1)
     if len(holes):
         message = f"step numbers are left out, the first after {numbers[holes[0]]}"
-        integrity.add("step_left_out", "info", int((np.diff(numbers)[holes] - 1).sum()), message)
+        integrity.add("step_left_out", int((np.diff(numbers)[holes] - 1).sum()), message)
 
 
 def _diagnose_window(model: RankModel, integrity: Integrity) -> None:
@@ -138,11 +138,11 @@ def _diagnose_window(model: RankModel, integrity: Integrity) -> None:
         if outside.any():
             most = int(beyond[outside].max())
             message = f"events {what}; cut there ({percent(most / (most + span))} of the file's time)"
-            integrity.add(code, "info", int(outside.sum()), message)
+            integrity.add(code, int(outside.sum()), message)
     begin, until = pauses(events.start[placed], events.end[placed])
     share = float((until - begin).max(initial=0)) / span
     message = f"one stretch of {percent(share)} of the window holds no event at all: some times may be wrong"
-    integrity.add("window_empty", "warning", int(share > _EMPTY_SHARE), message, share)
+    integrity.add("window_empty", int(share > _EMPTY_SHARE), message, share)
 
 
 def _overlapping(model: RankModel) -> tuple[Ints, float]:

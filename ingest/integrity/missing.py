@@ -67,7 +67,7 @@ def _diagnose_holes(model: RankModel, integrity: Integrity) -> None:
             f"stretches ({percent(share)} of the window) lost their events, as skipped correlation ids and "
             f"launches without work around them show; the first from {start[0]} to {end[0]} ns"
         )
-        integrity.add("recording_hole", "error", len(start), message, share)
+        integrity.add("recording_hole", len(start), message, share)
 
 
 def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
@@ -79,7 +79,7 @@ def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
             f"streams run work that several processes launched ({percent(share)} of the GPU's time): each "
             f"process has streams of its own, which cannot be told apart; {place_of(model, int(mine[0]))}"
         )
-        integrity.add("device_shared", "error", int(shared.sum()), message, share)
+        integrity.add("device_shared", int(shared.sum()), message, share)
 
 
 def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
@@ -93,7 +93,7 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
             f"GPU activities have neither a correlation id nor a flow to the call that launched them "
             f"({percent(share)} of the GPU's time): when they could have started is not known"
         )
-        integrity.add("launches_unjoined", "error", len(lost), message, share)
+        integrity.add("launches_unjoined", len(lost), message, share)
         return
     early = _before_recording(model, orphan)
     for code, chosen, message in (
@@ -104,9 +104,7 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
         if len(found):
             share = length_of(model, found) / total
             told = f"their cause is unknown ({percent(share)} of the GPU's time)"
-            integrity.add(
-                code, "warning", len(found), f"{message}; {told}; {place_of(model, int(found[0]))}", share
-            )
+            integrity.add(code, len(found), f"{message}; {told}; {place_of(model, int(found[0]))}", share)
 
 
 def _diagnose_waits(model: RankModel, integrity: Integrity) -> None:
@@ -119,7 +117,7 @@ def _diagnose_waits(model: RankModel, integrity: Integrity) -> None:
             f"({percent(share)} of the window): what they wait for is not known; "
             f"{place_of(model, int(calls[0]))}"
         )
-        integrity.add("wait_for_nothing", "warning", len(calls), message, share)
+        integrity.add("wait_for_nothing", len(calls), message, share)
 
 
 def _before_recording(model: RankModel, orphan: Flags) -> Flags:
@@ -146,12 +144,12 @@ def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
         message = (
             f"events before the first step ({percent(share)} of the window): the recording begins in mid-step"
         )
-        integrity.add("begins_mid_step", "warning", len(early), message, share)
+        integrity.add("begins_mid_step", len(early), message, share)
         return
     cut = np.flatnonzero((events.start == begin) & (events.on_thread | events.is_gpu))
     if len(np.unique(events.lane[cut])) > 1 and len(cut) > 2:
         message = f"events of several lanes begin in the first nanosecond, step {steps.number[0]} among them"
-        integrity.add("begins_mid_step", "warning", len(cut), f"{message}: they were cut there")
+        integrity.add("begins_mid_step", len(cut), f"{message}: they were cut there")
 
 
 def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
@@ -165,7 +163,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
     if not events.is_gpu.any():
         message = "launches, and no GPU work at all: the GPU's time is not in the file"
         message = f"{message}; {place_of(model, int(np.flatnonzero(idle)[0]))}"
-        integrity.add("gpu_work_missing", "error", int(idle.sum()), message)
+        integrity.add("gpu_work_missing", int(idle.sum()), message)
         return
     calls = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
     lacks = np.zeros(len(events), dtype=bool)
@@ -177,7 +175,7 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
             "them has its rows, or a call that waited for theirs returned: rows are missing, and how long "
             f"their work ran is not known; {place_of(model, int(lost[0]))}"
         )
-        integrity.add("gpu_rows_missing", "error", len(lost), message, lost_share(model))
+        integrity.add("gpu_rows_missing", len(lost), message, lost_share(model))
     lacks[lost] = idle[lost] = False
     late = lacks & (events.start > events.start[has].max(initial=NONE))
     if late.any():
@@ -185,9 +183,9 @@ def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
             "launches at the end have no GPU work in the file: the recording ended before it did; "
             f"{place_of(model, int(np.flatnonzero(late)[0]))}"
         )
-        integrity.add("ends_in_work", "warning", int(late.sum()), message)
+        integrity.add("ends_in_work", int(late.sum()), message)
     rest = np.flatnonzero(idle & ~late)
     if len(rest) and not model.scene.doubts[0].unjoined:
         message = f"of {int(launches.sum())} launches have no GPU work in the file"
         message = f"{message}; {place_of(model, int(rest[0]))}"
-        integrity.add("launch_without_gpu_work", "info", len(rest), message)
+        integrity.add("launch_without_gpu_work", len(rest), message)

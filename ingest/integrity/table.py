@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import fields
 
-from tracegraph.ingest.integrity.codes import CODES
 from tracegraph.ingest.limits import (
     MEMORY_OF_A_BYTE,
     MEMORY_OF_AN_ENTRY,
@@ -11,6 +10,7 @@ from tracegraph.ingest.limits import (
     MOST_UNPACKED,
     Limits,
 )
+from tracegraph.vocabulary.integrity_codes import CODES
 
 _LEVELS = {
     "error": "time or events are lost, so that numbers may be wrong",

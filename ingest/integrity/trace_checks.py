@@ -37,10 +37,10 @@ def check_memory(memory: pa.Table, integrity: Integrity) -> None:
     before = rows.groupby(["device_type", "device"])["allocated"].shift()
     jumps = rows["source_index"][(rows["allocated"] - before - rows["bytes"]).fillna(0).ne(0)]
     what = "memory rows state a total that is not the one before with their size: rows are missing"
-    integrity.add_places("memory_total_jumps", "warning", what, jumps.tolist())
+    integrity.add_places("memory_total_jumps", what, jumps.tolist())
     without = int(rows["allocated"].isna().sum())
     message = "memory rows state no totals: what was allocated before the recording is unknown"
-    integrity.add("memory_without_totals", "info", without, message)
+    integrity.add("memory_without_totals", without, message)
 
 
 def check_entries(trace: TraceFile, integrity: Integrity) -> None:
@@ -56,10 +56,10 @@ def _check_phases(phases: Mapping[str, int], integrity: Integrity) -> None:
     """Record the entries that are neither durations, flows nor metadata, by their phase."""
     spans = {phase: count for phase, count in phases.items() if phase in _ASYNC}
     message = f"entries of asynchronous spans ({_listed(spans)}) are not read: their time is not in the graph"
-    integrity.add("async_unread", "warning", sum(spans.values()), message)
+    integrity.add("async_unread", sum(spans.values()), message)
     unknown = {p: n for p, n in phases.items() if p not in _ASYNC and p not in _COUNTED}
     message = f"entries of an unknown kind ({_listed(unknown)}) are not read"
-    integrity.add("phase_unknown", "warning", sum(unknown.values()), message)
+    integrity.add("phase_unknown", sum(unknown.values()), message)
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -85,7 +85,7 @@ def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
     if len(repeated):
         place = events["source_index"][int(repeated[0])]
         message = f"events stand in the file more than once and count each time; first again at {place}"
-        integrity.add("event_repeated", "warning", len(repeated), message)
+        integrity.add("event_repeated", len(repeated), message)
 
 
 def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
@@ -96,9 +96,9 @@ def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
     missing = distinct.pop("")
     unknown = {text: n for text, n in distinct.items() if n and not is_known(text)}
     message = f"events of categories without rules ({_listed(unknown)}) count as work of their thread"
-    integrity.add("category_unknown", "info", sum(unknown.values()), message)
+    integrity.add("category_unknown", sum(unknown.values()), message)
     message = "events have no category and count as work of their thread"
-    integrity.add("category_missing", "info", missing, message)
+    integrity.add("category_missing", missing, message)
     _check_device_rows(trace, integrity)
 
 
@@ -112,7 +112,7 @@ def _check_device_rows(trace: TraceFile, integrity: Integrity) -> None:
             f"events stand on a device's lane but not in a category of GPU work: they count as a CPU "
             f"thread's ({percent(share)} of all events' time); the first at source index {first}"
         )
-        integrity.add("gpu_category_unknown", "error", int(found.sum()), message, share)
+        integrity.add("gpu_category_unknown", int(found.sum()), message, share)
 
 
 def _check_streams(events: pa.Table, integrity: Integrity) -> None:
@@ -125,7 +125,7 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
     message = (
         "streams hold work of several processes, as when files are joined: they are taken for one stream"
     )
-    integrity.add("stream_shared", "error", shared, message)
+    integrity.add("stream_shared", shared, message)
 
 
 def _check_names(trace: TraceFile, integrity: Integrity) -> None:
@@ -141,10 +141,10 @@ def _check_names(trace: TraceFile, integrity: Integrity) -> None:
         message = (
             f"threads have no name in the file, such as {unnamed[0][1]:.40} of process {unnamed[0][0]:.40}"
         )
-        integrity.add("thread_unnamed", "info", len(unnamed), message)
+        integrity.add("thread_unnamed", len(unnamed), message)
     work = with_role(category, *GPU_WORK).any()
     message = "the file does not describe its GPUs (no deviceProperties)"
-    integrity.add("device_unknown", "info", int(work and not trace.devices), message)
+    integrity.add("device_unknown", int(work and not trace.devices), message)
 
 
 def check_trace(trace: TraceFile, integrity: Integrity) -> None:
@@ -163,12 +163,12 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
 def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
     matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
     message = f"distributedInfo names no rank: {trace.rank} is taken"
-    integrity.add("rank_missing", "info", int(matters and not trace.rank_stated), message)
+    integrity.add("rank_missing", int(matters and not trace.rank_stated), message)
     others = (trace.world_size or 1) - 1
     message = (
         f"the file is of rank {trace.rank} alone: what {others + 1:,} ranks wait for each other is unknown"
     )
-    integrity.add("other_ranks", "info", others, message)
+    integrity.add("other_ranks", others, message)
 
 
 def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -> None:
@@ -187,10 +187,10 @@ def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -
         f"processes have CPU events: {shown}; the file is read as one rank, and hand-overs between its "
         "processes are found only where a rule sees them"
     )
-    integrity.add("several_processes", "warning", len(large) * (len(large) > 1), message)
+    integrity.add("several_processes", len(large) * (len(large) > 1), message)
     shown = ", ".join(f"{pid:.40}" for pid in small[:4])
     message = f"processes have a few CPU events each, under {percent(_PART)} of all: {shown}"
-    integrity.add("process_stray", "info", len(small), message)
+    integrity.add("process_stray", len(small), message)
 
 
 def _check_calls(events: pa.Table, integrity: Integrity) -> None:
@@ -201,7 +201,7 @@ def _check_calls(events: pa.Table, integrity: Integrity) -> None:
     repeated = ids[counts > 1]
     if len(repeated):
         message = f"correlation ids are used by several calls, such as {repeated[0]}"
-        integrity.add("correlation_repeated", "info", len(repeated), message)
+        integrity.add("correlation_repeated", len(repeated), message)
 
 
 def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
@@ -209,7 +209,7 @@ def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
     message = (
         "GPU activities have no correlation id: External id joins them with calls, where one can be meant"
     )
-    integrity.add("joined_by_external_id", "info", int(rows.sum()), message)
+    integrity.add("joined_by_external_id", int(rows.sum()), message)
 
 
 def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
@@ -217,10 +217,10 @@ def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
     start = events["start_ns"].to_numpy()
     if not (start % 1000).any():
         message = "events start at whole microseconds: shorter gaps and orders cannot be told"
-        integrity.add("times_whole_us", "info", len(start), message)
+        integrity.add("times_whole_us", len(start), message)
     elif np.isin(start % 1000, _QUARTERS_NS).all() and np.abs(start).max() >= EXACT_FLOAT_US * 1000:
         message = "events start at quarters of a microsecond: a tool wrote absolute times as floating point"
-        integrity.add("times_rounded", "warning", len(start), message)
+        integrity.add("times_rounded", len(start), message)
 
 
 def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
@@ -239,7 +239,7 @@ def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
         if len(cases):
             kind, flow_id = divmod(int(cases[0]), width)
             example = f"{kinds.values[kind]} {ids.values[flow_id]}"
-            integrity.add(code, "info", len(cases), f"{what}, such as {example}")
+            integrity.add(code, len(cases), f"{what}, such as {example}")
 
 
 def _of_role(events: pa.Table, *roles: Role) -> Flags:

@@ -22,9 +22,9 @@ def diagnose_path(model: Solution, integrity: Integrity) -> None:
     )
     message = f"stretches, {percent(share)} of the critical path, have no record of what ran: {named}"
     if share >= _MOST:
-        integrity.add("path_mostly_unrecorded", "error", count, message, share)
+        integrity.add("path_mostly_unrecorded", count, message, share)
     elif share >= _MUCH:
-        integrity.add("path_unrecorded", "warning", count, message, share)
+        integrity.add("path_unrecorded", count, message, share)
 
 
 def lost_share(model: Solution) -> float | None:

@@ -117,10 +117,10 @@ def _state(events: Events, ranges: Ints, measured: Ints, integrity: Integrity, *
     lost, found = places[measured < 0], places[measured >= 0]
     why = "kernels of their names" if has_kernels else "calls that launch kernels"
     what = f"ranges with hardware counters belong to no launch that can be told: there are not as many {why}"
-    integrity.add_places("counters_unattributed", "warning", what, lost)
+    integrity.add_places("counters_unattributed", what, lost)
     how = "kernels of their names" if has_kernels else "the calls that launch kernels"
     what = f"ranges with hardware counters are paired with {how} in order: nothing else joins them"
-    integrity.add_places("counters_by_order", "info", what, found)
+    integrity.add_places("counters_by_order", what, found)
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,13 @@ def _last(path: str, count: int) -> str:
 def _diagnose_ranks(job: Job, integrity: Integrity) -> None:
     size, missing = world_size(job.files), missing_ranks(job.files)
     message = f"{_named(missing)} of {size} are not here: when they came to an operation is unknown"
-    integrity.add("ranks_missing", "warning", len(missing), message)
+    integrity.add("ranks_missing", len(missing), message)
     beyond = [file for file in job.files if size is not None and file.rank >= size]
     message = f"files hold ranks that a job of {size} has not: {_files(beyond)}"
-    integrity.add("rank_beyond_job", "warning", len(beyond), message)
+    integrity.add("rank_beyond_job", len(beyond), message)
     strange = [file for file in job.files if file.rank in job.strangers]
     message = f"files share neither time nor operations with the others: {_files(strange)}"
-    integrity.add("rank_of_other_job", "warning", len(strange), message)
+    integrity.add("rank_of_other_job", len(strange), message)
 
 
 def _files(files: list[FileFacts]) -> str:
@@ -64,16 +64,16 @@ def _files(files: list[FileFacts]) -> str:
 def _diagnose_clocks(job: Job, integrity: Integrity) -> None:
     alone = [rank for rank, clock in job.clocks.items() if clock.spread_ns is None]
     message = f"ranks share no operation with the others ({_named(alone)}): their clocks stay as they are"
-    integrity.add("rank_unaligned", "warning", len(alone), message)
+    integrity.add("rank_unaligned", len(alone), message)
     moved = [rank for rank, clock in job.clocks.items() if clock.offset_ns or clock.drift_ppb]
-    integrity.add("rank_clock_shifted", "info", len(moved), "; ".join(_clocks(job, moved)))
+    integrity.add("rank_clock_shifted", len(moved), "; ".join(_clocks(job, moved)))
     noisy = [clock.spread_ns for clock in job.clocks.values() if clock.spread_ns]
     if noisy:
         message = (
             f"ends of shared operations lie {median(noisy):,.0f} ns apart from the first rank's as a rule, "
             f"at most {max(noisy):,} ns: no time between ranks is known better than that"
         )
-        integrity.add("rank_clock_spread", "info", len(noisy), message)
+        integrity.add("rank_clock_spread", len(noisy), message)
 
 
 def _clocks(job: Job, ranks: list[int]) -> Iterator[str]:
@@ -86,18 +86,18 @@ def _clocks(job: Job, ranks: list[int]) -> Iterator[str]:
 def _diagnose_operations(job: Job, integrity: Integrity) -> None:
     for one in job.unmatched:
         message = f"communication events were not matched between ranks: {one.reason}"
-        integrity.add("operations_unmatched", "warning", one.count, message)
+        integrity.add("operations_unmatched", one.count, message)
     message = "operations are left out: by these clocks one member left before another came"
-    integrity.add("operation_impossible", "warning", job.impossible, message)
+    integrity.add("operation_impossible", job.impossible, message)
     meetings = job.model.meetings
     absent = [] if meetings is None else [ranks for ranks in meetings.missing if ranks]
     if absent:
         ranks = sorted({rank for one in absent for rank in one})
         message = f"operations have members that no file holds ({_named(ranks)}): when they came is unknown"
-        integrity.add("members_missing", "info", len(absent), message)
+        integrity.add("members_missing", len(absent), message)
     inferred = 0 if meetings is None else int((~meetings.recorded).sum())
     message = "operations are matched by name, size and order: the files number none"
-    integrity.add("operations_by_order", "info", inferred, message)
+    integrity.add("operations_by_order", inferred, message)
 
 
 def _named(ranks: list[int]) -> str:

@@ -57,7 +57,7 @@ def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = 
     if integrity is not None and stat.S_ISREG(before.st_mode):
         changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
         message = f"the file changed while it was read; the {len(data)} bytes that were read count"
-        integrity.add("changed_while_read", "error", int(changed or len(data) != after.st_size), message)
+        integrity.add("changed_while_read", int(changed or len(data) != after.st_size), message)
     return data
 
 

@@ -44,13 +44,11 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
         content, problem, unchecked = _gunzip(path, data, limits)
         integrity.add(
             "gzip_damaged",
-            "error",
             int(bool(problem)),
             f"{problem}; what comes before is read, what is lost after it is unknown",
         )
         integrity.add(
             "gzip_checksum",
-            "warning",
             unchecked,
             "the checksum of the gzip stream does not fit its content, which is there in its full length",
         )
@@ -58,7 +56,7 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
             raise InputError(f"{path}: {problem or 'the gzip stream is empty'}", "copy the file again")
     if content[: len(_BOM)] == _BOM:
         content = content[len(_BOM) :]
-        integrity.add("byte_order_mark", "info", 1, "the text starts with a byte order mark")
+        integrity.add("byte_order_mark", 1, "the text starts with a byte order mark")
     return content
 
 

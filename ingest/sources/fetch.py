@@ -59,9 +59,7 @@ def _pieces(source: Source, integrity: Integrity | None) -> Iterator[bytes]:
     try:
         with open_stream(system, source.given, path) as stream:
             if integrity is not None and (other := other_host(stream, source.given)) is not None:
-                integrity.add(
-                    "redirected", "info", 1, f"the server sent on to {other}: it is read from there"
-                )
+                integrity.add("redirected", 1, f"the server sent on to {other}: it is read from there")
             while piece := stream.read(_PIECE):
                 yield piece
     except (InputError, GeneratorExit):

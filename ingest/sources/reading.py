@@ -76,7 +76,7 @@ def read_ranks(
     message = (
         f"ranks were merged into the file ({', '.join(merged.names[:8])}), told apart by {merged.how}{beside}"
     )
-    integrity.add("ranks_split", "info", len(ranks), message)
+    integrity.add("ranks_split", len(ranks), message)
     for part, own in found:
         check_trace(part, own)
     return found
@@ -94,7 +94,7 @@ def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> Non
         else f"process ({merged.names[0]}) uses its ids again and again at the same times: files of several "
         "processes with one number were joined, which nothing tells apart; report on the file of each"
     )
-    integrity.add("ranks_merged", "error", len(merged.names), message)
+    integrity.add("ranks_merged", len(merged.names), message)
 
 
 def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:

@@ -156,12 +156,12 @@ def gpu_clock(
             f"{early + late} of {len(launched.lag) + len(awaited.lag)} pairs of a call and its GPU work "
             "contradict the CPU's order of events, and no offset and drift of the GPU's clock mends that"
         )
-        integrity.add("gpu_clock_inconsistent", "warning", early + late, message)
+        integrity.add("gpu_clock_inconsistent", early + late, message)
         return GpuClock()
     drift = f" at the window's start, and {clock.drift_ppb} ns more each second" if clock.drift_ppb else ""
     rest = f"; {left} of {early + late} contradictions stay" if left else ""
     message = f"GPU rows contradict the CPU's order of events: all are moved by {clock.offset_ns} ns"
-    integrity.add("gpu_clock_shifted", "warning", early + late, message + drift + rest)
+    integrity.add("gpu_clock_shifted", early + late, message + drift + rest)
     return clock
 
 

@@ -109,7 +109,7 @@ def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
     calls = find_impossible_calls(events)
     if len(calls.row):
         events = _with_ends(events, calls)
-        integrity.add("cpu_end_impossible", "error", *_told(events, calls.row, events.on_thread, _CALLS))
+        integrity.add("cpu_end_impossible", *_told(events, calls.row, events.on_thread, _CALLS))
     if not events.is_gpu.any():
         return events
     launches = match_launches(events)
@@ -118,7 +118,7 @@ def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
     work = overrunning.earliest(find_outlasting(events, launches, streams, process))
     if len(work.row):
         events = _with_ends(events, work)
-        integrity.add("gpu_end_impossible", "error", *_told(events, work.row, events.is_gpu, _WORK))
+        integrity.add("gpu_end_impossible", *_told(events, work.row, events.is_gpu, _WORK))
     return events
 
 
@@ -138,7 +138,7 @@ def nest_possible(events: Events, integrity: Integrity) -> tuple[Events, CallSta
         stack = nest(events)
     if found.any():
         rows = np.flatnonzero(found)
-        integrity.add("cpu_end_impossible", "error", *_told(events, rows, events.on_thread, _CALLS))
+        integrity.add("cpu_end_impossible", *_told(events, rows, events.on_thread, _CALLS))
     return events, stack
 
 
@@ -172,7 +172,7 @@ def _without_misplaced(events: Events, integrity: Integrity) -> Events:
         "nothing else was recorded: when they ran is not known, and they take no part; "
         f"{_place(events, int(found[0]))}"
     )
-    integrity.add("gpu_start_impossible", "error", len(found), message, share)
+    integrity.add("gpu_start_impossible", len(found), message, share)
     end, clipped, is_gpu = events.end.copy(), events.clipped.copy(), events.is_gpu.copy()
     clipped[found] = end[found] - events.start[found]
     end[found] = events.start[found]

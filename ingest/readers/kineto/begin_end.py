@@ -42,7 +42,7 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
         ("begin_without_end", "B entries without an E are dropped: their time is unknown", opened),
         ("end_without_begin", "E entries without a B are dropped: their time is unknown", unmatched),
     ):
-        integrity.add_places(code, "error", what, durations.position[np.array(sorted(rows), dtype=np.int64)])
+        integrity.add_places(code, what, durations.position[np.array(sorted(rows), dtype=np.int64)])
     return replace(durations, dur=dur, has_dur=has_dur), keep
 
 

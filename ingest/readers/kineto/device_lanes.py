@@ -216,6 +216,6 @@ def _state(
     )
     shown = ", ".join(f"{name:.40}" for name in list(processes)[:4])
     what = f"events stand on {len(streams)} lanes of devices ({shown}): they are read as their work"
-    integrity.add_places("device_rows_read", "info", what, durations.position[work])
+    integrity.add_places("device_rows_read", what, durations.position[work])
     what = "events of devices sum up other events, or wait in a stream: they are not read"
-    integrity.add_places("device_rows_unread", "info", what, durations.position[unread])
+    integrity.add_places("device_rows_unread", what, durations.position[unread])

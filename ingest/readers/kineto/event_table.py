@@ -62,7 +62,7 @@ def _next_of_caller(start: Ints, process: Ints, outer: Ints, rows: Ints) -> dict
 def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
     """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
     odd = durations.position[durations.odd_arguments]
-    integrity.add_places("args_unusable", "warning", "events have args that are no object, read as none", odd)
+    integrity.add_places("args_unusable", "events have args that are no object, read as none", odd)
     durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
@@ -97,15 +97,13 @@ def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Du
             texts[name], is_cut = column.cut(limits.text)
             cut |= is_cut
     what = f"events have a text of over {limits.text:,} characters, which is cut there"
-    integrity.add_places("text_truncated", "warning", what, durations.position[cut])
+    integrity.add_places("text_truncated", what, durations.position[cut])
     return replace(durations, **fields, texts=others)
 
 
 def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations:
     old = int(durations.category.among(*TODAYS_SPELLING).sum())
-    integrity.add(
-        "category_old", "info", old, "events have an old category (Operator, Kernel, …), read as today's"
-    )
+    integrity.add("category_old", old, "events have an old category (Operator, Kernel, …), read as today's")
     return replace(durations, category=durations.category.renamed(TODAYS_SPELLING))
 
 
@@ -133,7 +131,7 @@ def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrit
         if dropped.any():
             extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
             places = durations.position[dropped]
-            integrity.add_places(code, "error", f"events {what} ({extent})", places, lost or None)
+            integrity.add_places(code, f"events {what} ({extent})", places, lost or None)
         keep = keep & ~bad
     return keep
 
@@ -144,7 +142,7 @@ def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None
         ("process_missing", durations.pid, "have no pid and are kept without one"),
     ):
         absent = texts.among(None)[rows]
-        integrity.add_places(code, "info", f"events {what}", durations.position[rows][absent])
+        integrity.add_places(code, f"events {what}", durations.position[rows][absent])
 
 
 def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
@@ -155,7 +153,7 @@ def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None
     inner = rows[has_outer[rows]]
     lost = inner[~np.isin(outer[inner], here)]
     what = "events of Python frames name a calling frame that is not in the file"
-    integrity.add_places("frame_without_caller", "info", what, durations.position[lost])
+    integrity.add_places("frame_without_caller", what, durations.position[lost])
 
 
 def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
@@ -169,7 +167,7 @@ def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Int
     end = close_frames(start, written, process, frame, outer)
     open_ones = durations.position[rows][end < written]
     what = "events of Python frames end with the recording although their callers went on"
-    integrity.add_places("frame_not_closed", "info", f"{what}; they are closed there", open_ones)
+    integrity.add_places("frame_not_closed", f"{what}; they are closed there", open_ones)
     return end
 
 
@@ -188,7 +186,7 @@ def _place_on_device(
     work = durations.category.among(*spellings_of(*GPU_WORK))
     positions = durations.position[from_tid & work]
     what = "events of GPU work name no stream: tid is taken"
-    integrity.add_places("stream_from_tid", "warning", what, positions)
+    integrity.add_places("stream_from_tid", what, positions)
     return (
         (np.where(from_pid, pid_number, device), has_device | from_pid),
         (np.where(from_tid, tid_number, stream), has_stream | from_tid),

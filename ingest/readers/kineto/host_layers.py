@@ -53,7 +53,7 @@ def read_layers(
     codes = _first_codes(durations.pid.codes, table.of_row, len(table.lanes))
     pid = text_column(codes[place][table.of_row], pids)
     message = "threads have rows in several processes, one for each layer of software: they are read as one"
-    integrity.add("thread_in_layers", "info", len(moved), message)
+    integrity.add("thread_in_layers", len(moved), message)
     renamed = {(table.lanes[k].pid, table.lanes[k].tid): table.lanes[other].pid for k, other in moved.items()}
     return replace(durations, category=category, pid=pid, numbers=numbers), _moved(flows, renamed)
 

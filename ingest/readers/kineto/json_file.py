@@ -35,7 +35,7 @@ def _open(source: SourceFile, integrity: Integrity, limits: Limits) -> Document:
     except _DAMAGED:
         return LenientDocument(source.path, text, integrity, limits)
     message = "other lists of events stand beside the one that is read (the last); their time is unknown"
-    integrity.add("list_repeated", "error", document.count_other_lists(text), message)
+    integrity.add("list_repeated", document.count_other_lists(text), message)
     return document
 
 

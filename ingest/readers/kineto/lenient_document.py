@@ -104,10 +104,10 @@ class LenientDocument:
         if document is None:
             self._lossless = False
             message = "the keys after the list of events are lost"
-            self._integrity.add("top_level_broken", "warning", 1, message)
+            self._integrity.add("top_level_broken", 1, message)
             document = self._head[: self._limits.entry].lstrip() + b"[]}"
         message = "the text is not quite valid JSON, as with a comma too many; no entry is lost"
-        self._integrity.add("json_repaired", "info", int(self._lossless), message)
+        self._integrity.add("json_repaired", int(self._lossless), message)
         try:
             return read_facts(msgspec.json.decode(without_constants(document), type=TopLevel))
         except (msgspec.MsgspecError, RecursionError):
@@ -136,9 +136,9 @@ class LenientDocument:
                 f"entries stand after the end of the document, from byte {place} on, as when files are "
                 "joined; they are not read, their time is unknown"
             )
-            self._integrity.add("events_after_end", "error", entries, message)
+            self._integrity.add("events_after_end", entries, message)
         else:
-            self._integrity.add("text_after_end", "warning", 1, message)
+            self._integrity.add("text_after_end", 1, message)
 
     def _events(self) -> Iterator[tuple[int, bytes]]:
         text, at, position = self._text, self._start, 0
@@ -181,16 +181,16 @@ class LenientDocument:
                 f"events that are not valid JSON are skipped, the first at source index {position}, "
                 f"byte {at}; source indices after it count what could be recognised"
             )
-            add("event_broken", "error", self._broken, message)
+            add("event_broken", self._broken, message)
         if self._not_finite:
             first = self._first_not_finite
             message = f"events hold NaN or Infinity, read as absent; the first at source index {first}"
-            add("number_not_finite", "warning", self._not_finite, message)
+            add("number_not_finite", self._not_finite, message)
         message = (
             f"the list of events is not closed: the text is cut at byte {len(self._text)}; "
             "how much time is missing after it is unknown"
         )
-        add("json_cut", "error", int(cut), message)
+        add("json_cut", int(cut), message)
 
 
 def _find_list(path: Path, text: Content) -> tuple[bytes, int, bool]:

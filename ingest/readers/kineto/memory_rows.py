@@ -71,7 +71,7 @@ class MemoryCollector:
         usable &= ~_lacks_total(usable, numbers)
         usable &= np.abs(size[usable]).astype(np.float64).sum() < _MOST_TOGETHER
         what = "memory rows ([memory]) without a usable ts, tid, device, size or total are left out"
-        integrity.add_places("memory_row_broken", "warning", what, position[~usable])
+        integrity.add_places("memory_row_broken", what, position[~usable])
         rows = np.flatnonzero(usable)
         rows = rows[np.lexsort((position[rows], at[rows]))]
         columns: dict[str, pa.Array[Any]] = {

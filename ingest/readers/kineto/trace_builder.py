@@ -65,7 +65,7 @@ class FlowCollector:
         keep = usable & ~text["id"].among(None)
         dropped = np.array(self._positions, dtype=np.int64)[~keep]
         what = "flow events without an id or a usable ts are dropped"
-        integrity.add_places("flow_unusable", "warning", what, dropped)
+        integrity.add_places("flow_unusable", what, dropped)
         rows = np.flatnonzero(keep)
         columns: dict[str, pa.Array[Any]] = {
             name: texts.filled("").take(rows).arrow() for name, texts in text.items()
@@ -152,9 +152,9 @@ class _Collector:
     def state_repairs(self, integrity: Integrity) -> None:
         """Record the entries that were no events or not as expected."""
         what = "entries that are no objects are skipped"
-        integrity.add_places("entry_not_object", "warning", what, self.no_objects)
+        integrity.add_places("entry_not_object", what, self.no_objects)
         what = "events hold fields of another type or text that is no UTF-8"
-        integrity.add_places("event_repaired", "warning", what, self.repaired)
+        integrity.add_places("event_repaired", what, self.repaired)
 
 
 def build_trace(
@@ -196,7 +196,7 @@ def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
         return batch
     entries = list(zip(batch.texts, batch.positions, strict=True))
     long = [position for text, position in entries if len(text) > limits.entry]
-    integrity.add_places("event_broken", "error", f"events of over {limits.entry:,} bytes are skipped", long)
+    integrity.add_places("event_broken", f"events of over {limits.entry:,} bytes are skipped", long)
     kept = [(text, position) for text, position in entries if len(text) <= limits.entry]
     return Batch([text for text, _ in kept], [position for _, position in kept])
 

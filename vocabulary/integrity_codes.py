@@ -1,11 +1,12 @@
 """Every code of the integrity report: its level, what it means for the numbers, and what to do."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from tracegraph.ingest.findings import Level
 from tracegraph.vocabulary.categories import GPU_WORK, Role, names_of
 from tracegraph.vocabulary.gaps import LOST_WORK
 
+Level = Literal["info", "warning", "error"]
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."
 _KNOW = "Nothing; it is good to know."
