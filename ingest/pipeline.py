@@ -43,7 +43,7 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.ingest.what_if.bounds import find_bounds
-from tracegraph.ingest.what_if.fixes.found import find_fixes
+from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.graph.facts import state_facts
 from tracegraph.ingest.what_if.predictions.potential import find_potential
 from tracegraph.ingest.what_if.predictions.predict import predictor_of

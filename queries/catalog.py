@@ -12,7 +12,7 @@ from tracegraph.base.parallel import run_all
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries import module
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
-from tracegraph.queries.shapes.derived import Derived
+from tracegraph.queries.shapes.derived_query import Derived
 from tracegraph.queries.shapes.rows import DERIVED
 from tracegraph.queries.shapes.second import about_b, apart
 from tracegraph.store.connection import Database

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tracegraph.workbench.diff.compare import Difference
     from tracegraph.workbench.findings.findings import Job
     from tracegraph.workbench.graph.causal_graph import CausalGraph
-    from tracegraph.workbench.methods.drawn import Picture
     from tracegraph.workbench.methods.flame import Flame
+    from tracegraph.workbench.methods.picture_file import Picture
     from tracegraph.workbench.methods.run_report import Report
     from tracegraph.workbench.methods.section_plot import SectionPlot
     from tracegraph.workbench.run import Run
@@ -44,7 +44,7 @@ _PLACES = {
     "Flame": "tracegraph.workbench.methods.flame",
     "InputError": "tracegraph.base.errors",
     "Job": "tracegraph.workbench.findings.findings",
-    "Picture": "tracegraph.workbench.methods.drawn",
+    "Picture": "tracegraph.workbench.methods.picture_file",
     "Report": "tracegraph.workbench.methods.run_report",
     "Run": "tracegraph.workbench.run",
     "SectionPlot": "tracegraph.workbench.methods.section_plot",

@@ -35,9 +35,9 @@ from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.vocabulary.kernel_types import read_spellings
 from tracegraph.workbench.bench_queries import BenchQueries
-from tracegraph.workbench.methods.drawn import Picture
 from tracegraph.workbench.methods.own_query import with_run
 from tracegraph.workbench.methods.picture import query_picture
+from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.methods.stored_run import StoredRun, stored_run
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run

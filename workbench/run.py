@@ -14,8 +14,8 @@ from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.queries.runs import ready_run
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
@@ -24,8 +24,8 @@ from tracegraph.workbench.diff.scope import Side
 from tracegraph.workbench.findings.findings import Job
 from tracegraph.workbench.findings.thresholds import checked
 from tracegraph.workbench.graph.causal_graph import CausalGraph
-from tracegraph.workbench.methods.drawn import Picture
 from tracegraph.workbench.methods.picture import draw_picture
+from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.methods.run_report import Report
 from tracegraph.workbench.methods.section_plot import SectionPlot, section_plot
 from tracegraph.workbench.run_queries import RunQueries

@@ -24,7 +24,7 @@ from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, Adds, Rule, apply
 from tracegraph.ingest.causal.rules.context import Context, find_context
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.rules.gpu.invocation import invocation
 from tracegraph.ingest.causal.rules.gpu.stream_waits import stream_waits
 from tracegraph.ingest.causal.rules.gpu.synchronization import synchronization

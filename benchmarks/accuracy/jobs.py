@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.accuracy.markdown import table
+from benchmarks.accuracy.missed_path import told_but_missed
 from benchmarks.accuracy.sets import JITTER, At, Oracle, OracleSet, Row, read_json
 from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
-from benchmarks.accuracy.untold import told_but_missed
 from benchmarks.accuracy.verdict import in_processes
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job

@@ -15,9 +15,9 @@ from tracegraph.cli.options import (
     parse_values,
     part_options,
 )
-from tracegraph.workbench.methods.drawn import picture_format
 from tracegraph.workbench.methods.flame import FLAME_FORMATS
 from tracegraph.workbench.methods.own_query import refuse_empty
+from tracegraph.workbench.methods.picture_file import picture_format
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # what a property of the database holds

@@ -16,8 +16,7 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.model import Model, make_model
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.causal.rules.edges import Edges, Waits
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits
 from tracegraph.ingest.measures.measures import Measures, merge_measures
 from tracegraph.ingest.ranks.agreement import strangers
 from tracegraph.ingest.ranks.clocks import RankClock, align_ranks

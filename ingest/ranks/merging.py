@@ -19,7 +19,7 @@ from tracegraph.ingest.causal.launches.doubts import Doubts
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
 from tracegraph.ingest.causal.rules.context import Scene
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.causal.steps.steps import Steps, join_steps
 from tracegraph.ingest.ranks.clocks import RankClock

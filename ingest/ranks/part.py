@@ -12,7 +12,7 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.rules.context import Scene
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.module import Column
-from tracegraph.queries.shapes.derived import Derived, Values
+from tracegraph.queries.shapes.derived_query import Derived, Values
 from tracegraph.queries.shapes.differences import DIFFERENCES
 from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
-from tracegraph.queries.shapes.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
+from tracegraph.queries.shapes.replay_rows import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.queries.shapes.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.series import (
     BANDWIDTH_COLUMNS,

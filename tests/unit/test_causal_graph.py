@@ -21,7 +21,7 @@ from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER, PROGRAM_ORDER
 from tracegraph.workbench.graph.causal_graph import CausalGraph

@@ -15,13 +15,13 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.change import Change, whole_window
 from tracegraph.ingest.what_if.changes.edit import join_edits, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Scene
-from tracegraph.ingest.what_if.fixes.found import find_fixes
+from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import ASKED, FIXES
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.workbench.what_if.answer import Question, WhatIf, answer
 
 READBACK = (

@@ -10,7 +10,7 @@ from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.what_if.fixes.registry import ASKED
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.workbench.what_if.answer import Question, answer
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"

@@ -16,12 +16,12 @@ from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.changes.change import whole_window
 from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, silences, turns, warm_up
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.fixes.found import find_fixes
+from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.predictions.predict import Predictor
-from tracegraph.queries.shapes.replayed import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
+from tracegraph.queries.shapes.replay_rows import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.vocabulary import bounds
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.plan import make_plan

@@ -21,8 +21,8 @@ from tracegraph.ingest.what_if.changes.change import Change, Span, step_window, 
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES
 

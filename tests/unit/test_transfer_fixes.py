@@ -16,7 +16,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.workbench.what_if.answer import Question, answer
 
 COPY, REDUCE = "Memcpy HtoD (Pinned -> Device)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"

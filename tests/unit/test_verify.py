@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.verify import base_of, verify
 from tracegraph.workbench.what_if.answer import Question, answer

@@ -19,7 +19,7 @@ from tracegraph.ingest.causal.graph.segments import WAIT, WORK
 from tracegraph.ingest.what_if.changes.change import Change, step_window, whole_window
 from tracegraph.ingest.what_if.graph.graph import StepWindow, graph_of
 from tracegraph.ingest.what_if.graph.overhead import BOUNDS, FROM_FILE, Cost, Overhead
-from tracegraph.ingest.what_if.graph.recorded import on_recorded_edges
+from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.predictions.gains import Gain
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES

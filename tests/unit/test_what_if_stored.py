@@ -20,7 +20,7 @@ from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.scenarios.stored import read_graph
+from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import open_workspace
 

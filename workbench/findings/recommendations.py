@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tracegraph.vocabulary.bounds import LEAST_GAIN
-from tracegraph.workbench.findings import metrics, untraced
+from tracegraph.workbench.findings import metrics, untraced_time
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first import Row, said_gain, what_to_change
 from tracegraph.workbench.findings.metrics import Measured
@@ -198,7 +198,7 @@ RULES = (
         "untraced-python",
         "Much of the path is Python that was not recorded",
         0.10,
-        untraced.python,
+        untraced_time.python,
         "Record with with_stack=True (torch.profiler.profile(with_stack=True)): then this time has names.",
         kind="trust",
     ),
@@ -206,7 +206,7 @@ RULES = (
         "untraced-code",
         "Much of the path was not recorded, although Python was",
         0.10,
-        untraced.code,
+        untraced_time.code,
         "It may be C++ code without operators, Python of threads that the profiler did not follow, or a "
         "pause of the profiler itself. Mark it with torch.profiler.record_function, or look at it with a "
         "sampling profiler that sees native code (py-spy record --native, perf).",
@@ -216,7 +216,7 @@ RULES = (
         "silent-beside-gpu",
         "A thread is silent on the path while the GPU works",
         0.10,
-        untraced.beside_gpu,
+        untraced_time.beside_gpu,
         "It probably waited for the GPU in a call that was not recorded: look at where it waits, such as a "
         "read (.item(), .cpu()) in code without an operator, and record the calls of the CUDA runtime, too.",
         fixes=(
@@ -228,7 +228,7 @@ RULES = (
         "idle",
         "Nothing was recorded on any lane for much of the path",
         0.10,
-        untraced.idle,
+        untraced_time.idle,
         "The process may have waited for something outside the trace (requests, input, another process, "
         "I/O): give it work, or look at what it waits for. Unless Python functions were recorded "
         "(with_stack=True), it may as well be code without operators, such as NumPy or "

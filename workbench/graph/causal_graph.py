@@ -17,7 +17,7 @@ from tracegraph.ingest.what_if.changes.change import Span, whole_window
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
 from tracegraph.ingest.what_if.predictions.predict import NAIVE
-from tracegraph.ingest.what_if.scenarios.edited import Edited, of_step, unedited, with_added
+from tracegraph.ingest.what_if.scenarios.edits import Edited, of_step, unedited, with_added
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes.rows import PATH_COLUMNS

@@ -13,7 +13,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.what_if.changes.edit import assumed
-from tracegraph.ingest.what_if.scenarios.edited import Edited
+from tracegraph.ingest.what_if.scenarios.edits import Edited
 from tracegraph.vocabulary import mechanisms
 from tracegraph.vocabulary.mechanisms import CODE
 

@@ -6,7 +6,7 @@ import pandas as pd
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.replay import Outcome
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.what_if.scenarios.edited import Edited
+from tracegraph.ingest.what_if.scenarios.edits import Edited
 from tracegraph.store.schema.labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary.categories import GAP

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from tracegraph.queries.shapes.call_tree import call_tree
-from tracegraph.workbench.methods.drawn import Picture, picture_format, save
+from tracegraph.workbench.methods.picture_file import Picture, picture_format, save
 from tracegraph.workbench.pictures.boxes import Box, lay_out
 from tracegraph.workbench.pictures.dot import INK, PALE, dot_label, new_graph
 from tracegraph.workbench.pictures.palette import frame_colour, tint

@@ -7,8 +7,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.own_reading import check_reads
-from tracegraph.workbench.methods.drawn import Picture
 from tracegraph.workbench.methods.flame import Flame
+from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.sections.hotspots import MOST

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.topics import COMMUNICATION, KERNEL_TYPE, TOPICS
-from tracegraph.workbench.findings.untraced import LEAST_NS, MOST
+from tracegraph.workbench.findings.untraced_time import LEAST_NS, MOST
 from tracegraph.workbench.sections.blocks import Advice, Block, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 

@@ -23,7 +23,7 @@ from tracegraph.ingest.what_if.graph.overhead import (
     estimate_overhead,
     given_overhead,
 )
-from tracegraph.ingest.what_if.graph.unrecorded import unrecorded_ns
+from tracegraph.ingest.what_if.graph.unrecorded_time import unrecorded_ns
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain
 from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
 from tracegraph.vocabulary.categories import names_of
@@ -31,7 +31,7 @@ from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text.text import format_ns, format_times
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
-from tracegraph.workbench.what_if.predicted import write_predicted
+from tracegraph.workbench.what_if.predicted_trace import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step

@@ -8,7 +8,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.changes.change import Change, join_changes, whole_window
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.fixes.found import command_of
+from tracegraph.ingest.what_if.fixes.fix_rows import command_of
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.overhead import estimate_overhead

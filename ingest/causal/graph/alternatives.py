@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.graph.model import Model, solve
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.store.schema.schema import RECORDED_ONLY
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES

@@ -18,7 +18,7 @@ from tracegraph.ingest.causal.graph.segments import build_segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
 from tracegraph.ingest.causal.rules.context import Context, Scene, find_context
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.findings import Integrity
 
 

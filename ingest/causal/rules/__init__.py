@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.rules.gpu.allocator_flush import allocator_flush
 from tracegraph.ingest.causal.rules.gpu.graph_launches import graph_latency, graph_order
 from tracegraph.ingest.causal.rules.gpu.invocation import invocation

@@ -1,13 +1,14 @@
-"""Edges between ports, before the threads are cut into segments.
+"""What rules find, before the threads are cut into segments: edges between ports, and the waits they end.
 
 A port is a GPU activity (`event` >= 0) or a moment on a thread (`lane`, `time`): as a cause whatever ends
 there, as an effect whatever starts there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, LOST_WORK, UNKNOWN
@@ -128,3 +129,23 @@ def make_edges(
         recorded=np.broadcast_to(np.asarray(recorded, dtype=bool), count),
         confidence=np.broadcast_to(np.asarray(confidence, dtype=np.float64), count),
     )
+
+
+@dataclass(frozen=True)
+class Found:
+    """Edges between ports, and stretches in which threads wait, each in the order of the rules."""
+
+    edges: Edges = field(default_factory=no_edges)
+    waits: Waits = field(default_factory=no_waits)
+
+    def plus(self, more: "Found") -> "Found":
+        """What both hold, this one's rows first."""
+        return Found(
+            join_rows([self.edges, more.edges]) if len(more.edges) else self.edges,
+            join_rows([self.waits, more.waits]) if len(more.waits) else self.waits,
+        )
+
+    def recorded_only(self) -> "Found":
+        """What remains when no timing rule is trusted."""
+        edges, waits = self.edges, self.waits
+        return Found(select_rows(edges, edges.recorded), select_rows(waits, waits.recorded))

@@ -8,7 +8,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.causal.steps.steps import Steps
-from tracegraph.ingest.what_if.changes.changed import Replayed
+from tracegraph.ingest.what_if.changes.resulting_graph import Replayed
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import segment_times
 from tracegraph.store.tables import GraphTables

@@ -11,9 +11,9 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
+from tracegraph.ingest.what_if.fixes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launched import asked_at, launching_segments
+from tracegraph.ingest.what_if.graph.launch_stretches import asked_at, launching_segments
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 
 _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2

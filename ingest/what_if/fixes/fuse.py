@@ -13,7 +13,7 @@ from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.changes.threads import launched
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders
-from tracegraph.ingest.what_if.fixes.left_out import calls_left_out
+from tracegraph.ingest.what_if.fixes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.inside import held_by
 from tracegraph.vocabulary.categories import Role

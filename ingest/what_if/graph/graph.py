@@ -19,7 +19,7 @@ from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
-from tracegraph.ingest.what_if.graph.handed_over import HandedOver, find_handed_over
+from tracegraph.ingest.what_if.graph.hand_overs import HandedOver, find_handed_over
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 

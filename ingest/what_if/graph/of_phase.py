@@ -4,7 +4,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launched import launching_segments
+from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 

@@ -23,7 +23,7 @@ from tracegraph.ingest.what_if.changes.change import (
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
-from tracegraph.ingest.what_if.graph.recorded import on_recorded_edges
+from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, why_wide
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 

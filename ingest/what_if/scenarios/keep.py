@@ -22,8 +22,8 @@ from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.tables.nodes import CARRIED_COLUMNS
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.ingest.what_if.changes.change import Change, Span, changed_dependencies
-from tracegraph.ingest.what_if.changes.changed import replay_to_end
 from tracegraph.ingest.what_if.changes.edit import Edit, inside_span
+from tracegraph.ingest.what_if.changes.resulting_graph import replay_to_end
 from tracegraph.ingest.what_if.changes.threads import stretches
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.predictions.predict import Prediction

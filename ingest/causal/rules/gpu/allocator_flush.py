@@ -7,8 +7,7 @@ from tracegraph.ingest.causal.events.events import NONE, is_call_named, is_passi
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.launches.launches import nearest_on_thread
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
 from tracegraph.vocabulary.memory_calls import ALLOCATE, FREE, WITHOUT_WAITING

@@ -15,8 +15,7 @@ from tracegraph.ingest.causal.events.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.launches.launches import LONGEST_LAUNCH_NS, REACH_NS, Launches, Streams
 from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gpu
 from tracegraph.ingest.causal.rules.gpu.graph_forks import Pairs, find_forks, no_pairs
 from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs, find_graphs
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH

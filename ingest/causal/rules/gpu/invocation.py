@@ -3,8 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, make_edges, on_gpu, on_thread
 from tracegraph.vocabulary.mechanisms import LAUNCH
 
 

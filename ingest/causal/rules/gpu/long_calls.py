@@ -6,8 +6,7 @@ from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.events.events import Events, is_call_named
 from tracegraph.ingest.causal.launches.usual_work import median_by_name
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Waits
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Found, Waits
 from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.vocabulary.categories import Role
 

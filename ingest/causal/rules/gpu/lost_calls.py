@@ -10,8 +10,7 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, Lags
 from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Edges, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gpu, on_thread
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import LAUNCH
 

@@ -6,8 +6,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE, is_call_named
 from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, nearest_on_thread
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import LOST, Waits, no_edges
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import LOST, Found, Waits, no_edges
 from tracegraph.vocabulary.waiting_calls import WAITING
 
 

@@ -6,8 +6,7 @@ import pandas as pd
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE, is_passive
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Waits
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Found, Waits
 from tracegraph.ingest.causal.rules.repetition import reach
 from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences, without_waits
 from tracegraph.ingest.intervals import covered, ungrouped

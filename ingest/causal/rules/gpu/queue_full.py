@@ -6,8 +6,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import inferred_waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.vocabulary.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000

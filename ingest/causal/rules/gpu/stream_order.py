@@ -10,8 +10,7 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.overlaps import in_step, only_slightly
 from tracegraph.ingest.causal.launches.launches import REACH_NS
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Edges, make_edges, no_edges, on_gpu
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, no_edges, on_gpu
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
 _GUESSED = 0.7

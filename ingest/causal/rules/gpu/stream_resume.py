@@ -5,8 +5,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, REACH_NS
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Edges, make_edges, on_gpu
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gpu
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME
 
 _SURE, _LEAST = 0.8, 0.5

@@ -9,8 +9,7 @@ from tracegraph.ingest.causal.events.overlaps import only_slightly
 from tracegraph.ingest.causal.launches.host_waits import SyncRows, concerns
 from tracegraph.ingest.causal.launches.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import make_edges, on_gpu
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, make_edges, on_gpu
 from tracegraph.ingest.causal.rules.gpu.wait_calls import HeldWork, infer_waits
 from tracegraph.vocabulary.mechanisms import STREAM_WAIT_EVENT
 

@@ -10,8 +10,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.launches.host_waits import SLIGHT, HostWaits, late_ends
 from tracegraph.ingest.causal.launches.launches import LONGEST_LAUNCH_NS
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Waits, make_edges, on_gpu, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, Waits, make_edges, on_gpu, on_thread
 from tracegraph.vocabulary.mechanisms import (
     BLOCKING_COPY,
     CODE,

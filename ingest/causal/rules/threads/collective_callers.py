@@ -7,8 +7,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.vocabulary.categories import Role

@@ -10,8 +10,7 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.launches.usual_work import median_by_name
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Waits, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, Waits, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import GIL_HOLDER, GIL_WAIT

@@ -9,8 +9,7 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.rules.coincidence import believe_pairs
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import Edges, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.rules.threads.silence import Silence, find_silence
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 

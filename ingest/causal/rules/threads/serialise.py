@@ -6,8 +6,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events, is_passive
 from tracegraph.ingest.causal.rules.context import Context
-from tracegraph.ingest.causal.rules.edges import inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.rules.found import Found
+from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_thread
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SERIALISED
 

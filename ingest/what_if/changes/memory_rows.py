@@ -8,7 +8,7 @@ from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.allocations import Allocations, net_bytes
-from tracegraph.ingest.what_if.changes.changed import Replayed
+from tracegraph.ingest.what_if.changes.resulting_graph import Replayed
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import segment_times
 from tracegraph.store.tables import GraphTables

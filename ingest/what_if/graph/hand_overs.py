@@ -7,7 +7,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.segments import WAIT
-from tracegraph.ingest.what_if.graph.launched import launching_segments
+from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.replay import Outcome, Replay
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.what_if.changes.change import Span
-from tracegraph.ingest.what_if.changes.changed import Replayed, replay_to_end
+from tracegraph.ingest.what_if.changes.resulting_graph import Replayed, replay_to_end
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, never_early
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
 
