@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import Progress, silent
-from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.agreement import agree, placed_ranks
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
@@ -60,7 +60,7 @@ def inspect_traces(
     """
     if len(sources) == 1:
         return _inspect_alone(sources[0], limits)
-    found = try_parts(sources, (EVIDENCE,), limits, progress)
+    found = try_parts(sources, IngestOptions(limits, compared=False), progress)
     parts = [one for one in found if isinstance(one, Part)]
     ranks = iter(placed_ranks(parts))
     one_by_one = [_inspect(one, next(ranks) or 0) if isinstance(one, Part) else one for one in found]
@@ -76,7 +76,7 @@ def _inspect_alone(
     """The same of one file, which may hold several ranks itself."""
     try:
         ranks = read_ranks(source, Integrity(source.name), limits)
-        parts = [understand(trace, integrity, (EVIDENCE,)) for trace, integrity in ranks]
+        parts = [understand(trace, integrity, IngestOptions(compared=False)) for trace, integrity in ranks]
     except InputError as error:
         return [error], None
     inspections = [_inspect(part, part.rank) for part in parts]

@@ -15,7 +15,8 @@ class IngestOptions:
     `cross_thread`: one of `CROSS_THREAD_POLICIES`, None for the first. `scheduler`: the address of a Dask
     cluster that reads the files of several ranks, instead of processes of this machine. `step_marker`: a glob
     of `*` and `?` for the annotations that mark steps, instead of the profiler's. `spellings`: a user's own,
-    by which kernels are told to compute, communicate or copy.
+    by which kernels are told to compute, communicate or copy. `compared`: whether the graph is also found
+    under the other policies.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -23,11 +24,18 @@ class IngestOptions:
     scheduler: str | None = None
     step_marker: str | None = None
     spellings: Sequence[Spelling] = ()
+    compared: bool = True
 
     @property
     def policy(self) -> str:
         """The policy between threads, the first where none is chosen."""
         return self.cross_thread or CROSS_THREAD_POLICIES[0]
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies under which the graph is found, the chosen one first."""
+        others = (policy for policy in CROSS_THREAD_POLICIES if policy != self.policy)
+        return (self.policy, *(others if self.compared else ()))
 
 
 DEFAULT_OPTIONS = IngestOptions()

@@ -24,7 +24,7 @@ from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocat
 from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import Model, RankModel, build_model
-from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
+from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.measures.measures import Measures, measure
@@ -97,15 +97,15 @@ def run_name(
 
 
 def build_checked(
-    trace: TraceFile, integrity: Integrity, cross_thread: str = EVIDENCE, step_marker: str | None = None
+    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS
 ) -> RankModel:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
 
-    `step_marker`: a glob for the annotations that mark steps; InputError where it names none.
+    InputError where the step marker of `options` names no annotation.
     """
-    events, lanes = read_events(trace, step_marker)
-    refuse_unmarked([events], step_marker)
-    model = build_model(events, lanes, integrity, cross_thread, step_marker)
+    events, lanes = read_events(trace, options.step_marker)
+    refuse_unmarked([events], options.step_marker)
+    model = build_model(events, lanes, integrity, options.policy, options.step_marker)
     check_model(model)
     diagnose(model, integrity)
     return model
@@ -204,12 +204,9 @@ def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
     integrity = Integrity(source.name)
     ranks = stages.run(_READING, lambda: read_ranks(source, integrity, options.limits))
     if len(ranks) > 1:
-        policies, marker = _policies(options), options.step_marker
-        return _join([understand(trace, own, policies, marker) for trace, own in ranks], stages, options)
+        return _join([understand(trace, own, options) for trace, own in ranks], stages, options)
     trace = ranks[0][0]
-    model = stages.run(
-        _BUILDING, lambda: build_checked(trace, integrity, options.policy, options.step_marker)
-    )
+    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, options))
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     stated, measures = measure(trace, model, integrity)
     allocations = find_allocations(trace, model)
@@ -217,19 +214,9 @@ def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
 
 
 def _read_several(sources: Sequence[Source], stages: _Stages, options: IngestOptions) -> _Read:
-    policies = _policies(options)
     read_all = read_here if options.scheduler is None else read_on(options.scheduler)
-    marker = options.step_marker
-    parts = stages.run(
-        _READING,
-        lambda: read_parts(sources, policies, options.limits, stages.progress, read_all, marker),
-    )
+    parts = stages.run(_READING, lambda: read_parts(sources, options, stages.progress, read_all))
     return _join(parts, stages, options)
-
-
-def _policies(options: IngestOptions) -> tuple[str, ...]:
-    """The one chosen first."""
-    return (options.policy, *(policy for policy in POLICIES if policy != options.policy))
 
 
 def _join(parts: Sequence[Part], stages: _Stages, options: IngestOptions) -> _Read:

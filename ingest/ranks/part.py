@@ -10,14 +10,13 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.measures.measures import Measures, measure
+from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, as_source
@@ -61,26 +60,21 @@ class Part:
 
 def read_part(
     trace_file: AnySource,
-    limits: Limits = DEFAULT_LIMITS,
-    *,
-    policies: tuple[str, ...] = tuple(POLICIES),
-    step_marker: str | None = None,
+    options: IngestOptions = DEFAULT_OPTIONS,
 ) -> Part:
-    """Read a file and find out all that can be known of its rank alone, under each of the `policies`.
+    """Read a file and find out all that can be known of its rank alone, under each policy of the options.
 
-    `step_marker`: a glob for the annotations that mark steps. The first policy is the one that its findings
-    are about. InputError where the file cannot be used.
+    Its findings are about the chosen policy. InputError where the file cannot be used.
     """
     source = as_source(trace_file)
     integrity = Integrity(source.name)
-    return understand(read_source(source, integrity, limits), integrity, policies, step_marker)
+    return understand(read_source(source, integrity, options.limits), integrity, options)
 
 
-def understand(
-    trace: TraceFile, integrity: Integrity, policies: tuple[str, ...], step_marker: str | None = None
-) -> Part:
+def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:
     """As `read_part`, of a trace that is read."""
-    model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
+    marker = options.step_marker
+    model = build_model(*read_events(trace, marker), integrity, options.policy, marker)
     check_model(model)
     diagnose(model, integrity)
     context = model.scene
@@ -89,7 +83,7 @@ def understand(
         file=file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb),
         rank_stated=trace.rank_stated,
         scene=Scene(**{name: getattr(context, name) for name in Scene.__dataclass_fields__}),
-        found={policy: model.found if policy == policies[0] else model.under(policy) for policy in policies},
+        found={one: model.found if one == options.policy else model.under(one) for one in options.policies},
         members=find_members(model, trace.events),
         stated=stated.select(_STATED),
         allocations=find_allocations(trace, model),

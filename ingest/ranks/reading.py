@@ -12,7 +12,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.machine import cores, free_memory_bytes
 from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress, silent
-from tracegraph.ingest.limits import DEFAULT_LIMITS, MEMORY_OF_A_BYTE, Limits
+from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
+from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.worker import Outcome, Task
@@ -157,11 +158,9 @@ def read_here(tasks: Sequence[Task]) -> Outcomes:
 
 def read_parts(
     sources: Sequence[Source],
-    policies: tuple[str, ...],
-    limits: Limits = DEFAULT_LIMITS,
+    options: IngestOptions = DEFAULT_OPTIONS,
     progress: Progress = silent,
     read_all: ReadAll = read_here,
-    step_marker: str | None = None,
 ) -> list[Part]:
     """The parts of all sources in their order, as `read_part` makes them; the first error ends the rest.
 
@@ -169,7 +168,7 @@ def read_parts(
     """
     found: dict[int, Part] = {}
     progress(_READING, 0, len(sources))
-    with closing(read_all(_tasks(sources, policies, limits, step_marker))) as outcomes:
+    with closing(read_all([Task(source, options) for source in sources])) as outcomes:
         for place, outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -180,22 +179,15 @@ def read_parts(
 
 def try_parts(
     sources: Sequence[Source],
-    policies: tuple[str, ...],
-    limits: Limits = DEFAULT_LIMITS,
+    options: IngestOptions = DEFAULT_OPTIONS,
     progress: Progress = silent,
 ) -> list[Part | InputError]:
     """As `read_parts`, with the reason in the place of each file that cannot be used."""
     found: dict[int, Part | InputError] = {}
     progress(_READING, 0, len(sources))
-    for place, outcome in read_here(_tasks(sources, policies, limits)):
+    for place, outcome in read_here([Task(source, options) for source in sources]):
         if isinstance(outcome, Exception) and not isinstance(outcome, InputError):
             raise outcome
         found[place] = outcome
         progress(_READING, len(found), len(sources))
     return [found[place] for place in range(len(sources))]
-
-
-def _tasks(
-    sources: Sequence[Source], policies: tuple[str, ...], limits: Limits, step_marker: str | None = None
-) -> list[Task]:
-    return [Task(source, limits, policies, step_marker) for source in sources]

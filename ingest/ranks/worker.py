@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
-from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.part import Part, read_part
 from tracegraph.ingest.sources.source import Source
@@ -20,17 +20,15 @@ from tracegraph.ingest.sources.source import Source
 
 @dataclass(frozen=True)
 class Task:
-    """A file to read, within limits and under policies between threads, with what marks its steps."""
+    """A file to read, and how."""
 
     source: Source
-    limits: Limits
-    policies: tuple[str, ...]
-    step_marker: str | None = None
+    options: IngestOptions
 
     def outcome(self) -> "Outcome":
         """The part, or what was raised instead."""
         try:
-            return read_part(self.source, self.limits, policies=self.policies, step_marker=self.step_marker)
+            return read_part(self.source, self.options)
         except Exception as error:  # it is raised where the task came from
             return error
 

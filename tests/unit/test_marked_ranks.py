@@ -8,8 +8,6 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
-from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run, run_name
 from tracegraph.ingest.ranks.part import Part, read_part
@@ -73,9 +71,9 @@ def test_a_rank_without_such_annotations_has_no_steps(tmp_path: Path) -> None:
 def test_a_process_marks_the_same_steps(tmp_path: Path) -> None:
     (path, _) = job(tmp_path, marks("s 4", "s 5"), marks())
     with open_workers(1) as workers:
-        found = workers.do(Task(Source(str(path)), DEFAULT_LIMITS, (EVIDENCE,), "s *"))
+        found = workers.do(Task(Source(str(path)), IngestOptions(step_marker="s *", compared=False)))
     assert isinstance(found, Part)
-    here = read_part(path, step_marker="s *")
+    here = read_part(path, IngestOptions(step_marker="s *"))
     assert found.scene.steps.number.tolist() == here.scene.steps.number.tolist() == [4, 5]
     assert found.scene.phases.step.tolist() == here.scene.phases.step.tolist()
 

@@ -14,7 +14,6 @@ from tiny_job import rows_of_rank, write_trace
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
-from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks import cluster as cluster_module
@@ -23,6 +22,8 @@ from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
+
+ALONE = IngestOptions(compared=False)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +56,9 @@ def test_an_error_of_a_worker_is_that_of_the_file(files: list[Path], address: st
     broken.write_text('{"nodes": []}')
     sources = [Source(str(file)) for file in (*files, broken)]
     with pytest.raises(InputError, match=r"broken\.json .*execution trace"):
-        read_parts(sources, (EVIDENCE,), read_all=read_on(address))
+        read_parts(sources, ALONE, read_all=read_on(address))
     with pytest.raises(InputError, match="does not exist"):
-        read_parts([Source(str(tmp_path / "none.json"))], (EVIDENCE,), read_all=read_on(address))
+        read_parts([Source(str(tmp_path / "none.json"))], ALONE, read_all=read_on(address))
 
 
 def test_a_file_that_workers_do_not_see_is_told_from_one_that_is_not_there(files: list[Path]) -> None:
@@ -109,7 +110,7 @@ def test_a_strangers_scheduler_is_refused(
     """Whose workers answer with something else: here each task does another thing than it says."""
     monkeypatch.setattr(Task, "outcome", str)
     with pytest.raises(InputError, match=r"sent what is no part of a run \(str\)"):
-        read_parts([Source(str(file)) for file in files], (EVIDENCE,), read_all=read_on(address))
+        read_parts([Source(str(file)) for file in files], ALONE, read_all=read_on(address))
 
 
 def test_tls(files: list[Path], tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_tls(files: list[Path], tmp_path: Path) -> None:
         ) as cluster,
     ):
         assert cluster.scheduler_address.startswith("tls://")
-        parts = read_parts([Source(str(files[0]))], (EVIDENCE,), read_all=read_on(cluster.scheduler_address))
+        parts = read_parts([Source(str(files[0]))], ALONE, read_all=read_on(cluster.scheduler_address))
         assert [part.rank for part in parts] == [0]
 
 

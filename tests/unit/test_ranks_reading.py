@@ -14,15 +14,15 @@ import pytest
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES
-from tracegraph.ingest.limits import DEFAULT_LIMITS
+from tracegraph.ingest.causal.rules import POLICIES
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks import reading
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.reading import count_workers, open_workers, read_parts, try_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source
 
-ALL = tuple(POLICIES)
+ALONE = IngestOptions(compared=False)
 WAIT_S = 20.0
 
 
@@ -55,11 +55,11 @@ def await_true(condition: Callable[[], bool]) -> None:
 @pytest.mark.usefixtures("in_two_processes")
 def test_processes_give_what_this_one_would(sources: list[Source], monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[int, int]] = []
-    apart = read_parts(sources, ALL, progress=lambda stage, done, total: said.append((done, total)))
+    apart = read_parts(sources, progress=lambda stage, done, total: said.append((done, total)))
     assert said == [(done, 3) for done in range(4)]
     assert not own_workers()
     monkeypatch.setattr(reading, "count_workers", lambda sources: 0)
-    here = read_parts(sources, ALL)
+    here = read_parts(sources)
     assert [part.rank for part in apart] == [part.rank for part in here] == [0, 1, 2]
     for one, other in zip(apart, here, strict=True):
         assert (one.file, one.members, one.integrity.rows()) == (
@@ -68,7 +68,7 @@ def test_processes_give_what_this_one_would(sources: list[Source], monkeypatch: 
             other.integrity.rows(),
         )
         assert one.stated.equals(other.stated)
-        for policy in ALL:
+        for policy in POLICIES:
             np.testing.assert_array_equal(one.found[policy].edges.arrival, other.found[policy].edges.arrival)
     assert build_job(apart).model.window == build_job(here).model.window
 
@@ -78,11 +78,11 @@ def test_an_error_in_a_process_is_the_same_error_here(sources: list[Source], tmp
     broken = tmp_path / "broken.json"
     broken.write_text('{"nodes": []}')
     with pytest.raises(InputError, match="execution trace") as apart:
-        read_parts([*sources, Source(str(broken))], (EVIDENCE,))
+        read_parts([*sources, Source(str(broken))], ALONE)
     assert not own_workers()
-    here = Task(Source(str(broken)), DEFAULT_LIMITS, (EVIDENCE,)).outcome()
+    here = Task(Source(str(broken)), ALONE).outcome()
     assert str(apart.value) == str(here)
-    tried = try_parts([Source(str(broken)), sources[0]], (EVIDENCE,))
+    tried = try_parts([Source(str(broken)), sources[0]], ALONE)
     assert isinstance(tried[0], InputError)
     assert getattr(tried[1], "rank", None) == 0
 
@@ -94,14 +94,14 @@ def test_an_interrupt_ends_the_processes(sources: list[Source]) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        read_parts(sources, (EVIDENCE,), progress=interrupt)
+        read_parts(sources, ALONE, progress=interrupt)
     assert not own_workers()
 
 
 def test_a_process_that_is_killed_is_one_line(sources: list[Source]) -> None:
     with open_workers(1) as workers:
         workers._all[0].send_signal(signal.SIGKILL)
-        outcome = workers.do(Task(sources[0], DEFAULT_LIMITS, (EVIDENCE,)))
+        outcome = workers.do(Task(sources[0], ALONE))
         assert isinstance(outcome, InputError)
         assert "rank0.json ended with signal 9" in str(outcome)
 
@@ -177,5 +177,5 @@ def test_modules_of_the_user_s_folder_are_not_taken(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     if sys.version_info >= (3, 11):
         with reading.open_workers(1) as workers:
-            outcome = workers.do(Task(Source(str(path)), DEFAULT_LIMITS, (EVIDENCE,)))
+            outcome = workers.do(Task(Source(str(path)), ALONE))
             assert not isinstance(outcome, Exception)
