@@ -5,8 +5,9 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 import click
 
@@ -23,6 +24,14 @@ _SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _FORCE = "tracegraph.force"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Part(TypedDict):
+    """What part of a run a command is about, as `Run.report` and pictures take it."""
+
+    step: int | None
+    phase: str | None
+    occurrence: int | None
 
 
 def result_options(command: _Command) -> _Command:
@@ -137,9 +146,16 @@ def named(ctx: click.Context, option: click.Parameter, name: str | None) -> str 
 
 
 def part_options(meaning: str) -> Callable[[_Command], _Command]:
-    """Return what adds --step, --phase and --occurrence to a command: what part of a run it is about."""
+    """Return what adds --step, --phase and --occurrence to a command, which takes them as one `part`."""
 
     def add(command: _Command) -> _Command:
+        @wraps(command)
+        def with_part(
+            *arguments: Any, step: int | None, phase: str | None, occurrence: int | None, **options: Any
+        ) -> object:
+            part = Part(step=step, phase=phase, occurrence=occurrence)
+            return command(*arguments, part=part, **options)
+
         options = (
             click.option("--step", type=int, help=f"{meaning} step, by its number."),
             click.option(
@@ -153,9 +169,10 @@ def part_options(meaning: str) -> Callable[[_Command], _Command]:
                 help="Which of several phases of that name, 1 the first; by default the last.",
             ),
         )
+        wrapped: Any = with_part
         for option in reversed(options):
-            command = option(command)
-        return command
+            wrapped = option(wrapped)
+        return cast(_Command, wrapped)
 
     return add
 

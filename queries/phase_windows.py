@@ -6,23 +6,22 @@ import pandas as pd
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.suggest import did_you_mean
+from tracegraph.queries.run_part import RunPart
 from tracegraph.vocabulary.phases import spelt
 
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 
 
-def phase_window(
-    ask: Ask, run: str, step: int | None, rank: int | None, phase: str, occurrence: int | None
-) -> pd.DataFrame:
-    """The row of `phase_window` of a phase of a step, or of one in no step.
+def phase_window(ask: Ask, run: str, part: RunPart) -> pd.DataFrame:
+    """Ask for the row of the query `phase_window` about a part that is a phase.
 
-    Of several of its name the one of that `occurrence`, by default the last; of several ranks the one that
-    ends it last. No row where no work ends it.
+    No row if no work ends it.
 
     Raises:
         InputError: there is no such phase; the message lists those present.
     """
-    phases, name = ask("phases", {"run": run, "rank": rank}), spelt(phase)
+    step, rank, occurrence = part.step, part.rank, part.occurrence
+    phases, name = ask("phases", {"run": run, "rank": rank}), spelt(str(part.phase))
     if phases.empty:
         of_rank = "" if rank is None else f" of rank {rank}"
         raise InputError(

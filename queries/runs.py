@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -10,6 +11,7 @@ from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, python_value
 from tracegraph.queries.phase_windows import phase_window
+from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.shapes.second import RUN, about_b, apart, together
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.vocabulary.phases import PHASE_NAMES
@@ -90,27 +92,23 @@ def last_of_step(ask: Ask, run: str, step: int) -> int:
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
 
 
-def find_window(
-    ask: Ask,
-    run: str,
-    step: int | None = None,
-    rank: int | None = None,
-    phase: str | None = None,
-    occurrence: int | None = None,
-) -> RunWindow:
-    """Window of a whole run, of a step of a rank, by default the one that ends it last, or of a phase of it.
+def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
+    """Find the window of a run, or of a part of it.
 
     A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
-    it; a phase's likewise. Of several phases of a name in a step the last counts, unless `occurrence` says.
+    it; a phase's likewise.
 
     Raises:
         InputError: the rank has no such step or phase; the message lists those present.
         StoreError: no work ends at the window's end, so there is no such run or it is damaged.
     """
-    if phase is not None and (step is None or _has_step(ask, run, step, rank)):
-        found = phase_window(ask, run, step, rank, phase, occurrence)
+    step, rank = part.step, part.rank
+    if part.phase is not None and (step is None or _has_step(ask, run, step, rank)):
+        found = phase_window(ask, run, part)
         if found.empty:
-            raise StoreError(f"the {phase} of run {run!r} has no work that ends it", "ingest its trace again")
+            raise StoreError(
+                f"the {part.phase} of run {run!r} has no work that ends it", "ingest its trace again"
+            )
     elif step is None:
         found = ask("run_window", {"run": run})
         if found.empty:
@@ -203,30 +201,29 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
     if not wanted:
         return values
     part = _part(taken, values)
-    step, phase, occurrence, rank = (part.get(one.name) for one in PARTS)
-    if (step is not None or phase is not None) and any(one in values for one in wanted):
+    if part and any(one in values for one in wanted):
         raise InputError(f"a step or phase gives {', '.join(wanted)}", "give it or them")
-    if occurrence is not None and phase is None:
+    if part.occurrence is not None and part.phase is None:
         raise InputError("the occurrence is that of a phase", "give the phase, too")
-    if rank is not None and step is None and phase is None and RANK.name not in taken:
+    if part.rank is not None and not part and RANK.name not in taken:
         raise InputError("the rank is that of a step or phase", "give that, too")
     if "chain" in wanted and ("chain" in values) != ("end_ns" in values):
         raise InputError("end_ns and chain belong together", "give both or none of them")
     if all(one in values for one in wanted):
         return values
-    window = find_window(ask, name, **part)  # type: ignore[arg-type]
+    window = find_window(ask, name, part)
     return {one: getattr(window, one) for one in wanted} | values
 
 
-def _part(taken: Container[str], values: dict[str, object]) -> dict[str, object]:
+def _part(taken: Container[str], values: dict[str, object]) -> RunPart:
     """What part of the run is meant, taken out of the values of a query but for what it takes itself."""
-    given = {}
+    given: dict[str, Any] = {}
     for one in PARTS:
         value = values.get(one.name) if one.name in taken else values.pop(one.name, None)
         if value is not None:
             one.check(value)
             given[one.name] = value
-    return given
+    return RunPart(**given)
 
 
 def _window(taken: Container[str]) -> tuple[str, ...]:

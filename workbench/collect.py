@@ -3,12 +3,14 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes.rows import PATH_COLUMNS, composition, largest, with_steps_merged
 from tracegraph.store.connection import Database
@@ -40,16 +42,14 @@ def collect_findings(
     workspace: Workspace,
     run: str,
     *,
-    step: int | None,
+    part: RunPart = WHOLE,
     top: int,
     drawn: bool,
     timings_s: Mapping[str, float],
     thresholds: Mapping[str, float] | None = None,
     job: Job | None = None,
-    phase: str | None = None,
-    occurrence: int | None = None,
 ) -> Findings:
-    """Return the findings of a run that is ready, or of a step or phase, with the `top` largest hotspots.
+    """Return the findings of a run that is ready, or of a part of it, with the `top` largest hotspots.
 
     `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
     the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
@@ -61,12 +61,12 @@ def collect_findings(
     """
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
-    phase = None if phase is None else spelt(phase)
-    window = find_window(answers.of, run, step, None, phase, occurrence)
-    scope = Scope(run, window, step, drawn, int(details["ranks"]), phase)
+    part = replace(part, phase=None if part.phase is None else spelt(part.phase))
+    window = find_window(answers.of, run, part)
+    scope = Scope(run, window, part, drawn, int(details["ranks"]))
     asked = {**questions(scope), **counter_questions(scope)}
     begun = time.perf_counter()
-    path = _whole_path(workspace, answers.kept, details) if not scope.is_part else None
+    path = _whole_path(workspace, answers.kept, details) if not part else None
     if path is None:
         asked = {_PATH: {"run": run, **vars(window)}, **asked}
     else:
@@ -82,7 +82,7 @@ def collect_findings(
         details=_details(answers.database, details, found["traces"], timings),
         start_ns=window.start_ns,
         end_ns=window.end_ns,
-        step=step,
+        part=part,
         path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
         by_category_ns=composition(found["hotspots"], found["path_gaps"]),
         hotspots=largest(with_steps_merged(found["hotspots"], found["steps"]), top),
@@ -101,8 +101,6 @@ def collect_findings(
         answers=found,
         thresholds=thresholds or {},
         job=job or Job(),
-        phase=phase,
-        occurrence=occurrence,
     )
 
 

@@ -16,6 +16,7 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import ready_run
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
@@ -119,19 +120,18 @@ class Run(RunQueries):
             StoreError: the server failed, or the run is damaged.
         """
         bench = self.bench
+        part = RunPart(_plain(step), phase, _plain(occurrence))
         with bench.answers() as answers:
             findings = collect_findings(
                 answers,
                 bench.workspace,
                 self.name,
-                step=None if step is None else index(step),  # a frame's are numpy's
+                part=part,
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
                 thresholds=checked(thresholds or {}),
                 job=job,
-                phase=phase,
-                occurrence=None if occurrence is None else index(occurrence),
             )
         return Report(findings, bench.progress)
 
@@ -256,3 +256,8 @@ class Run(RunQueries):
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
     """One text, or several."""
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _plain(number: int | None) -> int | None:
+    """Give a number of a frame, which is numpy's, as one of Python."""
+    return None if number is None else index(number)

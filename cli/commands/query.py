@@ -10,6 +10,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
+    Part,
     name_option,
     parameter_option,
     parse_assignments,
@@ -44,9 +45,7 @@ def query(
     listing: bool,
     describe: bool,
     name: str | None,
-    step: int | None,
-    phase: str | None,
-    occurrence: int | None,
+    part: Part,
     rank: int | None,
     assignments: tuple[str, ...],
     limit_s: float | None,
@@ -70,7 +69,7 @@ def query(
         click.echo(chosen.summary)
         write_frame(_fields(chosen), form, output, raw=raw)
         return
-    options = _assigned(run=name, step=step, phase=phase, occurrence=occurrence, rank=rank)
+    options = _assigned(run=name, **part, rank=rank)
     texts = parse_assignments((*assignments, *options))
     rows = _rows(context, chosen, texts, limit_s)
     write_frame(rows, form, output, chosen.columns, raw=raw)

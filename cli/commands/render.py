@@ -9,6 +9,7 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
+    Part,
     file_option,
     name_option,
     parameter_option,
@@ -47,14 +48,12 @@ _part = part_options("Only this")
 def critical_path(
     context: Context,
     *,
-    step: int | None,
-    phase: str | None,
-    occurrence: int | None,
+    part: Part,
     name: str | None,
     output: Path,
 ) -> None:
     """Draw the critical path: its longest stretches, a column a lane."""
-    _draw(context, name, output, "critical_path", step=step, phase=phase, occurrence=occurrence)
+    _draw(context, name, output, "critical_path", **part)
 
 
 @render.command()
@@ -66,9 +65,7 @@ def critical_path(
 def flame(
     context: Context,
     *,
-    step: int | None,
-    phase: str | None,
-    occurrence: int | None,
+    part: Part,
     off_path: bool,
     name: str | None,
     output: Path,
@@ -80,9 +77,7 @@ def flame(
     """
     picture_format(output, *FLAME_FORMATS)  # before anything is asked
     with context.bench() as bench, bench.answers():
-        picture = bench.run(name).picture(
-            "flame", step=step, phase=phase, occurrence=occurrence, off_path=off_path
-        )
+        picture = bench.run(name).picture("flame", **part, off_path=off_path)
     picture.write(output)
 
 
@@ -98,9 +93,7 @@ def hotspot(
     *,
     event_name: str,
     count: int,
-    step: int | None,
-    phase: str | None,
-    occurrence: int | None,
+    part: Part,
     name: str | None,
     output: Path,
 ) -> None:
@@ -108,7 +101,6 @@ def hotspot(
 
     NAME is a name, else a glob of * and ?, else a part of names: of several the one that takes longest.
     """
-    part = {"step": step, "phase": phase, "occurrence": occurrence}
     _draw(context, name, output, "hotspot", event_name, count=count, **part)
 
 

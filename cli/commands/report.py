@@ -12,7 +12,14 @@ from rich.text import Text
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import folder_option, full_names_option, load_option, name_option, part_options
+from tracegraph.cli.options import (
+    Part,
+    folder_option,
+    full_names_option,
+    load_option,
+    name_option,
+    part_options,
+)
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
@@ -76,9 +83,7 @@ def report(
     gpus: int | None,
     batch: int | None,
     tokens: int | None,
-    step: int | None,
-    phase: str | None,
-    occurrence: int | None,
+    part: Part,
     name: str | None,
     options: IngestOptions,
     load: Load | None,
@@ -96,9 +101,7 @@ def report(
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(_run(bench, sources, name, options, load))
             found = run.report(
-                step=step,
-                phase=phase,
-                occurrence=occurrence,
+                **part,
                 top=top,
                 drawn=output is not None,
                 timings_s=timings,

@@ -20,6 +20,7 @@ from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
@@ -40,7 +41,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         window = find_window(answers.of, run)
         assert window == column_answers.window_of(model)
         walked = {"run": run, **vars(window)}
-        asked = questions(Scope(run, window, None, drawn=True))
+        asked = questions(Scope(run, window, WHOLE, drawn=True))
         asked |= {"critical_path": walked, "path_composition": walked}
         asked["step_hotspots"] = {"run": run}
         asked["path_silences"] = {**asked["path_silences"], "least_ns": 1}  # small traces have short ones
@@ -59,7 +60,7 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         assert frames["duration_ns"].sum() == window.end_ns - window.start_ns
         assert stacks_of(ask(database, "off_path_frames", **walked)) == off_path_by_stack(model)
         check_verdict(
-            collect_findings(answers, workspace, run, step=None, top=TOP, drawn=True, timings_s={}),
+            collect_findings(answers, workspace, run, top=TOP, drawn=True, timings_s={}),
         )
 
 

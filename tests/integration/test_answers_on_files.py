@@ -15,6 +15,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.load.load import begin_schema, finish_schema
@@ -45,7 +46,7 @@ def keep(workspace: Workspace, path: Path, run: str) -> Expected:
         workspace.save_run(graph, {"run": run, "created": "2026-01-01"})
     window = column_answers.window_of(model)
     walked = {"run": run, **vars(window)}
-    asked = questions(Scope(run, window, None, drawn=True))
+    asked = questions(Scope(run, window, WHOLE, drawn=True))
     asked |= {"critical_path": walked, "path_composition": walked}
     asked["step_hotspots"] = {"run": run}
     asked["path_silences"] = {**asked["path_silences"], "least_ns": 1_000}

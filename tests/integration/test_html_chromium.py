@@ -12,6 +12,7 @@ from browser import Page, find_browser, open_page
 from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findings
 
 from tracegraph.cli.main import main
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.page import TEXT_CELLS, report_page
@@ -366,7 +367,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         second_causes=pd.concat([SECOND.assign(name=name, cause=name, second=name) for name in HOSTILE]),
         waits=pd.concat([WAITS.assign(name=name, lane_name=name) for name in HOSTILE]),
         details=replace(findings.details, what_next=what_next, alternatives=alternatives),
-        step=None,
+        part=WHOLE,
     )
     with opened(written(tmp_path, findings)) as page:
         press = (

@@ -8,6 +8,7 @@ from graphs import GPU_STEP, as_table, stored
 
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.queries.catalog import ask, asking
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.store.connection import Database
 
@@ -149,7 +150,7 @@ def test_sink_is_work_that_ends_the_window_on_a_lane_that_matters(database: Data
 @pytest.mark.usefixtures("gpu_step")
 def test_unknown_windows(database: Database) -> None:
     with pytest.raises(InputError, match=r"no step 7; present: 1, 2"):
-        find_window(asking(database), RUN, 7)
+        find_window(asking(database), RUN, RunPart(7))
     with pytest.raises(StoreError, match="no work that ends its window"):
         find_window(asking(database), "no such run")
 

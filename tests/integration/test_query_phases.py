@@ -8,6 +8,7 @@ from graphs import GPU_STEP, check_table, stored
 
 from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import asking, find
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import RunWindow, fill, find_window
 from tracegraph.store.connection import Database
 
@@ -93,7 +94,7 @@ def test_the_path_of_a_phase_tiles_its_window(database: Database) -> None:
 
 
 def test_a_phase_in_no_step(database: Database) -> None:
-    assert find_window(asking(database), NO_STEPS, phase="forward") == RunWindow(0, 100, 1)
+    assert find_window(asking(database), NO_STEPS, RunPart(phase="forward")) == RunWindow(0, 100, 1)
 
 
 @pytest.mark.parametrize(

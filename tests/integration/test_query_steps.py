@@ -8,6 +8,7 @@ from graphs import GPU_STEP, stored
 
 from tracegraph.base.errors import InputError
 from tracegraph.queries.catalog import ask, asking
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import Database
 
@@ -91,11 +92,11 @@ CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100
 
 def test_equal_numbers_of_two_ranks_are_two_steps(database: Database) -> None:
     with stored(database, RUN, TWO_RANKS):
-        of_rank = [vars(find_window(asking(database), RUN, 1, rank)) for rank in (None, 0, 1)]
+        of_rank = [vars(find_window(asking(database), RUN, RunPart(1, rank=rank))) for rank in (None, 0, 1)]
         paths = ask(database, "step_paths", run=RUN)
         spent = ask(database, "step_hotspots", run=RUN)
         with pytest.raises(InputError, match="no step 2 of rank 1; present: 1"):
-            find_window(asking(database), RUN, 2, 1)
+            find_window(asking(database), RUN, RunPart(2, rank=1))
     first, second = {"start_ns": 0, "end_ns": 60, "chain": 0}, {"start_ns": 10, "end_ns": 100, "chain": 1}
     assert of_rank == [second, first, second]
     assert paths[["rank", "number", "length_ns"]].to_numpy().tolist() == [[0, 1, 60], [1, 1, 90]]
@@ -117,7 +118,7 @@ def _check_against_windows(database: Database, run: str, found: pd.DataFrame) ->
     """Compare with the path of every step's own window; returns the number of steps."""
     numbers = ask(database, "steps", run=run)["number"].tolist()
     for number in numbers:
-        window = find_window(asking(database), run, number)
+        window = find_window(asking(database), run, RunPart(number))
         rows = ask(database, "critical_path", run=run, **vars(window))
         rows = rows.assign(duration_ns=rows["end_ns"] - rows["start_ns"])
         expected = rows.groupby(KEYS)["duration_ns"].sum()

@@ -12,6 +12,7 @@ from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import find_window
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.kept_answers import KeptAnswers
@@ -48,7 +49,7 @@ def run(database: Database, workspace: Workspace) -> Iterator[str]:
 
 def collect(database: Database, workspace: Workspace, run: str, step: int | None = None) -> Findings:
     answers = Answers(database, KeptAnswers(workspace, ConnectionSettings(), database))
-    return collect_findings(answers, workspace, run, step=step, top=TOP, drawn=True, timings_s={})
+    return collect_findings(answers, workspace, run, part=RunPart(step), top=TOP, drawn=True, timings_s={})
 
 
 def test_every_table_has_its_query() -> None:
@@ -57,8 +58,8 @@ def test_every_table_has_its_query() -> None:
 
 
 def check_against_modules(database: Database, run: str, findings: Findings) -> None:
-    window = find_window(asking(database), run, findings.step)
-    asked = questions(Scope(run, window, findings.step, drawn=True))
+    window = find_window(asking(database), run, findings.part)
+    asked = questions(Scope(run, window, findings.part, drawn=True))
     asked["hotspots"] = {**asked["hotspots"], "limit": TOP}
     for name, query in FRAMES.items():
         if query in asked:
@@ -83,7 +84,7 @@ def test_only_the_rows_of_the_path_are_read_from_the_columns(
     for _ in ("asked", "kept"):
         findings = collect(database, workspace, run, step)
         check_against_modules(database, run, findings)
-        window = find_window(asking(database), run, step)
+        window = find_window(asking(database), run, RunPart(step))
         rows = ask(database, "critical_path", run=run, **vars(window))
         same = findings.path.astype(dict.fromkeys(findings.path.select_dtypes("category"), object))
         for name in ("mechanism", "evidence"):

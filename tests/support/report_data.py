@@ -7,6 +7,7 @@ import pandas as pd
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import GAP_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
 from tracegraph.workbench.findings.topics import TOPICS
@@ -196,7 +197,7 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         details=details,
         start_ns=start,
         end_ns=end,
-        step=5,
+        part=RunPart(5),
         path=path,
         by_category_ns=sum_by(path, "category"),
         hotspots=with_all_time(listed(path, False, end - start)),
@@ -231,4 +232,4 @@ def compared(*lengths: int) -> dict[str, object]:
     steps["name"], steps["marker"] = [f"ProfilerStep#{number}" for number in numbers], "ProfilerStep#"
     paths = find("step_paths").shaped({}, [steps, hotspots])
     recurring = find("recurring_hotspots").shaped({}, [hotspots, steps])
-    return {"step": None, "step_paths": paths, "recurring": recurring}
+    return {"part": WHOLE, "step_paths": paths, "recurring": recurring}

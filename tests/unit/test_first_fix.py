@@ -14,6 +14,7 @@ from verdict_checks import check_verdict
 from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Words
@@ -24,7 +25,7 @@ def reported(predictor: Predictor) -> Findings:
     """A report with what a replay says of a run, as it is stored."""
     bounds: Mapping[str, Any] = json.loads(json.dumps(find_bounds(predictor)))
     fixes = json.loads(json.dumps(find_fixes(predictor)))
-    findings = make_findings(step=None)
+    findings = make_findings(part=WHOLE)
     return replace(findings, details=replace(findings.details, bounds=bounds, fixes=fixes))
 
 

@@ -9,6 +9,7 @@ from report_data import make_findings
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Plot, Table, Words
@@ -100,8 +101,8 @@ def test_a_trace_without_memory_rows_says_so() -> None:
 
 def test_only_a_page_asks() -> None:
     section, window = all_sections()["memory"], RunWindow(0, 1, 2)
-    assert not section.asks(Scope("r", window, None, drawn=False))
+    assert not section.asks(Scope("r", window, WHOLE, drawn=False))
     assert not section.content(make_findings())
-    assert set(section.asks(Scope("r", window, None, drawn=True))) == set(findings().answers) - set(
+    assert set(section.asks(Scope("r", window, WHOLE, drawn=True))) == set(findings().answers) - set(
         make_findings().answers
     )

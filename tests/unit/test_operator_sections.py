@@ -10,6 +10,7 @@ from report_data import make_findings
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
@@ -56,7 +57,7 @@ def findings(*, ranks: int = 1, **answers: Sequence[tuple[Any, ...]]) -> Finding
         for query, rows in {**ANSWERS, **answers}.items()
     }
     return replace(
-        plain, answers={**plain.answers, **told}, details=replace(plain.details, ranks=ranks), step=None
+        plain, answers={**plain.answers, **told}, details=replace(plain.details, ranks=ranks), part=WHOLE
     )
 
 
@@ -76,8 +77,8 @@ def plots(name: str, of: Findings) -> list[Plot]:
 def test_asked_and_shown_on_a_page_only(name: str) -> None:
     window = RunWindow(0, 10, 1)
     section = all_sections()[name]
-    assert section.asks(Scope("r", window, None, drawn=False)) == {}
-    assert set(section.asks(Scope("r", window, None, drawn=True))) <= set(ANSWERS)
+    assert section.asks(Scope("r", window, WHOLE, drawn=False)) == {}
+    assert set(section.asks(Scope("r", window, WHOLE, drawn=True))) <= set(ANSWERS)
     assert content(name, make_findings()) == []
 
 

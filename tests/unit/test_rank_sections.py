@@ -10,6 +10,7 @@ from report_data import ROWS, make_findings, path_frame
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.sections.blocks import Facts, Table, Words
@@ -46,7 +47,7 @@ def findings(*, waits: Sequence[tuple[Any, ...]] = WAITS, ranks: int = 2, on_ran
         answers=answers,
         path=path_frame(ROWS).assign(rank=on_rank),
         details=replace(plain.details, ranks=ranks),
-        step=None,
+        part=WHOLE,
     )
 
 

@@ -11,6 +11,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, WAITS, WHAT_NEXT, compared, ma
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.diff.compare import write_difference
 from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.csv_files import path_csv, rows_csv
@@ -151,7 +152,7 @@ def test_summary() -> None:
 
 
 def test_what_if_is_summarised_for_a_run() -> None:
-    summary = json.loads(summary_text(make_findings(step=None)))
+    summary = json.loads(summary_text(make_findings(part=WHOLE)))
     assert summary["alternatives"] == list(ALTERNATIVES)
     assert summary["what_next"] == list(WHAT_NEXT)
     assert summary["waits"][0]["duration_ns"] == 700

@@ -10,6 +10,7 @@ from report_data import ALTERNATIVES, NEAR, ROWS, SECOND, WAITS, WHAT_NEXT, comp
 from rich.console import Console
 
 from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 
 HOSTILE = "\x1b[31m[bold]evil[/bold]\u202e" + "x" * 200 + "end"
@@ -42,7 +43,7 @@ def test_sections_come_in_order() -> None:
 
 
 def test_a_report_on_the_run_says_what_if() -> None:
-    text = printed(make_findings(step=None))
+    text = printed(make_findings(part=WHOLE))
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
     assert titles[9:15] == [
         "Gaps on the critical path",
@@ -66,13 +67,13 @@ def test_a_report_on_the_run_says_what_if() -> None:
     ],
 )
 def test_lines_of_a_run(line: str) -> None:
-    assert line in printed(make_findings(step=None)).splitlines()
+    assert line in printed(make_findings(part=WHOLE)).splitlines()
 
 
 def test_one_line_where_no_assumption_matters() -> None:
     rows = [ALTERNATIVES[0], {**ALTERNATIVES[0], "assumption": "none", "chosen": False}]
     details = replace(make_findings().details, alternatives=rows)
-    text = printed(make_findings(details=details, step=None))
+    text = printed(make_findings(details=details, part=WHOLE))
     assert "none matters: the path is made of the same under every policy between threads" in flowing(text)
     assert "aten::evidence" not in text
 
@@ -80,7 +81,9 @@ def test_one_line_where_no_assumption_matters() -> None:
 def test_an_assumption_that_changes_nothing_says_so() -> None:
     rows = [*ALTERNATIVES, {**ALTERNATIVES[0], "assumption": "same", "chosen": False}]
     details = replace(make_findings().details, alternatives=rows)
-    assert "same 75.0 % 25.0 % 30.0 % the same" in flowing(printed(make_findings(details=details, step=None)))
+    assert "same 75.0 % 25.0 % 30.0 % the same" in flowing(
+        printed(make_findings(details=details, part=WHOLE))
+    )
 
 
 def test_no_thread_waits() -> None:

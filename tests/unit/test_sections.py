@@ -13,6 +13,7 @@ from rich.console import Console
 from tracegraph.base.progress import silent
 from tracegraph.cli.reporters.terminal import print_report
 from tracegraph.queries.catalog import find
+from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import RunWindow
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.folder import write_folder
@@ -24,7 +25,7 @@ from tracegraph.workbench.sections.section import Scope, Section, all_sections, 
 from tracegraph.workbench.sections.shown_names import ShownNames
 
 FOLDER = Path(blocks.__file__).parent
-OF_RUN = Scope("r", RunWindow(1000, 3000, 7), None, drawn=True)
+OF_RUN = Scope("r", RunWindow(1000, 3000, 7), WHOLE, drawn=True)
 
 
 def test_each_module_with_a_section_is_one() -> None:
@@ -34,7 +35,7 @@ def test_each_module_with_a_section_is_one() -> None:
     assert places == sorted(set(places))
 
 
-@pytest.mark.parametrize("scope", [OF_RUN, Scope("r", RunWindow(0, 1, 2), 5, drawn=False)])
+@pytest.mark.parametrize("scope", [OF_RUN, Scope("r", RunWindow(0, 1, 2), RunPart(5), drawn=False)])
 def test_every_question_is_a_query_with_all_it_needs(scope: Scope) -> None:
     for name, values in questions(scope).items():
         find(name).complete(values)
@@ -42,16 +43,16 @@ def test_every_question_is_a_query_with_all_it_needs(scope: Scope) -> None:
 
 def test_lanes_are_asked_for_where_they_are_drawn() -> None:
     assert "lane_timeline" in questions(OF_RUN)
-    assert "lane_timeline" not in questions(Scope("r", OF_RUN.window, None, drawn=False))
+    assert "lane_timeline" not in questions(Scope("r", OF_RUN.window, WHOLE, drawn=False))
 
 
 def test_steps_are_compared_in_a_report_on_the_run() -> None:
     assert {"step_paths", "recurring_hotspots"} <= set(questions(OF_RUN))
-    assert "step_paths" not in questions(Scope("r", OF_RUN.window, 3, drawn=True))
+    assert "step_paths" not in questions(Scope("r", OF_RUN.window, RunPart(3), drawn=True))
 
 
 def test_assumptions_are_shares() -> None:
-    table = next(one for one in content("assumptions", make_findings(step=None)) if isinstance(one, Table))
+    table = next(one for one in content("assumptions", make_findings(part=WHOLE)) if isinstance(one, Table))
     rows = table.frame[["name", "chosen", "same", "events", "named_gaps", "unknown", "inferred"]]
     assert rows.head(2).to_numpy().tolist() == [
         ["evidence", True, True, 0.75, 0.25, 0, 0.3],
@@ -87,7 +88,7 @@ def test_a_section_of_ones_own_is_shown_everywhere(tmp_path: Path, monkeypatch: 
 
 def test_every_section_shows_a_path_of_one_gap() -> None:
     rows = [(0, None, "unknown", "gap", 0, 1000, "root", "", "")]
-    findings = make_findings(rows, waits=WAITS.head(0), **{**compared(1000, 900), "step": None})
+    findings = make_findings(rows, waits=WAITS.head(0), **compared(1000, 900))
     print_report(Console(file=io.StringIO()), findings)
     assert report_page(findings).count("<section") > 10
 

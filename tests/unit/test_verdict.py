@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from report_data import gpu_time, make_findings
 
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.workbench.findings.bottleneck import OF_GAP, shares
 from tracegraph.workbench.findings.contradictions import contradiction
@@ -50,7 +51,7 @@ def about(*events: tuple[str, str | None, int, int, int]) -> pd.DataFrame:
 
 
 def found(parts: list[Row], *potential: dict[str, Any], **changes: Any) -> Findings:
-    findings = make_findings(parts, step=None, **changes)
+    findings = make_findings(parts, part=WHOLE, **changes)
     return replace(findings, details=replace(findings.details, potential=potential))
 
 
@@ -226,7 +227,7 @@ def beside_gpu(
     path = rows(*parts)
     what_next = {"name": parts[0][1], "category": parts[0][2], "following": []}
     mine = sum(length for _, name, _, length in parts if name == parts[0][1])
-    findings = make_findings(path, step=None, gpu=gpu_time(path[-1][5], busy, busy - waiting, waiting))
+    findings = make_findings(path, part=WHOLE, gpu=gpu_time(path[-1][5], busy, busy - waiting, waiting))
     told = () if gain_ns is None else ({**what_next, "duration_ns": mine, "gain_ns": gain_ns},)
     return replace(findings, details=replace(findings.details, what_next=told, potential=()))
 

@@ -8,6 +8,7 @@ from report_data import make_findings
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
+from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
 from tracegraph.queries.shapes.roofline import roofline
 from tracegraph.workbench.findings.findings import Findings
@@ -109,7 +110,7 @@ def test_counters_without_an_operator_are_said() -> None:
 def test_both_are_asked_for_a_page_only() -> None:
     for section, query in ((roofline_section, "roofline"), (hardware_counters, "cupti_counters")):
         for drawn in (True, False):
-            scope = Scope("r", RunWindow(1, 2, 0), None, drawn)
+            scope = Scope("r", RunWindow(1, 2, 0), WHOLE, drawn)
             expected = {query: {"run": "r", "start_ns": 1, "end_ns": 2}} if drawn else {}
             assert section.SECTION.asks(scope) == expected
         assert section.SECTION.content(make_findings()) == []

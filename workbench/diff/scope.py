@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from tracegraph.base.errors import InputError
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import Ask, RunWindow, find_window
 from tracegraph.queries.shapes.rows import job_steps
 from tracegraph.workbench.findings.step_summary import summarise_steps
@@ -104,7 +105,7 @@ def _window(ask: Ask, side: Side, files: pd.DataFrame) -> RunWindow | None:
     """The window of a side; None for one rank of several without a step: the path goes over all of them."""
     if side.step is None and side.rank is not None and len(files) > 1:
         return None
-    return find_window(ask, side.run, side.step, None if side.step is None else side.rank)
+    return find_window(ask, side.run, RunPart(side.step, rank=None if side.step is None else side.rank))
 
 
 def _with_steps(

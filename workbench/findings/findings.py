@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.shapes.rows import job_steps, sum_by
 from tracegraph.queries.shapes.unclear import unclear_parts
 from tracegraph.vocabulary.gaps import NOT_IN_FILE, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps
-from tracegraph.workbench.text.text import part_of_run
 
 PATH_COLUMNS = (
     *("position", "rank", "lane", "source_index", "name", "category", "start_ns", "end_ns"),
@@ -115,14 +115,14 @@ class Findings:
     stretches of the path in which no event is open on the thread, and what else ran meanwhile.
     `topics`: for each of TOPICS the events that begin it: kernel_type, name, lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
-    rule, where a user set them. `job`: what a user says of the job. `step`, `phase` and `occurrence` say what
-    part of the run it is about.
+    rule, where a user set them. `job`: what a user says of the job. `part`: of the run, what it is
+    about.
     """
 
     details: RunDetails
     start_ns: int
     end_ns: int
-    step: int | None
+    part: RunPart
     path: pd.DataFrame
     by_category_ns: Mapping[str, int]
     hotspots: pd.DataFrame
@@ -141,18 +141,11 @@ class Findings:
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     job: Job = Job()
-    phase: str | None = None
-    occurrence: int | None = None
-
-    @property
-    def part(self) -> str:
-        """The step or phase that it is about; empty for the whole run."""
-        return part_of_run(self.step, self.phase, self.occurrence)
 
     @property
     def scope(self) -> str:
         """What of the run it is about."""
-        return self.part or "the whole run"
+        return str(self.part) or "the whole run"
 
     @property
     def title(self) -> str:

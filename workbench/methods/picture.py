@@ -5,6 +5,7 @@ from typing import Any
 
 from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.own_reading import check_reads
 from tracegraph.workbench.methods.flame import Flame
@@ -13,7 +14,7 @@ from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, 
 from tracegraph.workbench.pictures.path import path_picture
 from tracegraph.workbench.sections.hotspots import MOST
 from tracegraph.workbench.text.names import match_names, near_names, readable
-from tracegraph.workbench.text.text import format_ns, label, part_of_run, plural, visible
+from tracegraph.workbench.text.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
 _STACKS = {False: ("path_frames", "Critical path"), True: ("off_path_frames", "Work off the critical path")}
@@ -33,11 +34,9 @@ def critical_path(
     occurrence: int | None = None,
 ) -> Picture:
     """The critical path of the run, a step or a phase: its longest stretches, a column a lane."""
-    window = find_window(answers.of, run, step, None, phase, occurrence)
-    rows = answers.of("critical_path", {"run": run, **vars(window)})
-    return Picture(
-        path_picture(run, part_of_run(step, phase, occurrence), rows, answers.of("lanes", {"run": run}))
-    )
+    part = RunPart(step, phase, occurrence)
+    rows = answers.of("critical_path", {"run": run, **vars(find_window(answers.of, run, part))})
+    return Picture(path_picture(run, str(part), rows, answers.of("lanes", {"run": run})))
 
 
 def hotspot(
@@ -56,7 +55,7 @@ def hotspot(
     `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
     several it is the one that takes longest.
     """
-    window = find_window(answers.of, run, step, None, phase, occurrence)
+    window = find_window(answers.of, run, RunPart(step, phase, occurrence))
     asked = {"run": run, **vars(window)}
     names = list(dict.fromkeys(answers.of("hotspots", {**asked, "limit": MOST})["name"]))
     labels = readable(names)
@@ -103,7 +102,7 @@ def event(
 
 def step(answers: Answers, run: str, number: int, /) -> Picture:
     """The lanes of a step and what they cause on each other."""
-    window = find_window(answers.of, run, number)
+    window = find_window(answers.of, run, RunPart(number))
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
     length = format_ns(window.end_ns - window.start_ns)
     title = f"Step {number} of {label(run, _TITLE_CELLS)}, {length}: lanes and hand-overs"
@@ -123,13 +122,14 @@ def flame(
     off_path: bool = False,
 ) -> Flame:
     """Where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
-    window = find_window(answers.of, run, step, None, phase, occurrence)
+    part = RunPart(step, phase, occurrence)
+    window = find_window(answers.of, run, part)
     query, what = _STACKS[off_path]
     frames = answers.of(query, {"run": run, **vars(window)})
     if frames.empty:
         raise InputError(f"there is no {what.lower()} in run {run!r}", _NO_STACKS[off_path])
-    part = ", ".join(filter(None, [label(run, _TITLE_CELLS), part_of_run(step, phase, occurrence)]))
-    return Flame(f"{what} of {part}, by call stack", frames)
+    of = ", ".join(filter(None, [label(run, _TITLE_CELLS), str(part)]))
+    return Flame(f"{what} of {of}, by call stack", frames)
 
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:

@@ -55,7 +55,7 @@ def section_plot(findings: Findings, name: str) -> SectionPlot:
         InputError: there is no such plot; lists the sections that have one.
     """
     window = RunWindow(findings.start_ns, findings.end_ns, 0)
-    scope = Scope(findings.details.name, window, findings.step, drawn=True, phase=findings.phase)
+    scope = Scope(findings.details.name, window, findings.part, drawn=True)
     sections = all_sections()
     plots = {
         place: [block for block in section.content(findings) if isinstance(block, Plot)]

@@ -140,7 +140,7 @@ def _write_rows(rows: pd.DataFrame, out: BinaryIO) -> None:
 
 
 def _picture(findings: Findings) -> str:
-    return path_picture(findings.details.name, findings.part, findings.path, findings.lanes)
+    return path_picture(findings.details.name, str(findings.part), findings.path, findings.lanes)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def _plot(phases: pd.DataFrame) -> Plot:
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
-    if scope.is_part:
+    if scope.part:
         return {}
     asked = {"phases": scope.whole}
     return {**asked, "phase_paths": scope.whole} if scope.drawn else asked

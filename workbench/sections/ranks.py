@@ -88,7 +88,7 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     if scope.ranks < 2:
         return {}
     asked = {"rank_waits": scope.between, "late_causes": scope.walked}
-    return asked if scope.is_part else {**asked, "step_waits": scope.whole}
+    return asked if scope.part else {**asked, "step_waits": scope.whole}
 
 
 SECTION = Section(3, "Ranks", _content, _asks, in_short=True)

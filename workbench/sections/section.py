@@ -9,6 +9,7 @@ from importlib import import_module
 import pandas as pd
 
 from tracegraph.base.errors import InputError
+from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import RunWindow
 from tracegraph.workbench import sections
 from tracegraph.workbench.findings.findings import Findings
@@ -23,15 +24,9 @@ class Scope:
 
     run: str
     window: RunWindow
-    step: int | None
+    part: RunPart
     drawn: bool
     ranks: int = 1
-    phase: str | None = None
-
-    @property
-    def is_part(self) -> bool:
-        """Whether it is about a step or phase."""
-        return self.step is not None or self.phase is not None
 
     @property
     def length_ns(self) -> int:
@@ -90,7 +85,7 @@ class Section:
 def refuse_part(findings: Findings) -> None:
     """InputError in a report on a part of a run: what is asked for is about all of it."""
     if findings.part:
-        given = "--step" if findings.phase is None else "--step and --phase"
+        given = "--step" if findings.part.phase is None else "--step and --phase"
         raise InputError(f"this report is on {findings.part} only", f"leave out {given}")
 
 

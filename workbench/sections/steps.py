@@ -141,7 +141,7 @@ def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     asked = {"steps": scope.whole}
-    if not scope.is_part:
+    if not scope.part:
         asked |= {"step_paths": scope.whole, "recurring_hotspots": scope.whole}
     return asked
 

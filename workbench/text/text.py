@@ -109,13 +109,6 @@ def format_times(ratio: float) -> str:
     return f"{ratio:.4g}" if 0.9 < ratio < 1.1 else f"{ratio:.3g}"
 
 
-def part_of_run(step: int | None, phase: str | None = None, occurrence: int | None = None) -> str:
-    """What of a run something is about: `step 5`, `step 5, backward 2`; empty for all of it."""
-    which = "" if occurrence is None else f" {occurrence}"
-    parts = [f"step {step}"] if step is not None else []
-    return ", ".join([*parts, *([f"{phase}{which}"] if phase is not None else [])])
-
-
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return the count and its noun, such as `1 stretch` or `1,234 stretches`."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
