@@ -20,7 +20,7 @@ def is_full(folder: Path) -> bool:
 
 
 def full(folder: Path) -> StoreError:
-    """The error that says that the disk with a folder is full."""
+    """Return the error that says that the disk with a folder is full."""
     return StoreError(
         f"the disk with {folder} is full ({free_bytes(folder) >> 10} KiB free)",
         "free some space there, or what deleted runs and cut off loads hold: tracegraph db compact; "

@@ -13,8 +13,10 @@ from tracegraph.base.errors import StoreError
 def lock(path: Path, *, shared: bool = False) -> Iterator[None]:
     """Hold the lock on `path`, waiting for it; shared holders admit each other, an exclusive one nobody.
 
-    Raises:
-        StoreError: the lock file cannot be made.
+    Raises
+    ------
+    StoreError
+        The lock file cannot be made.
     """
     with _open(path) as handle:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)

@@ -25,7 +25,7 @@ def memory_mib() -> int:
 
 
 def free_memory_bytes() -> int:
-    """What is left of that memory now, in bytes; what the system keeps of files counts as free."""
+    """Return what is left of that memory now, in bytes; what the system keeps of files counts as free."""
     left = [limit - _used(group) for group, limit in _cgroup_limits()]
     return max(0, min([int(psutil.virtual_memory().available), *left]))
 

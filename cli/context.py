@@ -28,7 +28,7 @@ class Context:
 
     @contextmanager
     def progress(self, *, at_times: bool = False) -> Iterator[Progress]:
-        """A Progress for the work in the block: a bar on a terminal, stage lines with -v, else nothing.
+        """Give a Progress for the work in the block: a bar on a terminal, stage lines with -v, else nothing.
 
         `at_times`: instead of nothing a line every ten seconds.
         """
@@ -46,7 +46,7 @@ class Context:
 
     @contextmanager
     def bench(self) -> Iterator[Workbench]:
-        """The workbench of the command, with its progress; nothing may be printed in the block."""
+        """Give the workbench of the command, with its progress; nothing may be printed in the block."""
         with (
             self._saying_what_stays(),
             self.progress() as progress,

@@ -58,7 +58,7 @@ class CommandTable(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now; None when there is none."""
+        """Return the command of that name, imported now; None when there is none."""
         if cmd_name not in COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
@@ -69,7 +69,7 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names; InputError names the one that may have been meant."""
+        """Return the command that the first word names; InputError names the one that may have been meant."""
         name = args[0]
         known = ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None
         if not known:
@@ -101,7 +101,7 @@ class CommandTable(click.Group):
 
 
 def _folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
-    """The folder, refused where its name is empty: it would be the current one."""
+    """Return the folder, refused where its name is empty: it would be the current one."""
     if folder is not None and not folder.strip():
         raise InputError(f"{option.opts[0]} names no folder", "give one, or . for the current folder")
     return None if folder is None else Path(folder)

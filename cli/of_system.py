@@ -35,7 +35,10 @@ _SHOWN = 100
 
 
 def refusal_of_system(error: BaseException) -> TracegraphError | None:
-    """The error for a user where the system refused something; None where something else went wrong."""
+    """Return the error for a user where the system refused something.
+
+    None where something else went wrong.
+    """
     if isinstance(error, OSError) and error.errno is not None:
         return _refused_call(error, error.errno)
     if isinstance(error, MemoryError):
@@ -58,7 +61,7 @@ def _refused_call(error: OSError, number: int) -> TracegraphError | None:
 
 
 def output_refused(problem: OSError) -> InputError:
-    """The error where standard output takes nothing."""
+    """Return the error where standard output takes nothing."""
     said = problem.strerror or str(problem)
     return InputError(f"standard output cannot be written: {said}", "send it somewhere else, or use -o")
 

@@ -82,7 +82,10 @@ def _note_force(ctx: click.Context, option: click.Parameter, given: bool) -> Non
 
 
 def _new_file(ctx: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
-    """The file to write, refused where it is there; what is no plain file (/dev/stdout) loses nothing."""
+    """Return the file to write, refused where it is there.
+
+    What is no plain file (/dev/stdout) loses nothing.
+    """
     if file is not None and os.path.isfile(file) and not ctx.meta[_FORCE]:
         raise InputError(f"{file} already exists", "choose another file, or replace it with --force")
     return file
@@ -100,7 +103,7 @@ def folder_option(meaning: str) -> Callable[[_Command], _Command]:
 
 
 def _named_folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
-    """The folder, refused where its name is empty: it would be the current one."""
+    """Return the folder, refused where its name is empty: it would be the current one."""
     if folder is not None and not folder.strip():
         raise InputError("the name of the folder is empty", "give -o a name, or . for the current folder")
     return None if folder is None else Path(folder)
@@ -139,7 +142,7 @@ def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str)
 
 
 def named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
-    """The name of a run, refused where it is blank."""
+    """Return the name of a run, refused where it is blank."""
     if name is not None and not name.strip():
         raise InputError("the name of the run is empty", f"give {option.opts[0]} a name, or leave it out")
     return name

@@ -20,8 +20,10 @@ def open_streams() -> None:
 
     A closed stream's place is taken, so that no file that is opened later gets what was meant for it.
 
-    Raises:
-        InputError: standard output is closed.
+    Raises
+    ------
+    InputError
+        Standard output is closed.
     """
     sys.stdin = sys.stdin or _nowhere(0, "r")
     sys.stderr = sys.stderr or _nowhere(2, "w")
@@ -49,7 +51,7 @@ def output_problem() -> OSError | None:
 
 
 def _nowhere(number: int, mode: str) -> TextIO:
-    """What reads or writes nothing, in the place of a closed stream."""
+    """Return what reads or writes nothing, in the place of a closed stream."""
     opened = os.open(os.devnull, os.O_RDWR)
     if opened != number:
         os.dup2(opened, number)

@@ -115,9 +115,11 @@ _OPTIONS = (
 
 
 def named_sources(traces: Sequence[str], ranks: Mapping[str, int]) -> list[Source]:
-    """The files that arguments name, with the ranks of --rank-of; none where nothing is named.
+    """Return the files that arguments name, with the ranks of --rank-of; none where nothing is named.
 
-    Raises:
-        InputError: nothing is found under an argument, or --rank-of names no file that was found.
+    Raises
+    ------
+    InputError
+        Nothing is found under an argument, or --rank-of names no file that was found.
     """
     return with_ranks(find_sources(traces), ranks)

@@ -17,19 +17,19 @@ _FONT = "Helvetica,Arial,sans-serif"
 
 
 def sentence_of(package: Path) -> str:
-    """The first sentence of a package, which says what is in it."""
+    """Return the first sentence of a package, which says what is in it."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
     return text.partition("\n")[0].rstrip(".")
 
 
 def packages_below(storey: str) -> Iterator[Path]:
-    """The packages of a storey, itself first."""
+    """Yield the packages of a storey, itself first."""
     for file in sorted((ROOT / storey).rglob("__init__.py"), key=lambda one: one.parent.parts):
         yield file.parent
 
 
 def picture() -> graphviz.Digraph:
-    """A box a storey with its packages, arrows from those that know to those that are known."""
+    """Return a box a storey with its packages, arrows from those that know to those that are known."""
     graph = graphviz.Digraph("storeys", node_attr={"shape": "box", "style": "rounded", "fontname": _FONT})
     graph.attr(rankdir="TB", ranksep="0.3", nodesep="0.4")
     for storey in (one for level in STOREYS for one in level):
@@ -55,7 +55,7 @@ def listed() -> str:
 
 
 def with_list(page: str) -> str:
-    """The page with today's list between its markers."""
+    """Return the page with today's list between its markers."""
     return re.sub(r"(<!-- storeys -->\n).*?(<!-- /storeys -->)", rf"\1{listed()}\n\2", page, flags=re.DOTALL)
 
 

@@ -103,7 +103,7 @@ def slow_loader() -> Scenario:
 
 
 def fast_loader() -> Scenario:
-    """What slow_loader is after a fix: the same batch, decoded by operators instead of a loop in Python."""
+    """Give slow_loader after a fix: operators instead of a loop in Python decode the same batch."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(BATCH * WIDTH * 16))
 
     def decode() -> Tensor:

@@ -15,7 +15,7 @@ Table = TypeVar("Table", bound="DataclassInstance")
 
 
 def select_rows(table: Table, chosen: Flags | Ints) -> Table:
-    """The chosen rows, by mask or by positions."""
+    """Return the chosen rows, by mask or by positions."""
     return replace(table, **{field.name: getattr(table, field.name)[chosen] for field in fields(table)})
 
 

@@ -30,7 +30,10 @@ _decode = msgspec.json.Decoder(_Process).decode
 
 
 def keep_processes(document: ChromeDocument, processes: Sequence[str]) -> ChromeDocument:
-    """The document with the entries whose pid is one of `processes`; `*` and `?` in these are wildcards."""
+    """Return the document with the entries whose pid is one of `processes`.
+
+    `*` and `?` in these are wildcards.
+    """
     patterns = [marked_by(one) for one in processes]
 
     def is_meant(text: RawEntry) -> bool:
@@ -121,7 +124,7 @@ def _check_target(source: Path, target: Path, replace: bool) -> None:
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[Path]:
-    """A temporary path beside `target` that becomes `target` when all has been written."""
+    """Give a temporary path beside `target` that becomes `target` when all has been written."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield temporary

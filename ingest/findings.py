@@ -55,7 +55,7 @@ class Integrity:
         return iter(sorted(self._findings.values(), key=_rank))
 
     def rows(self) -> list[dict[str, object]]:
-        """The findings as plain rows in their order: code, level, count, message, file, share."""
+        """Return the findings as plain rows in their order: code, level, count, message, file, share."""
         return [asdict(finding) for finding in self]
 
 
@@ -65,7 +65,7 @@ def _rank(finding: Finding) -> tuple[int, float, str]:
 
 
 def percent(share: float) -> str:
-    """A share (0..1) in per cent, for a message; a part is never shown as nothing or as the whole."""
+    """Return a share (0..1) in per cent, for a message; a part is never shown as nothing or as the whole."""
     if 0 < share < 0.0005:
         return "under 0.1 %"
     return "over 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"

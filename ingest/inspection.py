@@ -34,7 +34,7 @@ class Inspection:
     """All ranks of a file that holds several."""
 
     def as_row(self) -> dict[str, object]:
-        """The attributes as JSON can hold them."""
+        """Return the attributes as JSON can hold them."""
         return asdict(self)
 
 
@@ -47,14 +47,14 @@ class JobInspection:
     findings: tuple[Finding, ...]
 
     def as_row(self) -> dict[str, object]:
-        """The attributes as JSON can hold them."""
+        """Return the attributes as JSON can hold them."""
         return asdict(self)
 
 
 def inspect_traces(
     sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS, progress: Progress = silent
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
-    """What each trace holds, or why it cannot be used; of several that can be, what joining them would find.
+    """Tell what each trace holds, or why it cannot be used, and of several what joining them would find.
 
     Each trace is read, and its causal model built in memory and checked; nothing is stored.
     """
@@ -73,7 +73,7 @@ def inspect_traces(
 def _inspect_alone(
     source: Source, limits: Limits
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
-    """The same of one file, which may hold several ranks itself."""
+    """Return the same of one file, which may hold several ranks itself."""
     try:
         ranks = read_ranks(source, Integrity(source.name), limits)
         parts = [understand(trace, integrity, IngestOptions(compared=False)) for trace, integrity in ranks]
@@ -84,7 +84,7 @@ def _inspect_alone(
 
 
 def _all_of(ranks: Sequence[Inspection]) -> Inspection:
-    """What one file holds of all its ranks."""
+    """Return what one file holds of all its ranks."""
     if len(ranks) == 1:
         return ranks[0]
     sums = ("events", "threads", "streams", "steps", "memory_rows")

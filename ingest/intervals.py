@@ -22,7 +22,7 @@ def ungrouped(start: Ints, end: Ints) -> Spans:
 
 
 def ended_before(end: Ints, first: int) -> Ints:
-    """The latest end among the stretches before each one, which are in the order of their start, ns.
+    """Return the latest end among the stretches before each one, which are in the order of their start, ns.
 
     `first` stands for that of the first one.
     """
@@ -55,7 +55,7 @@ def pauses(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def covered(spans: Spans, by: Spans) -> Ints:
-    """ns of each span that those of its group in `by` cover, overlapping ones counted once."""
+    """Ns of each span that those of its group in `by` cover, overlapping ones counted once."""
     total = np.zeros(len(spans.group), dtype=np.int64)
     for group in np.intersect1d(spans.group, by.group).tolist():
         theirs, mine = by.group == group, spans.group == group

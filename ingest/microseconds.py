@@ -35,7 +35,7 @@ def to_ns(values: Sequence[Number], literal: Callable[[int], str]) -> tuple[Ints
 
 
 def literal_of_ns(ns: int) -> str:
-    """The number in µs, with three decimals."""
+    """Return the number in µs, with three decimals."""
     whole, rest = divmod(abs(ns), 1000)
     return f"{'-' if ns < 0 else ''}{whole}.{rest:03d}"
 

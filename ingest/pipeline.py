@@ -77,7 +77,7 @@ class _Stages:
 def run_name(
     paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE, step_marker: str | None = None
 ) -> str:
-    """The default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own.
+    """Give the default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own.
 
     With a marker of steps its letters and 4 hex digits of its SHA-256.
 
@@ -112,7 +112,7 @@ def build_checked(
 
 
 def _what_if(found: "_Read") -> Mapping[str, str]:
-    """What bounds a run, what its largest names and waits are worth, and what fixes gain."""
+    """Return what bounds a run, what its largest names and waits are worth, and what fixes gain."""
     model, devices = found.model, [(file.rank, file.devices) for file in found.files]
     facts = cache(lambda: state_facts(found.stated, found.measures.operator, devices))
     predictor = predictor_of(model, facts)

@@ -28,7 +28,7 @@ class TextColumn:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> Any:
-        """The text of a row, or an array of those of several rows (positions or flags)."""
+        """Return the text of a row, or an array of those of several rows (positions or flags)."""
         return self.values[self.codes[rows]]
 
     def among(self, *texts: str | None) -> Flags:
@@ -41,32 +41,32 @@ class TextColumn:
         return rows
 
     def take(self, rows: Ints | Flags) -> "TextColumn":
-        """Some rows, by positions or flags."""
+        """Return some rows, by positions or flags."""
         return TextColumn(self.codes[rows], self.values)
 
     def renamed(self, names: Mapping[str, str]) -> "TextColumn":
-        """The rows with each text in `names` replaced."""
+        """Return the rows with each text in `names` replaced."""
         return self._with_texts([names.get(text, text) for text in self.values])
 
     def filled(self, text: str) -> "TextColumn":
-        """The rows with `text` where there is none."""
+        """Return the rows with `text` where there is none."""
         known = self.values.tolist()
         return self._with_texts([text if one is None else one for one in known]) if None in known else self
 
     def masked(self, rows: Flags) -> "TextColumn":
-        """The same texts in the flagged rows, none in others."""
+        """Return the same texts in the flagged rows, none in others."""
         codes = np.where(rows, self.codes, len(self.values))
         return text_column(codes, [*self.values.tolist(), None])
 
     def cut(self, length: int) -> tuple["TextColumn", Flags]:
-        """The rows with no text longer than `length` characters, and which were cut."""
+        """Return the rows with no text longer than `length` characters, and which were cut."""
         cuts = {text: text[:length] for text in self.values if text is not None and len(text) > length}
         if not cuts:
             return self, np.zeros(len(self), dtype=bool)
         return self.renamed(cuts), self.among(*cuts)
 
     def _with_texts(self, texts: list[str | None]) -> "TextColumn":
-        """The rows with other texts for `values`, some of which may be equal."""
+        """Return the rows with other texts for `values`, some of which may be equal."""
         return text_column(self.codes, texts)
 
     def numbers(self) -> tuple[Ints, Flags]:
@@ -77,7 +77,10 @@ class TextColumn:
         return values[self.codes], known[self.codes]
 
     def arrow(self) -> "pa.DictionaryArray[Any, Any]":
-        """The column for Arrow tables; its dictionary holds the texts in use, in order of their codes."""
+        """Return the column for Arrow tables.
+
+        Its dictionary holds the texts in use, in order of their codes.
+        """
         used = np.bincount(self.codes, minlength=len(self.values)) > 0
         absent = np.array([text is None for text in self.values], dtype=bool)
         moved = (np.cumsum(used & ~absent) - 1).astype(np.int32)
@@ -86,14 +89,14 @@ class TextColumn:
 
 
 def text_column(codes: Codes, texts: Sequence[str | None]) -> TextColumn:
-    """The text of `texts`, some of which may be equal, at each code."""
+    """Return the text of `texts`, some of which may be equal, at each code."""
     distinct: dict[str | None, int] = {}
     places = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
     return TextColumn(places[codes], np.array(list(distinct), dtype=object))
 
 
 def arrow_texts(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
-    """A text one row, by its position in `texts`; null where `mask` says so."""
+    """Return a text one row, by its position in `texts`; null where `mask` says so."""
     distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     if len(distinct) < len(texts):
         codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
@@ -102,7 +105,7 @@ def arrow_texts(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | Non
 
 
 def read_texts(column: pa.ChunkedArray) -> TextColumn:
-    """A dictionary column of Arrow; absent texts become empty."""
+    """Return a dictionary column of Arrow; absent texts become empty."""
     encoded = column.combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
@@ -115,7 +118,7 @@ def read_texts(column: pa.ChunkedArray) -> TextColumn:
 
 
 def distinct_pairs(first: Codes, second: Codes) -> tuple[list[tuple[int, int]], Ints]:
-    """The distinct pairs of two columns, and which of them each row holds."""
+    """Return the distinct pairs of two columns, and which of them each row holds."""
     (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
     place, both = pd.factorize(left.astype(np.int64) << 32 | right)
     pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]

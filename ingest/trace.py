@@ -159,7 +159,7 @@ class FileFacts:
 
 
 def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> FileFacts:
-    """The facts of a file alone."""
+    """Return the facts of a file alone."""
     return FileFacts(
         trace.path,
         trace.sha256,

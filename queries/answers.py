@@ -65,9 +65,12 @@ class Answers:
 
         `heard` gets the name of each module that is asked, with the seconds it took.
 
-        Raises:
-            InputError: no such query, or a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            No such query, or a value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         may_keep = self.kept.hold()
         questions = {name: self._question(name, values, may_keep) for name, values in asked.items()}
@@ -130,7 +133,7 @@ def _calls(question: _Question) -> list[_Call]:
 
 
 def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:
-    """What an answer depends on, as a SHA-256 in hexadecimal.
+    """Return what an answer depends on, as a SHA-256 in hexadecimal.
 
     The text of the query's modules and of the functions that shape their rows, the values of all parameters,
     and name and creation of every run that is asked about.

@@ -67,7 +67,7 @@ class Query:
         return any(parameter.name == name for parameter in self.parameters)
 
     def cut_at(self, values: Mapping[str, object], rows: int) -> int | None:
-        """The limit that so many rows end at, None where they are all, or were to be the first few only."""
+        """Give the limit that the rows end at, None if they are all, or were to be the first few only."""
         limit = next((one for one in self.parameters if one.name == "limit"), None)
         if limit is None or not isinstance(limit.default, int) or limit.default < _MEANT_WHOLE:
             return None
@@ -75,17 +75,20 @@ class Query:
         return given if rows >= given else None
 
     def complete(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Checked values of all parameters, defaults filled in; InputError names what is valid."""
+        """Check the values of all parameters and fill in defaults; InputError names what is valid."""
         return complete_values(self.name, self.parameters, values)
 
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
-        """Result for `values` of the parameters, in the types that `CypherModule.run` tells.
+        """Ask for `values` of the parameters; the result has the types that `CypherModule.run` tells.
 
         Of several modules two are asked at a time.
 
-        Raises:
-            InputError: a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            A value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
@@ -99,7 +102,7 @@ class Query:
         return self.shaped(complete, [found[call] for call in calls])
 
     def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
-        """The modules in the order in which `shaped` takes their rows, each with its own of all `values`."""
+        """List modules as `shaped` takes their rows, each with those of all `values` that it takes."""
         fixed = {} if self.derived is None else self.derived.fixed
         of_a, of_b = apart(values) if self.again else (values, {})
         asked = [(one, {**of_a, **fixed}) for one in self.modules]
@@ -107,7 +110,7 @@ class Query:
         return [(one, {p.name: known[p.name] for p in one.parameters}) for one, known in asked]
 
     def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """The result from those of the modules, in their order."""
+        """Return the result from those of the modules, in their order."""
         if self.derived is None:
             return frames[0]
         return in_types(self.derived.shape(values, *frames), self.columns)
@@ -144,7 +147,7 @@ def queries() -> dict[str, Query]:
 
 
 def find(name: str) -> Query:
-    """The query of that name; InputError lists those there are."""
+    """Return the query of that name; InputError lists those there are."""
     if name not in queries():
         listed = f"there are: {', '.join(queries())}"
         raise InputError(f"there is no query named {name!r}", did_you_mean(name, queries(), listed))
@@ -152,7 +155,7 @@ def find(name: str) -> Query:
 
 
 def asking(database: Database) -> Callable[[str, Mapping[str, object]], pd.DataFrame]:
-    """What gives the rows of a query by name, for values of its parameters, always from the database."""
+    """Give what gives the rows of a query by name, for values of its parameters, always from the database."""
     return lambda name, values: find(name).run(database, values)
 
 

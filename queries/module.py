@@ -97,7 +97,7 @@ class CypherModule:
         return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
 
     def run(self, database: Database, **values: object) -> pd.DataFrame:
-        """Result of the query with the header's columns, in its order, in the header's types.
+        """Ask the query; the result has the header's columns in its order and types.
 
         INTEGER is int64 (Int64 where nullable), FLOAT float64, BOOLEAN bool (boolean where nullable), STRING
         object with None for null, LIST object. InputError for a parameter that is missing, unknown, of
@@ -110,7 +110,7 @@ class CypherModule:
 def complete_values(
     query: str, parameters: Iterable[Parameter], values: Mapping[str, object]
 ) -> dict[str, object]:
-    """Checked values of all parameters of a query, defaults filled in; InputError names what is valid."""
+    """Check the values of all parameters of a query and fill in defaults; InputError names what is valid."""
     known = {parameter.name: parameter for parameter in parameters}
     valid = f"{query} takes: {', '.join(known) or 'no parameters'}"
     for name in values:
@@ -126,12 +126,15 @@ def complete_values(
 
 
 def python_value(value: object) -> object:
-    """A value as Python's own: those of a frame's columns are numpy's."""
+    """Return a value as Python's own: those of a frame's columns are numpy's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """The columns of a result in their order and types, see `CypherModule.run`; texts may stay categories."""
+    """Return the columns of a result in their order and types, see `CypherModule.run`.
+
+    Texts may stay categories.
+    """
     return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in columns})
 
 
@@ -147,7 +150,7 @@ def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
 
 
 def parse(name: str, text: str) -> CypherModule:
-    """Module from the text of a .cypher file; ValueError names the first header line that is not in form."""
+    """Read the text of a .cypher file; ValueError names the first header line that is not in form."""
     header = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -181,7 +184,7 @@ def _parameter(name: str, type_: str, meaning: str, *, nullable: bool) -> Parame
 
 @cache
 def load(name: str) -> CypherModule:
-    """The module in `cypher/{name}.cypher` of this package, with the parts that it includes."""
+    """Return the module in `cypher/{name}.cypher` of this package, with the parts that it includes."""
     return parse(name, _INCLUDE.sub(_part, _read(name)))
 
 
@@ -193,7 +196,7 @@ def names() -> tuple[str, ...]:
 
 
 def _part(include: re.Match[str]) -> str:
-    """The text of a part: what several modules need word for word, such as the walk over chains."""
+    """Return the text of a part: what several modules need word for word, such as the walk over chains."""
     return _read(f"parts/{include[1]}")
 
 

@@ -19,7 +19,7 @@ PY2NEO = "py2neo==2021.2.4"
 def subgraph(
     settings: ConnectionSettings, query: str, parameters: Mapping[str, object] | None = None
 ) -> "Subgraph":
-    """The nodes and relationships that a read-only query returns, as one py2neo `Subgraph`.
+    """Return the nodes and relationships that a read-only query returns, as one py2neo `Subgraph`.
 
     Empty results give an empty subgraph. Raises `StoreError` where py2neo is not installed.
     """

@@ -17,8 +17,10 @@ def phase_window(ask: Ask, run: str, part: RunPart) -> pd.DataFrame:
 
     No row if no work ends it.
 
-    Raises:
-        InputError: there is no such phase; the message lists those present.
+    Raises
+    ------
+    InputError
+        There is no such phase; the message lists those present.
     """
     step, rank, occurrence = part.step, part.rank, part.occurrence
     phases, name = ask("phases", {"run": run, "rank": rank}), spelt(str(part.phase))

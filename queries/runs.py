@@ -42,8 +42,10 @@ class RunWindow:
 def ready_run(ask: Ask, run: str | None = None) -> str:
     """Name of `run`, or of the newest one, checked to be completely stored, and as queries expect it.
 
-    Raises:
-        InputError: there is no such run, it is not complete, or another version of the schema wrote it.
+    Raises
+    ------
+    InputError
+        There is no such run, it is not complete, or another version of the schema wrote it.
     """
     if run is None:
         newest = ask("newest_ready_run", {})
@@ -66,7 +68,7 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
 
 
 def unknown_run(ask: Ask, name: str) -> InputError:
-    """The error about a name of no stored run, with the one that may have been meant."""
+    """Return the error about a name of no stored run, with the one that may have been meant."""
     stored = ask("runs", {})["name"]
     return InputError(
         f"there is no run named {name!r}", did_you_mean(name, stored, "tracegraph runs lists those stored")
@@ -74,7 +76,7 @@ def unknown_run(ask: Ask, name: str) -> InputError:
 
 
 def first_rank(ask: Ask, run: str) -> int:
-    """The lowest rank of a run: that of its file where there is one, whatever its number."""
+    """Return the lowest rank of a run: that of its file where there is one, whatever its number."""
     return int(ask("traces", {"run": run})["rank"].min())
 
 
@@ -86,7 +88,7 @@ def check_rank(ask: Ask, run: str, rank: int) -> None:
 
 
 def last_of_step(ask: Ask, run: str, step: int) -> int:
-    """The rank on which a step ends last, of several the lowest; the first rank where none has it."""
+    """Return the rank on which a step ends last, of several the lowest; the first rank where none has it."""
     steps = ask("steps", {"run": run})
     found = steps[steps["number"].eq(step)].sort_values(["window_end_ns", "rank"], ascending=[False, True])
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
@@ -98,9 +100,12 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
     A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
     it; a phase's likewise.
 
-    Raises:
-        InputError: the rank has no such step or phase; the message lists those present.
-        StoreError: no work ends at the window's end, so there is no such run or it is damaged.
+    Raises
+    ------
+    InputError
+        The rank has no such step or phase; the message lists those present.
+    StoreError
+        No work ends at the window's end, so there is no such run or it is damaged.
     """
     step, rank = part.step, part.rank
     if part.phase is not None and (step is None or _has_step(ask, run, step, rank)):
@@ -147,7 +152,7 @@ def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreErro
 
 
 def parameters(query: Query) -> tuple[Parameter, ...]:
-    """What a caller may give: the query's own, and step, phase and rank where a window is among them."""
+    """Give what a caller may give: the query's own, and step, phase and rank where a window is among them."""
     of_a, of_b = apart({one.name: one for one in query.parameters})
     added = [one for one in PARTS if _window(of_a) and one.name not in of_a]
     added += [about_b(one) for one in PARTS if _window(of_b) and one.name not in of_b]
@@ -171,9 +176,11 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     work ends at the window's end, so `end_ns` and `chain` are given together or not at all. Where a query
     compares it with a second window, B, what is not given of that is as of the first: run, step, phase, rank.
 
-    Raises:
-        InputError: no such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
-            alone.
+    Raises
+    ------
+    InputError
+        No such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
+        alone.
     """
     values = {name: python_value(value) for name, value in given.items()}
     taken, taken_b = apart({one.name: one for one in query.parameters})
@@ -189,7 +196,7 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
 
 
 def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object]) -> dict[str, object]:
-    """The values about one window for the parameters that are `taken`."""
+    """Return the values about one window for the parameters that are `taken`."""
     values = dict(given)
     run = values.get(RUN)
     values[RUN] = name = ready_run(ask, None if run is None else str(run))
@@ -216,7 +223,7 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
 
 
 def _part(taken: Container[str], values: dict[str, object]) -> RunPart:
-    """What part of the run is meant, taken out of the values of a query but for what it takes itself."""
+    """Give what part of the run is meant, taken out of the values of a query but for what it takes itself."""
     given: dict[str, Any] = {}
     for one in PARTS:
         value = values.get(one.name) if one.name in taken else values.pop(one.name, None)

@@ -41,7 +41,7 @@ class Space:
 
 
 def space_of(home: Path, database: Database) -> Space:
-    """What the database of a home takes."""
+    """Return what the database of a home takes."""
     nodes = int(database.read("RETURN COUNT { () } AS nodes")["nodes"][0])
     store = home / "data" / "databases" / generation.current(home).database / _NODES
     records = store.stat().st_size // _PAGE_BYTES * _NODES_A_PAGE
@@ -79,8 +79,10 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     The old one serves until the new one is complete: an interrupt or a kill leaves it as it was. Waits for
     commands that use it. On a full disk what a cut off load left makes room first.
 
-    Raises:
-        StoreError: something in the database is in no kept run, or the disk is full.
+    Raises
+    ------
+    StoreError
+        Something in the database is in no kept run, or the disk is full.
     """
     data = workspace.neo4j_home / "data"
     with turn_to_write(workspace, progress), explained(workspace):

@@ -58,9 +58,12 @@ class Database:
         Returns its columns in the query's order, also when there are no rows. Whole numbers stay exact:
         int64, or nullable Int64 where some are null.
 
-        Raises:
-            InputError: the query is wrong or writes.
-            StoreError: the server cannot be reached or failed.
+        Raises
+        ------
+        InputError
+            The query is wrong or writes.
+        StoreError
+            The server cannot be reached or failed.
         """
         return self._run(query, parameters, neo4j.READ_ACCESS)
 
@@ -85,14 +88,14 @@ class Database:
             transaction.commit()
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
-        """The plan of a query that is not run: nested `operatorType`, `args`, `identifiers`, `children`."""
+        """Plan a query without running it: nested `operatorType`, `args`, `identifiers`, `children`."""
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
         return dict(plan or {})
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS) -> Iterator[neo4j.Session]:
-        """A driver session on the chosen database, for what does not fit a table."""
+        """Give a driver session on the chosen database, for what does not fit a table."""
         session = self.driver.session(
             database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
         )
@@ -116,8 +119,10 @@ class Database:
 
         What is repeated was rolled back. A server that has ended is not waited for.
 
-        Raises:
-            StoreError: the server cannot be reached or failed, or `give_up` was called.
+        Raises
+        ------
+        StoreError
+            The server cannot be reached or failed, or `give_up` was called.
         """
         limit = time.monotonic() + _CONNECT_LIMIT_S
         with translated(self._uri):
@@ -168,9 +173,12 @@ class Database:
 def connect(settings: ConnectionSettings) -> Database:
     """Connect to the server that the settings name and check that it answers.
 
-    Raises:
-        InputError: the address is none.
-        StoreError: no server there, the login is refused, no such database, or it is older than Neo4j 5.
+    Raises
+    ------
+    InputError
+        The address is none.
+    StoreError
+        No server there, the login is refused, no such database, or it is older than Neo4j 5.
     """
     uri = str(settings.uri)
     driver = _driver(settings)
@@ -220,7 +228,10 @@ def answers(settings: ConnectionSettings) -> bool:
 
 
 def why_closed(settings: ConnectionSettings) -> str:
-    """What the server says of a database that it failed to open; nothing where it may still open it."""
+    """Return what the server says of a database that it failed to open.
+
+    Nothing where it may still open it.
+    """
     query = "SHOW DATABASE $name YIELD statusMessage"
     try:
         with _driver(settings) as driver, driver.session(database="system") as session:

@@ -22,9 +22,12 @@ _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 def translated(uri: str) -> Iterator[None]:
     """Turn what the driver raises inside the block into InputError or StoreError.
 
-    Raises:
-        InputError: the query or a parameter is wrong.
-        StoreError: the server cannot be reached, refuses the login or failed.
+    Raises
+    ------
+    InputError
+        The query or a parameter is wrong.
+    StoreError
+        The server cannot be reached, refuses the login or failed.
     """
     try:
         yield

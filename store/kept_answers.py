@@ -31,7 +31,7 @@ class KeptAnswers:
         return self._managed and not generation.may_be_changed(self._workspace.neo4j_home, self._database)
 
     def load(self, run: str, key: str) -> pd.DataFrame | None:
-        """The answer with that key, if it is kept."""
+        """Return the answer with that key, if it is kept."""
         path = self._workspace.run_folder(run) / FOLDER / f"{key}.parquet"
         try:
             table = pq.read_table(path)

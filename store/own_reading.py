@@ -27,9 +27,12 @@ _PROFILE = re.compile(r"((?:\s|//[^\n]*\n|/\*.*?\*/|CYPHER\b|[\w.]+\s*=\s*\w+)*)
 def check_reads(database: Database, query: str, parameters: Parameters) -> None:
     """Refuse a query that changes nothing stored, but the server or other sessions, or shows its settings.
 
-    Raises:
-        InputError: it does, or the query is wrong.
-        StoreError: the server cannot be reached or failed.
+    Raises
+    ------
+    InputError
+        It does, or the query is wrong.
+    StoreError
+        The server cannot be reached or failed.
     """
     if not _MAY_DO_MORE.search(query):
         return

@@ -28,9 +28,12 @@ def open_database(
     Indexes that a managed server is building are waited for. At the end, when no other command uses it, it
     stays for the workspace's `linger_s`, or until it is told to end where `tracegraph db start` keeps it.
 
-    Raises:
-        StoreError: the server cannot be reached, installed or started.
-        InputError: the address is none.
+    Raises
+    ------
+    StoreError
+        The server cannot be reached, installed or started.
+    InputError
+        The address is none.
     """
     with open_at_once(workspace, settings, progress) as database:
         if settings.uri is None:
@@ -54,7 +57,7 @@ def open_at_once(
 
 
 def _watched(workspace: Workspace) -> Callable[[], bool]:
-    """What tells whether the server that runs now has ended."""
+    """Return what tells whether the server that runs now has ended."""
     served = server.running(workspace)
 
     def has_ended() -> bool:
@@ -155,8 +158,10 @@ def start_server(workspace: Workspace, progress: Progress = silent) -> ServerSta
 def stop_server(workspace: Workspace) -> bool:
     """Stop the managed server; returns whether one ran.
 
-    Raises:
-        StoreError: another command uses it.
+    Raises
+    ------
+    StoreError
+        Another command uses it.
     """
     with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
         if not unused:
@@ -165,5 +170,5 @@ def stop_server(workspace: Workspace) -> bool:
 
 
 def find_server(workspace: Workspace) -> ServerState | None:
-    """The managed server when it runs."""
+    """Return the managed server when it runs."""
     return server.running(workspace)

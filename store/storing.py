@@ -60,9 +60,12 @@ def store_and_open(
     The indexes of a new database are still being built when it opens: `await_indexes` before anything is
     asked that needs them. The end waits for them.
 
-    Raises:
-        InputError: a run of this name holds other files, or `load` is bulk for an external server.
-        StoreError: the workspace or the database cannot be used.
+    Raises
+    ------
+    InputError
+        A run of this name holds other files, or `load` is bulk for an external server.
+    StoreError
+        The workspace or the database cannot be used.
     """
     if settings.uri is not None and load == "bulk":
         raise InputError("--load bulk needs the managed server", "leave --load or --uri out")

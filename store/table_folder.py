@@ -16,8 +16,10 @@ from tracegraph.base.memory import give_back_memory
 class TableFolder(MutableMapping[str, pa.Table]):
     """Tables of one kind by name: written when they are put in, read when they are asked for.
 
-    Raises:
-        StoreError: a file cannot be written or read.
+    Raises
+    ------
+    StoreError
+        A file cannot be written or read.
     """
 
     def __init__(self, folder: Path, kind: str, names: tuple[str, ...] = ()) -> None:
@@ -84,7 +86,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
             return pq.read_table(self.file(name), columns=[column for column in columns if column in held])
 
     def changed(self, name: str, table: pa.Table) -> "TableFolder":
-        """The same tables but one, which stays in memory; no file is touched."""
+        """Return the same tables but one, which stays in memory; no file is touched."""
         other = TableFolder(self._folder, self._kind, tuple(self._names))
         other._names[name] = None
         other._changed = {**self._changed, name: table}

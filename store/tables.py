@@ -39,7 +39,7 @@ class GraphTables:
     late: "Future[Mapping[str, str]] | None" = None
 
     def completed(self) -> "GraphTables":
-        """The same graph with all that its Run node says: waits for what is late and puts it in."""
+        """Return the same graph with all that its Run node says: waits for what is late and puts it in."""
         if self.late is None:
             return self
         run = self.nodes["Run"]
@@ -48,11 +48,11 @@ class GraphTables:
         return replace(self, late=None)
 
     def count_nodes(self) -> int:
-        """Number of nodes in all tables."""
+        """Return the number of nodes in all tables."""
         return sum(_count(self.nodes, name) for name in self.nodes)
 
     def count_labels(self) -> dict[str, int]:
-        """Number of nodes that carry each label."""
+        """Return the number of nodes that carry each label."""
         counts: Counter[str] = Counter()
         for name in self.nodes:
             for entry in pc.value_counts(_read(self.nodes, name, ["labels"])["labels"]).to_pylist():
@@ -61,7 +61,7 @@ class GraphTables:
         return dict(sorted(counts.items()))
 
     def count_relationships(self) -> dict[str, int]:
-        """Number of relationships of each type of the schema, those without any included."""
+        """Return the number of relationships of each type of the schema, those without any included."""
         known = self.relationships
         return {k.type: _count(known, k.type) if k.type in known else 0 for k in schema.RELATIONSHIPS}
 
@@ -74,7 +74,7 @@ class GraphTables:
         return _read(self.relationships, type_, columns)
 
     def with_nodes(self, label: str, table: pa.Table) -> "GraphTables":
-        """The same graph with other nodes of one label."""
+        """Return the same graph with other nodes of one label."""
         nodes = self.nodes
         changed = nodes.changed(label, table) if isinstance(nodes, TableFolder) else {**nodes, label: table}
         return replace(self, nodes=changed)
@@ -92,13 +92,13 @@ class GraphTables:
 
 
 def new_graph(run: str, folder: Path) -> GraphTables:
-    """An empty graph whose tables go into an existing folder as soon as they are put in."""
+    """Return an empty graph whose tables go into an existing folder as soon as they are put in."""
     nodes, relationships, rows = (TableFolder(folder, kind) for kind in _KINDS)
     return GraphTables(run, nodes, relationships, rows)
 
 
 def load_graph(folder: Path) -> GraphTables:
-    """The graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
+    """Return the graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
     index = json.loads((folder / "graph.json").read_text())
     # A run that an earlier version kept has no rows.
     nodes, relationships, rows = (TableFolder(folder, kind, tuple(index.get(kind, ()))) for kind in _KINDS)

@@ -49,10 +49,12 @@ class Workspace:
 
     @contextmanager
     def spool(self) -> Iterator[Path]:
-        """A folder for the tables of a run that is being made; what killed commands left is removed.
+        """Give a folder for the tables of a run that is being made; what killed commands left is removed.
 
-        Raises:
-            StoreError: it cannot be made.
+        Raises
+        ------
+        StoreError
+            It cannot be made.
         """
         self.clear_spools()
         folder = self.root / f"{_SPOOL}{os.getpid()}"
@@ -90,7 +92,7 @@ class Workspace:
         self._fresh_doubt.unlink(missing_ok=True)
 
     def doubted(self) -> str | None:
-        """The run that a command stores or deletes just now, or was killed while it did; else None."""
+        """Return the run that a command stores or deletes just now, or was killed while it did; else None."""
         try:
             return str(json.loads(self.doubt_file.read_text())["run"])
         except FileNotFoundError:
@@ -101,8 +103,10 @@ class Workspace:
     def note_doubt(self, name: str) -> None:
         """Put the run `name` in doubt until `clear_doubt`, also after a kill; the caller holds `ingest_lock`.
 
-        Raises:
-            StoreError: that cannot be written down.
+        Raises
+        ------
+        StoreError
+            That cannot be written down.
         """
         try:
             with self._fresh_doubt.open("w") as file:
@@ -151,8 +155,10 @@ class Workspace:
     def run_folder(self, name: str) -> Path:
         """Folder of a run; any name is a safe file name here.
 
-        Raises:
-            InputError: the name is empty or too long for a file name.
+        Raises
+        ------
+        InputError
+            The name is empty or too long for a file name.
         """
         encoded = quote(name, safe=" ()[]{}=,+@")
         if encoded.startswith("."):
@@ -165,10 +171,12 @@ class Workspace:
         return self.runs_dir / encoded
 
     def load_run(self, name: str) -> GraphTables:
-        """The kept tables of a run.
+        """Return the kept tables of a run.
 
-        Raises:
-            StoreError: the run is not kept here, or its tables cannot be read.
+        Raises
+        ------
+        StoreError
+            The run is not kept here, or its tables cannot be read.
         """
         folder = self.run_folder(name)
         if not folder.is_dir():
@@ -177,7 +185,7 @@ class Workspace:
             return load_graph(folder)
 
     def rows(self, name: str, created: str, query: str) -> pa.Table | None:
-        """The kept rows of a query about a whole run, if they are of the run ingested at `created`."""
+        """Return the kept rows of a query about a whole run, if they are of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
@@ -198,7 +206,7 @@ class Workspace:
         return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
 
     def read_manifest(self, folder: Path) -> dict[str, object] | None:
-        """The manifest in the folder of a kept run, or None."""
+        """Return the manifest in the folder of a kept run, or None."""
         return _read_manifest(folder / _MANIFEST)
 
     def delete_run(self, name: str) -> None:
@@ -215,7 +223,7 @@ class Workspace:
 
 
 def default_root() -> Path:
-    """The folder of the workspace that is used where none is named."""
+    """Return the folder of the workspace that is used where none is named."""
     return Path(platformdirs.user_data_dir("tracegraph"))
 
 
@@ -224,8 +232,10 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
 
     Its managed server, once used, stays for `linger_s` seconds; 0: it ends with the command.
 
-    Raises:
-        StoreError: the folder cannot be written, or a newer version of tracegraph made it.
+    Raises
+    ------
+    StoreError
+        The folder cannot be written, or a newer version of tracegraph made it.
     """
     root = (path or default_root()).expanduser().resolve()
     workspace, marker = Workspace(root, linger_s), root / "workspace.json"

@@ -114,7 +114,7 @@ LABELS = tuple(dict.fromkeys(category.label for category in (*CATEGORIES, ANY_OT
 
 
 def find_category(name: str | None) -> Category:
-    """The category of a name in any spelling, that of its family, or `ANY_OTHER`."""
+    """Return the category of a name in any spelling, that of its family, or `ANY_OTHER`."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     for ending, like in FAMILIES.items():
@@ -140,15 +140,15 @@ def names_with(names: Iterable[str], *roles: Role) -> list[str]:
 
 
 def names_of(*roles: Role) -> tuple[str, ...]:
-    """The names of all declared categories of `roles`."""
+    """Return the names of all declared categories of `roles`."""
     return tuple(category.name for category in CATEGORIES if category.role in roles)
 
 
 def labels_of(*roles: Role) -> frozenset[str]:
-    """The second labels of the events of all declared categories of `roles`."""
+    """Return the second labels of the events of all declared categories of `roles`."""
     return frozenset(category.label for category in CATEGORIES if category.role in roles)
 
 
 def spellings_of(*roles: Role) -> frozenset[str]:
-    """The names of all declared categories of `roles`, in today's and in the old spelling."""
+    """Return the names of all declared categories of `roles`, in today's and in the old spelling."""
     return frozenset(names_with(_BY_NAME, *roles))

@@ -8,5 +8,5 @@ _HASH = re.compile(r" (?:(?=[a-z]*[2-7])[a-z2-7]{40,}|(?=[a-f]*[0-9])[0-9a-f]{32
 
 
 def common_name(name: str) -> str:
-    """The name without addresses of objects and hashes of compiled code."""
+    """Return the name without addresses of objects and hashes of compiled code."""
     return _HASH.sub("", _ADDRESS.sub("", name))

@@ -83,5 +83,5 @@ _NAMED = [(re.compile(rf"(?<![A-Za-z0-9])(?:{one.pattern})(?![A-Za-z0-9])"), one
 
 
 def find_peaks(device: str | None) -> Peaks | None:
-    """The peaks of a device by the name that its driver gives it, None where they are not known."""
+    """Return the peaks of a device by the name that its driver gives it, None where they are not known."""
     return next((peaks for known, peaks in _NAMED if known.search(device or "")), None)

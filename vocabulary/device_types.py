@@ -7,10 +7,10 @@ _NAMES = (
 
 
 def device_type(number: int) -> str:
-    """The kind of a number as `torch.device` names it; `type 99` of one that is not known."""
+    """Return the kind of a number as `torch.device` names it; `type 99` of one that is not known."""
     return _NAMES[number] if 0 <= number < len(_NAMES) else f"type {number}"
 
 
 def device_number(kind: str) -> int:
-    """The number of a kind that `device_type` has named."""
+    """Return the number of a kind that `device_type` has named."""
     return _NAMES.index(kind) if kind in _NAMES else int(kind.removeprefix("type "))

@@ -36,12 +36,15 @@ _WIDER = {("bfloat16", "float16"): _NAMES["float"], ("float16", "bfloat16"): _NA
 
 
 def find_type(written: str) -> ElementType | None:
-    """The type that "Input type" names; None for what is no tensor, and for types without a size here."""
+    """Return the type that "Input type" names.
+
+    None for what is no tensor, and for types without a size here.
+    """
     return _NAMES.get(written)
 
 
 def promoted(one: ElementType, other: ElementType) -> ElementType:
-    """The type in which an operator computes with both, by PyTorch's rules of promotion."""
+    """Return the type in which an operator computes with both, by PyTorch's rules of promotion."""
     if (one.name, other.name) in _WIDER:
         return _WIDER[one.name, other.name]
     return max(one, other, key=lambda kind: (kind.floating, kind.size))

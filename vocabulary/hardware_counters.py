@@ -52,5 +52,5 @@ _MEANING = {one.name: one for one in COUNTERS}
 
 
 def find_meaning(name: str) -> CounterMeaning | None:
-    """What a counter of that name counts, None where it is neither FLOPs nor bytes."""
+    """Return what a counter of that name counts, None where it is neither FLOPs nor bytes."""
     return _MEANING.get(name)

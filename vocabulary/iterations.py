@@ -46,7 +46,7 @@ class Iteration:
 
 
 def iteration_in(name: str) -> Iteration | None:
-    """The iteration that an annotation marks by its name, None where it marks none."""
+    """Return the iteration that an annotation marks by its name, None where it marks none."""
     if found := _VLLM.fullmatch(name):
         tokens = [_leading(found[2]), _leading(found[4])]
         known = [one for one in tokens if one is not None]

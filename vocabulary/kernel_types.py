@@ -70,7 +70,7 @@ SPELLINGS = (
 
 
 def kernel_type(name: str, category: str, own: Sequence[Spelling] = ()) -> str | None:
-    """The type of a GPU activity by its name and category, None for what is no work of a GPU."""
+    """Return the type of a GPU activity by its name and category, None for what is no work of a GPU."""
     role = find_category(category).role
     if role in (Role.COPY, Role.MEMSET):
         return MEMORY
@@ -81,15 +81,17 @@ def kernel_type(name: str, category: str, own: Sequence[Spelling] = ()) -> str |
 
 
 def copy_kind(name: str) -> str:
-    """What a copy or memset does, such as `Memcpy HtoD`: its name without the kinds of memory."""
+    """Return what a copy or memset does, such as `Memcpy HtoD`: its name without the kinds of memory."""
     return name.split(" (", 1)[0]
 
 
 def read_spellings(file: Path) -> tuple[Spelling, ...]:
-    """A user's own spellings: lines of a type, blanks and a regular expression; `#` begins a comment line.
+    """Read a user's own spellings: lines of a type, blanks and a regular expression; `#` begins a comment.
 
-    Raises:
-        InputError: the file cannot be read, or a line names no type or holds no regular expression.
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a line names no type or holds no regular expression.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

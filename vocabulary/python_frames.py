@@ -38,5 +38,5 @@ def is_library(name: str, category: str) -> bool:
 
 
 def module_class(name: str) -> str:
-    """What all modules of a class are called, as a wildcard: `nn.Module: Norm_3` is `nn.Module: Norm_*`."""
+    """Name all modules of a class by a wildcard: `nn.Module: Norm_3` becomes `nn.Module: Norm_*`."""
     return _NUMBER.sub("_*", name) if name.startswith(MODULE) else name

@@ -9,13 +9,13 @@ _STEP = re.compile(STEP_PREFIX + r"(\d{1,18})")
 
 
 def step_number(name: str) -> int | None:
-    """The N of an annotation that is named as a step, None for any other name."""
+    """Return the N of an annotation that is named as a step, None for any other name."""
     found = _STEP.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def marked_by(marker: str) -> re.Pattern[str]:
-    """What the names of annotations match that a marker, a glob of `*` and `?`, makes steps."""
+    """Return what the names of annotations match that a marker, a glob of `*` and `?`, makes steps."""
     parts = {"*": ".*", "?": "."}
     return re.compile("".join(parts.get(letter, re.escape(letter)) for letter in marker), re.DOTALL)
 

@@ -63,5 +63,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """What a notebook completes."""
+    """Return what a notebook completes."""
     return __all__

@@ -83,9 +83,12 @@ class Workbench(BenchQueries):
         TRACEGRAPH_LINGER says (minutes; by default 10). `workspace` is by default that of the command line:
         TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
 
-        Raises:
-            InputError: the address is none, or TRACEGRAPH_LINGER no number.
-            StoreError: the server at `uri` cannot be reached, or the workspace cannot be written.
+        Raises
+        ------
+        InputError
+            The address is none, or TRACEGRAPH_LINGER no number.
+        StoreError
+            The server at `uri` cannot be reached, or the workspace cannot be written.
         """
         settings = ConnectionSettings(uri, username, password, database)
         place = workspace or os.environ.get(_WORKSPACE)
@@ -116,9 +119,12 @@ class Workbench(BenchQueries):
         the annotations that mark steps, such as "train_step*". `kernel_types`: a file that says which kernels
         compute, communicate or copy, where their names do not.
 
-        Raises:
-            InputError: the trace cannot be used, or the name belongs to other content.
-            StoreError: the database or the workspace cannot be used.
+        Raises
+        ------
+        InputError
+            The trace cannot be used, or the name belongs to other content.
+        StoreError
+            The database or the workspace cannot be used.
         """
         options = IngestOptions(
             limits=limits,
@@ -130,19 +136,23 @@ class Workbench(BenchQueries):
             return Run(self, stored.tables.run)
 
     def run(self, name: str | None = None) -> Run:
-        """A stored run, by default the newest.
+        """Return a stored run, by default the newest.
 
-        Raises:
-            InputError: there is no such run, or it is not complete.
+        Raises
+        ------
+        InputError
+            There is no such run, or it is not complete.
         """
         with self.answers() as answers:
             return Run(self, ready_run(answers.of, name))
 
     def kept_run(self, name: str | None = None) -> Run:
-        """A run whose tables this workspace keeps, by default the newest recorded; the server is not asked.
+        """Find a run whose tables this workspace keeps, by default the newest; the server is not asked.
 
-        Raises:
-            InputError: there is no such run here.
+        Raises
+        ------
+        InputError
+            There is no such run here.
         """
         if self.connection.uri is None and self.workspace.doubted() is not None:
             with self.answers():  # which settles what a killed command left half stored or half deleted
@@ -158,12 +168,15 @@ class Workbench(BenchQueries):
         return Run(self, name or [*kept, *recorded][-1])
 
     def verify(self, scenario: str, later: str) -> Verification:
-        """What `tracegraph verify` says: whether what a scenario predicted came true in a later run.
+        """Return what `tracegraph verify` says: whether what a scenario predicted came true in a later run.
 
-        Raises:
-            InputError: this workspace keeps no such runs, the first is no scenario, or too few steps are in
-                one of the runs.
-            StoreError: the tables of a run cannot be read.
+        Raises
+        ------
+        InputError
+            This workspace keeps no such runs, the first is no scenario, or too few steps are in
+            one of the runs.
+        StoreError
+            The tables of a run cannot be read.
         """
         changed, after = (self.workspace.load_run(self.kept_run(name).name) for name in (scenario, later))
         return verify(changed, self.workspace.load_run(self.kept_run(base_of(changed)).name), after)
@@ -171,9 +184,12 @@ class Workbench(BenchQueries):
     def store(self, tables: GraphTables, manifest: Mapping[str, object]) -> None:
         """Store the tables of a run, as `storing` does with what it makes of traces.
 
-        Raises:
-            InputError: the name belongs to other content.
-            StoreError: the database or the workspace cannot be used.
+        Raises
+        ------
+        InputError
+            The name belongs to other content.
+        StoreError
+            The database or the workspace cannot be used.
         """
         self._refuse_closed()
         with (
@@ -187,8 +203,10 @@ class Workbench(BenchQueries):
 
         Where more of the database is dead then than lives, it is made anew, which gives its space back.
 
-        Raises:
-            InputError: there is no such run.
+        Raises
+        ------
+        InputError
+            There is no such run.
         """
         with self._writing() as answers:
             kept = any(manifest.get("run") == name for manifest in self.workspace.manifests())
@@ -205,9 +223,12 @@ class Workbench(BenchQueries):
         Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run. It
         may not end what others do either, nor ask for the server's settings: see `store.own_reading`.
 
-        Raises:
-            InputError: the query is wrong or does more than read, there is no such run, or it uses none.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            The query is wrong or does more than read, there is no such run, or it uses none.
+        StoreError
+            The server failed.
         """
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
@@ -223,11 +244,14 @@ class Workbench(BenchQueries):
             return answers.database.change(query, with_run(answers.of, query, run, parameters))
 
     def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
-        """What a Cypher query of your own returns, drawn; it is asked as `cypher` asks it.
+        """Return what a Cypher query of your own returns, drawn; it is asked as `cypher` asks it.
 
-        Raises:
-            InputError: as of `cypher`, or there is nothing to draw.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            As of `cypher`, or there is nothing to draw.
+        StoreError
+            The server failed.
         """
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
@@ -238,9 +262,12 @@ class Workbench(BenchQueries):
 
         Warns where a list that is to tell all ends at its limit.
 
-        Raises:
-            InputError: there is no such query, or a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            There is no such query, or a value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         given = {name: value for name, value in values.items() if value is not None}
         with self.answers() as answers:
@@ -252,10 +279,12 @@ class Workbench(BenchQueries):
 
     @contextmanager
     def answers(self) -> Iterator[Answers]:
-        """What answers queries by name; all questions in the block share one connection.
+        """Give what answers queries by name; all questions in the block share one connection.
 
-        Raises:
-            StoreError: the workbench is closed, or the server cannot be reached, installed or started.
+        Raises
+        ------
+        StoreError
+            The workbench is closed, or the server cannot be reached, installed or started.
         """
         self._refuse_closed()
         if self._held is not None:

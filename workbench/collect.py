@@ -55,9 +55,12 @@ def collect_findings(
     the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
     `job`: what a user says of it.
 
-    Raises:
-        InputError: the run has no such step or phase.
-        StoreError: the server failed, or the run is damaged.
+    Raises
+    ------
+    InputError
+        The run has no such step or phase.
+    StoreError
+        The server failed, or the run is damaged.
     """
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
@@ -110,7 +113,7 @@ def _longest_first(asked: Mapping[str, Mapping[str, object]]) -> dict[str, Mappi
 
 
 def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any]") -> pd.DataFrame | None:
-    """The path of the whole run from its columns: as rows of the database a million would take a minute."""
+    """Read the path of the whole run from its columns: a million rows of the database take a minute."""
     if not kept.hold():
         return None
     rows = workspace.rows(str(details["name"]), str(details["created"]), _PATH)

@@ -17,7 +17,7 @@ _OFTEN_S = 10.0
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """A bar on a terminal; in a notebook or a file a line a stage, once the work lasts a second."""
+    """Give a bar on a terminal; in a notebook or a file a line a stage, once the work lasts a second."""
     console = Console(stderr=True)
     if console.is_terminal and not console.is_jupyter:
         with bar_progress(console) as progress:
@@ -28,7 +28,7 @@ def shown_progress() -> Iterator[Progress]:
 
 @contextmanager
 def bar_progress(console: Console) -> Iterator[Progress]:
-    """A bar that is gone when the block ends."""
+    """Give a bar that is gone when the block ends."""
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     title = TextColumn("{task.description}", markup=False)
     with RichProgress(title, *columns, console=console, transient=True) as bar:
@@ -36,12 +36,12 @@ def bar_progress(console: Console) -> Iterator[Progress]:
 
 
 def line_progress(console: Console) -> Progress:
-    """A line for each stage."""
+    """Return a line for each stage."""
     return _Lines(console)
 
 
 def timed_progress(console: Console) -> Progress:
-    """A line every ten seconds that says how far the work is."""
+    """Return a line every ten seconds that says how far the work is."""
     return _Times(console)
 
 

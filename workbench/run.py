@@ -49,29 +49,37 @@ class Run(RunQueries):
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
         """Rows of a query by its name, about this run; what is None is not given.
 
-        Raises:
-            InputError: there is no such query, or a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            There is no such query, or a value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         return self.bench.ask(query, run=self.name, **values)
 
     def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
         """Rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
 
-        Raises:
-            InputError: the query is wrong or writes.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            The query is wrong or writes.
+        StoreError
+            The server failed.
         """
         return self.bench.cypher(query, **{"run": self.name, **parameters})
 
     def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
-        """A part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
+        """Return a part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
         `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.
 
-        Raises:
-            InputError: there is no such picture, or nothing to draw.
+        Raises
+        ------
+        InputError
+            There is no such picture, or nothing to draw.
         """
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
@@ -85,13 +93,16 @@ class Run(RunQueries):
         phase: str | None = None,
         occurrence: int | None = None,
     ) -> SectionPlot:
-        """The plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
+        """Give the plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
 
         `section` is also the name of a query that a section with a plot asks: `plot("lane_waits")`.
 
-        Raises:
-            InputError: there is no such plot, or the run has no such step or phase.
-            StoreError: the server failed, or the run is damaged.
+        Raises
+        ------
+        InputError
+            There is no such plot, or the run has no such step or phase.
+        StoreError
+            The server failed, or the run is damaged.
         """
         found = self.report(step=step, phase=phase, occurrence=occurrence)
         return section_plot(found.findings, section)
@@ -108,16 +119,19 @@ class Run(RunQueries):
         thresholds: Mapping[str, float] | None = None,
         job: Job | None = None,
     ) -> Report:
-        """What `tracegraph report` says about the run, or about a step or phase of it.
+        """Return what `tracegraph report` says about the run, or about a step or phase of it.
 
         Of several phases of that name in the step the last, unless `occurrence` says which, from 1.
         `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
         seconds of earlier stages. `thresholds` are those of recommendations, by rule. With a `job` the
         verdict says gains in GPU-hours, samples and tokens, too.
 
-        Raises:
-            InputError: the run has no such step or phase, or there is no such rule.
-            StoreError: the server failed, or the run is damaged.
+        Raises
+        ------
+        InputError
+            The run has no such step or phase, or there is no such rule.
+        StoreError
+            The server failed, or the run is damaged.
         """
         bench = self.bench
         part = RunPart(_plain(step), phase, _plain(occurrence))
@@ -149,7 +163,7 @@ class Run(RunQueries):
         precision: Sequence[tuple[str, str]] = (),
         **fixes: str | Sequence[str],
     ) -> WhatIf:
-        """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
+        """Give what `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
 
         `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
         gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `fixes`: each fix that the
@@ -157,9 +171,12 @@ class Run(RunQueries):
         there, `precision` pairs of a type and a selector. `overhead`: what recording an event cost: "auto",
         "none", or ns.
 
-        Raises:
-            InputError: nothing is changed, or nothing matches.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            Nothing is changed, or nothing matches.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         removed, waits, assumed = (_texts(one) for one in (remove, remove_wait, assume))
         number = None if step is None else index(step)
@@ -174,11 +191,14 @@ class Run(RunQueries):
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
     def plan(self, fixes: int = FIXES_WANTED) -> Plan:
-        """What `tracegraph plan` says: the best fix, the best two, and so on, and what they leave of the run.
+        """Say what `tracegraph plan` says: the best fix, the best two, and so on, and what they leave.
 
-        Raises:
-            InputError: no fix is wanted.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            No fix is wanted.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         return make_plan(self._replay_graph, self.name, index(fixes))
 
@@ -192,13 +212,16 @@ class Run(RunQueries):
         step: int | None = None,
         step_b: int | None = None,
     ) -> Difference:
-        """What `tracegraph diff` says: what differs from this run, A, to another, B, by default the same.
+        """Say what `tracegraph diff` says: what differs from this run, A, to another, B, by default the same.
 
         `rank` and `step` are those of A, and of B unless `rank_b` and `step_b` say otherwise.
 
-        Raises:
-            InputError: A and B are the same, or there is no such run, rank or step.
-            StoreError: the server failed, or a run is damaged.
+        Raises
+        ------
+        InputError
+            A and B are the same, or there is no such run, rank or step.
+        StoreError
+            The server failed, or a run is damaged.
         """
         name = self.name if other is None else other.name if isinstance(other, Run) else other
         numbers = (None if one is None else index(one) for one in (rank, rank_b, step, step_b))
@@ -210,13 +233,16 @@ class Run(RunQueries):
             return compare(answers, a, b, self.bench.progress)
 
     def graph(self, *, step: int | None = None, rank: int | None = None) -> CausalGraph:
-        """The causal graph of the run, or of one of its steps, to be edited; no server is asked.
+        """Return the causal graph of the run, or of one of its steps, to be edited; no server is asked.
 
         `rank`: that of the step, by default the one that ends it last.
 
-        Raises:
-            InputError: there is no such step, or a rank without a step.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            There is no such step, or a rank without a step.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         if step is None and rank is not None:
             raise InputError("the rank is that of a step", "give the step, too")

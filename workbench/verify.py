@@ -78,7 +78,7 @@ class Verification:
         return low <= self.predicted.high_ns and high >= self.predicted.low_ns
 
     def as_json(self) -> dict[str, object]:
-        """The answer for scripts; keys may be added, never renamed. Times in ns."""
+        """Return the answer for scripts; keys may be added, never renamed. Times in ns."""
         return {
             "scenario": self.scenario,
             "base": self.base,
@@ -91,10 +91,12 @@ class Verification:
 
 
 def base_of(scenario: GraphTables) -> str:
-    """The run that a scenario is a change of.
+    """Return the run that a scenario is a change of.
 
-    Raises:
-        InputError: the run is no scenario.
+    Raises
+    ------
+    InputError
+        The run is no scenario.
     """
     base = _said(scenario, "scenario_of")
     if base is None:
@@ -108,8 +110,10 @@ def base_of(scenario: GraphTables) -> str:
 def verify(scenario: GraphTables, base: GraphTables, later: GraphTables) -> Verification:
     """Compare the steps of a run recorded after a change was made with what its scenario predicted.
 
-    Raises:
-        InputError: `later` is a scenario, too, or one of two runs with steps has fewer than two.
+    Raises
+    ------
+    InputError
+        `later` is a scenario, too, or one of two runs with steps has fewer than two.
     """
     if _said(later, "scenario_of") is not None:
         raise InputError(f"the run {later.run!r} is a scenario", "name a run that was recorded")
@@ -125,7 +129,7 @@ def verify(scenario: GraphTables, base: GraphTables, later: GraphTables) -> Veri
 
 
 def _said(tables: GraphTables, name: str) -> str | None:
-    """What the Run node says; None where it says nothing."""
+    """Return what the Run node says; None where it says nothing."""
     run = tables.nodes["Run"]
     return run[name][0].as_py() if name in run.column_names else None
 
@@ -143,7 +147,7 @@ def _window_ns(tables: GraphTables) -> int:
 
 
 def _predicted(change: Mapping[str, object], scenario: GraphTables, base: GraphTables) -> Predicted:
-    """What a step gains in the scenario; its range is that of the corrected gain, in proportion."""
+    """Return what a step gains in the scenario; its range is that of the corrected gain, in proportion."""
     before, after = _lengths(base), _lengths(scenario)
     chosen = before.keys() & after.keys()
     if change["step"] is not None:
@@ -232,6 +236,6 @@ def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float
 
 
 def _common(tables: GraphTables, names: Sequence[str]) -> dict[str, str]:
-    """What each name is called in every process: see `common_name`, and all steps alike."""
+    """Return what each name is called in every process: see `common_name`, and all steps alike."""
     marked = [(str(name), STEP_PREFIX) for name in tables.nodes["Step"]["name"].to_pylist()]
     return {name: common_name(without_address(name)) for name in names} | counted_as(names, marked)

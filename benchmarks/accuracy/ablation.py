@@ -49,14 +49,14 @@ class Case:
     clock_error_ns: int = 0
 
     def solve(self, events: Events, lanes: Lanes, integrity: Integrity) -> Solution:
-        """The causal graph of the events in this case."""
+        """Return the causal graph of the events in this case."""
         with self.replaced():
             context = self.context(find_context(events.shift_gpu(self.clock_error_ns), lanes, integrity))
             return solve(context, apply(self.rules, context, Found()), EVIDENCE)
 
 
 def cases() -> list[Case]:
-    """The whole model first, then each rule left out, and each half of some, then what they rest on."""
+    """Give the whole model first, then each rule left out, and each half of some, then what they rest on."""
     return [
         Case("nothing"),
         *(Case(_name(rule.find), tuple(other for other in RULES if other != rule)) for rule in RULES),
@@ -100,7 +100,7 @@ def _without_half(rule: Find, *, recorded: bool) -> Find:
 
 
 def _returned_calls(context: Context, found: Found) -> Found:
-    """Launches, but for those of work that began before its call returned."""
+    """Find launches, but for those of work that began before its call returned."""
     edges = invocation(context, found).edges
     call = context.launches.call[edges.effect_event]
     return Found(select_rows(edges, edges.effect_time >= context.events.end[call]))

@@ -43,7 +43,7 @@ class TrueStarts:
 
 
 def read_true_starts(truth: dict[str, Any], lane_of: Ints) -> TrueStarts:
-    """The `bindings` of a truth; `lane_of`: lane of each position in traceEvents.
+    """Return the `bindings` of a truth; `lane_of`: lane of each position in traceEvents.
 
     The truth names no lane where no event is open. Such a segment follows the one before on its thread, and
     as a cause of another thread it is the last one that had begun.
@@ -154,7 +154,7 @@ class _Found:
         return np.where(along, in_order, there & self._same_cause(rows, crossing)), known | ~along
 
     def _nearest_crossing(self, lane: Ints, time: Ints) -> Ints:
-        """The true start nearest to each time that another lane caused, -1 for none on this lane."""
+        """Return the true start nearest to each time that another lane caused, -1 for none on this lane."""
         true = self.true
         before, after = true.around(~true.along, lane, time)
         nearer = true.start[after] - time < time - true.start[before]

@@ -33,7 +33,7 @@ _SUMS = ["edges", "confidence", "right", "left_out"]
 
 
 def halves(oracle: Oracle, seeds: Sequence[int], events: int) -> dict[str, list[OracleSet]]:
-    """The sets that confidence is judged on, by what they are."""
+    """Return the sets that confidence is judged on, by what they are."""
     kinder, harder = [*SCENARIOS, *RARE_HAND_OVERS], list(ALONE)
     damaged = oracle.matrix(REGIMES, [()], seeds, events)
     return {
@@ -60,12 +60,12 @@ class _Judge:
 
 
 def judge_all(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iterator[pd.DataFrame]:
-    """The sums of every set."""
+    """Yield the sums of every set."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
 def judge(one: OracleSet) -> pd.DataFrame:
-    """The binding edges of one set, summed by mechanism, evidence and bin of confidence.
+    """Return the binding edges of one set, summed by mechanism, evidence and bin of confidence.
 
     Columns beside these: edges, confidence and right (sums over them), left_out (without a counterpart).
     """

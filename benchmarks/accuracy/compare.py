@@ -109,7 +109,7 @@ def compare(of: OracleSet, path: pd.DataFrame, scorer: Scorer) -> Result:
 
 
 def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> float:
-    """The overlap of the true path with GPU rows as long as the file has them."""
+    """Return the overlap of the true path with GPU rows as long as the file has them."""
     lengths: dict[int, int] = {}
     for start, end, at in true:
         if at is not None:
@@ -121,7 +121,7 @@ def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> 
 
 
 def _as_reported(stretches: Sequence[tuple[int, int]], path: pd.DataFrame) -> tuple[Stretch, ...]:
-    """The stretches missed, with what the rows of `path` say that they hang on."""
+    """Return the stretches missed, with what the rows of `path` say that they hang on."""
     near = path["margin_ns"].le(NEAR_TIE_NS).fillna(False).to_numpy(bool)
     tied = path["margin_ns"].eq(0).fillna(False).to_numpy(bool)
     confidence = path["confidence"].fillna(1.0).to_numpy(float)

@@ -24,7 +24,7 @@ _RENAMED = {
 
 
 def _overflow(share: float) -> _Damage:
-    """A share of the kernels lasts 60 ms more, every fifth of them 1.6 s."""
+    """Return a share of the kernels lasts 60 ms more, every fifth of them 1.6 s."""
 
     def damage(entries: list[Entry], rnd: random.Random) -> None:
         kernels = [entry for entry in entries if has_role(entry.get("cat", ""), Role.KERNEL)]
@@ -35,7 +35,10 @@ def _overflow(share: float) -> _Damage:
 
 
 def _lost(begin: float, until: float, streams: Sequence[int] = ()) -> _Damage:
-    """The GPU rows from one share of them to another, by their start, are gone; of all or some streams."""
+    """Return the GPU rows from one share of them to another, by their start, are gone.
+
+    Of all or some streams.
+    """
 
     def damage(entries: list[Entry], rnd: random.Random) -> None:
         rows = [entry for entry in entries if has_role(entry.get("cat", ""), *GPU_WORK)]

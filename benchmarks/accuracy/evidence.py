@@ -85,7 +85,7 @@ def _gpu(model: Model, within: Stretches) -> str:
 
 
 def _threads(model: Model, within: Stretches) -> list[str]:
-    """What the threads that matter have open at that time, the innermost event of each stretch."""
+    """Return what the threads that matter have open at that time, the innermost event of each stretch."""
     segments, lanes = model.segments, model.lanes
     inside = within.overlap(segments.start, segments.end)
     sentences = []

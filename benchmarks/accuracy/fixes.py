@@ -96,7 +96,7 @@ class _Judge:
 
 
 def _longest_kernel(graph: ReplayGraph) -> str:
-    """The name of the kernels that take longest together.
+    """Return the name of the kernels that take longest together.
 
     Without collectives, and without those of graph launches: the simulator does not scale these.
     """
@@ -118,7 +118,7 @@ def _lever(fix: str, kernel: str) -> str:
 
 
 def _said(graph: ReplayGraph, run: str, fixes: Sequence[str], kernel: str) -> int:
-    """The predicted gain, as recorded: simulations are not slowed down by a profiler."""
+    """Return the predicted gain, as recorded: simulations are not slowed down by a profiler."""
     asked = tuple((fix, text) for fix in fixes if fix != SCALE for text in _there(graph, fix))
     scale = ((_FACTOR, "name=" + kernel.replace(",", "\\,")),) if SCALE in fixes else ()
     if not asked and not scale:
@@ -128,7 +128,7 @@ def _said(graph: ReplayGraph, run: str, fixes: Sequence[str], kernel: str) -> in
 
 
 def _there(graph: ReplayGraph, fix: str) -> Sequence[str]:
-    """The selectors of a fix that mean something in a run.
+    """Return the selectors of a fix that mean something in a run.
 
     Where an annotation that the simulator calls a forward holds none of it, the phase is not the forward.
     """

@@ -85,7 +85,7 @@ _SAME_GAINS = ("", "clock*", "drift*", "lose_sync10", "shuffle", "reuse*", "no_*
 
 
 def goal_of(options: str, variant: tuple[str, ...]) -> Goal:
-    """The goal of a harder simulation; one that is not listed counts as one alone."""
+    """Return the goal of a harder simulation; one that is not listed counts as one alone."""
     if options in TOGETHER:
         return TOGETHER[options]
     alone = ALONE.get(options, _ALONE)
@@ -95,7 +95,7 @@ def goal_of(options: str, variant: tuple[str, ...]) -> Goal:
 
 
 def goal_of_damage(damage: str) -> Goal:
-    """The goal of a damaged simulation; empty for the undamaged one."""
+    """Return the goal of a damaged simulation; empty for the undamaged one."""
     path = 0.99 if damage in _HARDER_TO_TELL else 0.995 if damage else 0.999
     if damage in _NOBODY_CAN_KNOW:
         return Goal(path, or_said=True)

@@ -129,7 +129,7 @@ def _missed_row(verdict: Verdict) -> list[str]:
 
 
 def sample_sets(sets: Sequence[OracleSet], count: int) -> list[OracleSet]:
-    """The same choice of `count` sets each time, without a preference."""
+    """Return the same choice of `count` sets each time, without a preference."""
     return random.Random(0).sample(list(sets), min(count, len(sets)))
 
 

@@ -121,14 +121,14 @@ def judge_jobs(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Ite
 
 
 def _rows(path: pd.DataFrame) -> Iterator[Row]:
-    """The path on the first rank's clock."""
+    """Yield the path on the first rank's clock."""
     columns = (path[name].astype("Int64").fillna(-1).tolist() for name in _PATH_COLUMNS[:4])
     for start, end, rank, index in zip(*columns, strict=True):
         yield start, end, None if index < 0 else (rank, index)
 
 
 def _as_one(rows: Iterable[Row], same: Mapping[At, At]) -> list[Row]:
-    """The rows with one name for what several ranks do together."""
+    """Return the rows with one name for what several ranks do together."""
     return [(start, end, None if at is None else same.get(at, at)) for start, end, at in rows]
 
 

@@ -11,7 +11,7 @@ from tracegraph.workbench.text.text import visible
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table with one line a row; names from traces are shown harmless."""
+    """Return a table with one line a row; names from traces are shown harmless."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
 
@@ -35,7 +35,7 @@ class Block:
 
 
 def find_block(document: Path, name: str) -> Block:
-    """The block of a document; ends the command with one line where it has none."""
+    """Return the block of a document; ends the command with one line where it has none."""
     block = Block(document, re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL))
     if not document.exists() or not block.pattern.search(document.read_text(encoding="utf-8")):
         raise click.ClickException(f"{document} has no block <!-- {name} --> … <!-- /{name} -->")

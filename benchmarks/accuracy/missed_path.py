@@ -12,7 +12,7 @@ from benchmarks.accuracy.sets import Row
 def told_but_missed(
     truth: dict[str, Any], true: Sequence[Row], ours: Sequence[Row], path: pd.DataFrame
 ) -> float:
-    """The share of the time of true events that is missed, without what hangs on what no file says.
+    """Return the share of the time of true events that is missed, without what hangs on what no file says.
 
     `true`, `ours`: the paths as `missed_stretches` takes them; `path`: the rows of ours, with `rank`,
     `end_ns` and `margin_ns`. Two things are not told: which of two causes of a start it was that came in the

@@ -79,7 +79,7 @@ def _all_of(options: Iterable[Callable[[Command], Command]]) -> Callable[[Comman
 
 @contextmanager
 def open_oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
-    """The oracle in `folder` with its sets in `place`, else in a folder that is gone at the end."""
+    """Give the oracle in `folder` with its sets in `place`, else in a folder that is gone at the end."""
     if place is not None:
         yield find_oracle(folder, place, keep=True)
         return
@@ -88,6 +88,6 @@ def open_oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
 
 
 def counted(items: Iterable[_Item], length: int) -> Iterator[_Item]:
-    """The items, with a bar that shows how many are done."""
+    """Yield the items, with a bar that shows how many are done."""
     with click.progressbar(items, length=length) as bar:
         yield from bar

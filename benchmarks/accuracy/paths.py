@@ -36,19 +36,19 @@ class Answer:
 
 
 def read_columns(trace: Path) -> tuple[Events, Lanes, Integrity]:
-    """The events of a trace, their lanes, and what was odd in the file."""
+    """Return the events of a trace, their lanes, and what was odd in the file."""
     integrity = Integrity(trace.name)
     return *read_events(read_trace(trace, integrity)), integrity
 
 
 def read_model(trace: Path) -> tuple[Model, Integrity]:
-    """The causal model of a trace, and what was odd in the file."""
+    """Return the causal model of a trace, and what was odd in the file."""
     events, lanes, integrity = read_columns(trace)
     return build_model(events, lanes, integrity), integrity
 
 
 def path_in_columns(trace: Path) -> pd.DataFrame:
-    """The path's rows, without a database.
+    """Return the path's rows, without a database.
 
     Columns: source_index (-1: gap), start_ns, end_ns, margin_ns (nullable), evidence, confidence.
     """
@@ -80,7 +80,7 @@ class CommandLine:
             raise click.ClickException(f"tracegraph {arguments[0]} failed: its message stands above")
 
     def path(self, trace: Path) -> pd.DataFrame:
-        """The rows of the stored run's path, as `path_in_columns` gives them; the run is deleted."""
+        """Return the rows of the stored run's path, as `path_in_columns` gives them; the run is deleted."""
         return self.answer(trace).path
 
     def answer(self, trace: Path) -> Answer:

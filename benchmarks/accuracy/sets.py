@@ -91,7 +91,7 @@ class OracleSet:
         return self.damaged("")
 
     def damaged(self, damage: str) -> "OracleSet":
-        """The same set with this damage."""
+        """Return the same set with this damage."""
         return replace(self, damage=damage)
 
 
@@ -129,7 +129,7 @@ class Oracle:
 
     @contextmanager
     def made(self, one: OracleSet) -> Iterator[OracleSet]:
-        """The set with its files; a damaged one is made from the one with the last damage left out."""
+        """Give the set with its files; a damaged one is made from the one with the last damage left out."""
         fresh = not one.truth.exists()
         if fresh and one.damage:
             before, _, last = one.damage.rpartition(",")
@@ -146,12 +146,12 @@ class Oracle:
             one.truth.unlink()
 
     def run(self, program: str, *words: str | Path) -> str:
-        """What a program of the oracle prints."""
+        """Return what a program of the oracle prints."""
         command = [sys.executable, self.folder / program, *words]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def scorer(self) -> Scorer:
-        """The functions of the oracle's own score.py."""
+        """Return the functions of the oracle's own score.py."""
         spec = importlib.util.spec_from_file_location("oracle_score", self.folder / "score.py")
         if spec is None or spec.loader is None:
             raise click.ClickException(f"{self.folder / 'score.py'} cannot be imported")
@@ -161,7 +161,7 @@ class Oracle:
 
 
 def find_oracle(folder: Path, place: Path, *, keep: bool) -> Oracle:
-    """The oracle in `folder`; ends the command with one line where there is none."""
+    """Return the oracle in `folder`; ends the command with one line where there is none."""
     for name in ("synth_kineto.py", "score.py", "vary.py"):
         if not (folder / name).exists():
             raise click.ClickException(f"no oracle: {folder} has no {name}; name its folder with --oracle")
@@ -174,6 +174,6 @@ def _stem(*words: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file."""
+    """Return the object in a JSON file."""
     document: dict[str, Any] = json.loads(path.read_bytes())
     return document

@@ -55,7 +55,7 @@ class Silence:
 
 
 def find_silences(folder: Path, path: Path) -> list[Silence]:
-    """The listed stretches of one file, longest first; none of a file that cannot be read."""
+    """Return the listed stretches of one file, longest first; none of a file that cannot be read."""
     try:
         model, _ = read_model(path)
     except InputError:
@@ -64,7 +64,7 @@ def find_silences(folder: Path, path: Path) -> list[Silence]:
 
 
 def describe_stretches(name: str, model: Model) -> list[Silence]:
-    """The listed stretches of the path of one model."""
+    """Return the listed stretches of the path of one model."""
     rows = path_rows(model)
     rows = rows.assign(length=rows["end_ns"] - rows["start_ns"], after=rows["name"].shift(-1, fill_value=""))
     is_gap = rows["category"].eq(GAP) & rows["name"].isin(_GAPS)
@@ -77,7 +77,7 @@ def describe_stretches(name: str, model: Model) -> list[Silence]:
 
 
 def _kind(name: str) -> str:
-    """Steps, and other names that only count, are alike."""
+    """Give steps, and other names that only count, one name."""
     return re.sub(r"\d+", "#", name)
 
 
@@ -139,7 +139,7 @@ class _Around:
         self._passive = is_passive(model.events)
 
     def innermost(self, lane: int, moment: int) -> int:
-        """The event that is open on a thread, -1 for none, or on a stream."""
+        """Return the event that is open on a thread, -1 for none, or on a stream."""
         stack = self.model.stack
         inside = (stack.piece_lane == lane) & (stack.piece_start <= moment) & (moment < stack.piece_end)
         return int(stack.piece_event[inside][0]) if inside.any() else -1
@@ -152,7 +152,7 @@ class _Around:
         return [f"median {format_ns(self.median(event))} of {int(self._same(event).sum()):,}"]
 
     def median(self, event: int) -> float:
-        """The usual duration of events with the name of one, ns; 0 without it."""
+        """Return the usual duration of events with the name of one, ns; 0 without it."""
         lasted = self.events.end - self.events.start
         return float(np.median(lasted[self._same(event)])) if event >= 0 else 0.0
 
@@ -179,7 +179,7 @@ class _Around:
         return float(self._busy.overlap(np.array([start]), np.array([end]))[0] / (end - start))
 
     def gpu_end(self, end: int) -> str:
-        """The GPU work whose end is nearest, if it is near, and for how long the GPU then ran nothing."""
+        """Find the GPU work whose end is nearest, if near, and for how long the GPU then ran nothing."""
         found = _nearest(self.events.end, self._work, end)
         if found < 0:
             return "none"
@@ -195,7 +195,7 @@ class _Around:
         return f"{_signed(until - end)} {_named(self.events, found)} (stream {self._tid(found)}; {then})"
 
     def thread_end(self, lane: int, start: int, end: int) -> str:
-        """The share of the time in which other threads ran operators or calls, and what ended nearest."""
+        """Give the share of the time in which other threads worked, and what ended nearest."""
         others = self._on_threads[self.events.lane[self._on_threads] != lane]
         if not len(others):
             return "no other thread"
@@ -215,7 +215,7 @@ class _Around:
 
 
 def _nearest(times: Ints, chosen: Ints, moment: int) -> int:
-    """The one of `chosen` whose time is nearest and at most `NEAR_NS` away, -1 for none."""
+    """Return the one of `chosen` whose time is nearest and at most `NEAR_NS` away, -1 for none."""
     if not len(chosen):
         return -1
     distance = np.abs(times[chosen] - moment)

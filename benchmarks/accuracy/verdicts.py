@@ -80,7 +80,7 @@ def _name(folder: Path, files: Sequence[Path]) -> str:
 
 
 def say_first(inputs: Sequence[Input], workspace: Path) -> Iterator[Said]:
-    """The verdict and the first recommendation of each input, one run after the other."""
+    """Yield the verdict and the first recommendation of each input, one run after the other."""
     with Workbench.open(workspace=workspace, progress=False) as bench:
         for one in inputs:
             try:
@@ -112,7 +112,7 @@ def save(said: Sequence[Said], file: Path) -> None:
 
 
 def saved(file: Path) -> list[Said]:
-    """What `save` kept."""
+    """Return what `save` kept."""
     return [Said(**one) for one in json.loads(file.read_text())]
 
 

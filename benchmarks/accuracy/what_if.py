@@ -40,7 +40,10 @@ def judge_gains(oracle: Oracle, one: OracleSet, what_next: Sequence[dict[str, An
 
 
 def true_gains(oracle: Oracle, one: OracleSet, names: Iterable[str]) -> tuple[int, dict[str, int]]:
-    """The makespan, and the true gain of each name, ns; known ones are kept in a file beside the set."""
+    """Return the makespan, and the true gain of each name, ns.
+
+    Known ones are kept in a file beside the set.
+    """
     kept = one.stem.with_name(f"{one.stem.name}_gains.json")
     known: dict[str, int] = read_json(kept)["gains_ns"] if kept.exists() else {}
     total = read_json(kept)["total_ns"] if kept.exists() else 0

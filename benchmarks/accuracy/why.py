@@ -38,7 +38,7 @@ class Facts:
 
 
 def why(facts: Facts) -> str:
-    """The reason, for the table."""
+    """Return the reason, for the table."""
     if facts.is_gap and facts.on_stream:
         return "unknown: no stream runs anything, and no row tells what the work waited for"
     if facts.is_gap and facts.inside:

@@ -121,7 +121,7 @@ def _tried(kept: Record, name: str, trial: Trial, commit: str, root: Path, truth
 
 
 def _commit() -> str:
-    """The commit that is tried; marked where files were changed since."""
+    """Return the commit that is tried; marked where files were changed since."""
     words = ("git", "describe", "--always", "--dirty", "--exclude=*")
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

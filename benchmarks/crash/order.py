@@ -24,14 +24,14 @@ def site_of(way: str, trial: Trial) -> Site:
 
 
 def key_of(way: str, trial: Trial) -> tuple[object, ...]:
-    """What is the same where a kill is tried again."""
+    """Return what is the same where a kill is tried again."""
     return (way, *trial.step.key, trial.victim)
 
 
 def still_to_try(
     steps: Mapping[str, Sequence[Step]], tried: Iterable[Tried], commit: str
 ) -> list[tuple[str, Trial]]:
-    """The kills that were not tried yet, and those that did harm at another commit than this.
+    """Return the kills that were not tried yet, and those that did harm at another commit than this.
 
     First one at each site where none was, in a mixed order, ways and victims in turn; then the others.
     """

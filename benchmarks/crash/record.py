@@ -30,8 +30,10 @@ class Tried:
 
 
 class Record:
-    """The steps of each way and the kills tried, read from a file and added to it; a new one goes on from
-    `earlier` kills."""
+    """The steps of each way and the kills tried, read from a file and added to it.
+
+    A new record goes on from `earlier` kills.
+    """
 
     def __init__(self, path: Path, earlier: Path | None = None) -> None:
         self._path = path
@@ -47,7 +49,7 @@ class Record:
                 self.tried.append(_tried(entry))
 
     def steps(self, way: str) -> list[Step]:
-        """The steps of a way as they were listed last; none if never."""
+        """Return the steps of a way as they were listed last; none if never."""
         return self._steps.get(way, [])
 
     def add_steps(self, way: str, commit: str, steps: Sequence[Step]) -> None:

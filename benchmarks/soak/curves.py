@@ -20,7 +20,7 @@ text { font: 12px sans-serif; fill: #333 }
 
 
 def draw_curves(cycles: Sequence[Cycle]) -> str:
-    """The picture: in grey the quarters that are compared, dashed what the last one's mean may be."""
+    """Return the picture: in grey the quarters that are compared, dashed what the last one's mean may be."""
     rows = -(-len(MEASURES) // _COLUMNS)
     width, height = _COLUMNS * _WIDTH, rows * _HEIGHT
     lines = [

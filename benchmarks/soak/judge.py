@@ -24,7 +24,7 @@ class Measure:
     judged: bool = True
 
     def values(self, cycles: Sequence[Cycle]) -> list[float]:
-        """The figure after each cycle, in `unit`."""
+        """Return the figure after each cycle, in `unit`."""
         return [self.of(cycle) / self.scale for cycle in cycles]
 
     def quarters(self, cycles: Sequence[Cycle]) -> tuple[float, float]:

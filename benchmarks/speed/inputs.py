@@ -25,7 +25,7 @@ class Trace:
 
 
 def find_traces(sizes: list[str], recorded: Path, oracle: Path, place: Path) -> list[Trace]:
-    """The traces of each size that can be had; says in one line what is absent."""
+    """Return the traces of each size that can be had; says in one line what is absent."""
     found = []
     for size in sizes:
         path = recorded / f"gpt_{size}.json.gz"

@@ -102,7 +102,7 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
 
 
 def _stages(events: int) -> tuple[str, ...]:
-    """The stages that are worth their time beside the whole way."""
+    """Return the stages that are worth their time beside the whole way."""
     if events > _MOST_EVENTS:
         return _BRIEF
     return (*ALONE, *ON_SERVER) if events < _MOST_BOLT_EVENTS else (*ALONE, *ON_SERVER[:-1])

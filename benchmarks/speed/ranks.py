@@ -63,7 +63,7 @@ def main(*, ranks: int, events: int, many: int, many_events: int, repeat: int, o
 
 
 def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
-    """A folder with the traces of a simulated job, `events` a rank."""
+    """Return a folder with the traces of a simulated job, `events` a rank."""
     program = oracle / "synth_kineto.py"
     if not program.exists():
         raise click.ClickException(f"{oracle} has no synth_kineto.py; name its folder with --oracle")
@@ -76,7 +76,10 @@ def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
 
 
 def measure_report(traces: Path, workspace: Path) -> Cost:
-    """The cost of one report on a folder in a fresh workspace; the server is stopped and all is removed."""
+    """Return the cost of one report on a folder in a fresh workspace.
+
+    The server is stopped and all is removed.
+    """
     command = [sys.executable, "-c", _COMMAND, "--workspace", str(workspace), "--quiet"]
     begun = time.perf_counter()
     process = subprocess.Popen([*command, "report", str(traces)], stdout=subprocess.DEVNULL, cwd=ROOT)

@@ -107,7 +107,7 @@ def total(stages: list[Stage]) -> float:
 
 
 def table(stages: list[Stage]) -> str:
-    """The stages as a table."""
+    """Return the stages as a table."""
     head = ("stage", "wall, s", "Python's CPU, s", "Java's CPU, s")
     rows = [
         (stage.name, *(f"{value:.2f}" for value in (stage.wall_s, stage.python_s, stage.java_s)))

@@ -92,14 +92,14 @@ def _graph(trace: TraceFile, model: Model, folder: Path) -> GraphTables:
 
 @contextmanager
 def _made(trace: Path, workspace: Workspace) -> Iterator[GraphTables]:
-    """The graph of a trace, without the model that it came from."""
+    """Give the graph of a trace, without the model that it came from."""
     columns = read_trace(trace, Integrity(trace.name))
     with workspace.spool() as folder:
         yield _graph(columns, _model(columns), folder)
 
 
 def decode(trace: Path, _: Workspace) -> Facts:
-    """The floor of reading: unpack and decode the typed fields, keep nothing."""
+    """Return the floor of reading: unpack and decode the typed fields, keep nothing."""
     return _timed(lambda: _decode(trace))
 
 
@@ -115,13 +115,13 @@ def model(trace: Path, _: Workspace) -> Facts:
 
 
 def what_if(trace: Path, _: Workspace) -> Facts:
-    """The path under other assumptions, and without each hotspot."""
+    """Return the path under other assumptions, and without each hotspot."""
     found = _model(read_trace(trace, Integrity(trace.name)))
     return _timed(lambda: (find_alternatives(found), find_what_next(found), find_potential(found)))
 
 
 def tables(trace: Path, workspace: Workspace) -> Facts:
-    """The causal graph to the tables of the run."""
+    """Return the causal graph to the tables of the run."""
     columns = read_trace(trace, Integrity(trace.name))
     found = _model(columns)
     made: list[GraphTables] = []
@@ -149,7 +149,7 @@ def _sizes(graph: GraphTables) -> Facts:
 
 
 def import_only(trace: Path, workspace: Workspace) -> Facts:
-    """The floor of storing: Neo4j's own offline import of the same files, nothing else."""
+    """Return the floor of storing: Neo4j's own offline import of the same files, nothing else."""
     costs: list[Facts] = []
     run_admin = java.run_admin
 
@@ -171,14 +171,14 @@ def whole_way(trace: Path, workspace: Workspace) -> Facts:
 
 
 def report(_: Path, workspace: Workspace) -> Facts:
-    """The report on a stored run whose server is up, and the heap that the server took for it."""
+    """Return the report on a stored run whose server is up, and the heap that the server took for it."""
     facts = _timed(lambda: _command(workspace, "report"))
     with open_database(workspace, ConnectionSettings()) as database:
         return facts | {"heap": _heap_bytes(database)}
 
 
 def _heap_bytes(database: Database) -> float:
-    """The largest sum of what the server's memory pools for objects have held, in bytes."""
+    """Return the largest sum of what the server's memory pools for objects have held, in bytes."""
     query = (
         "CALL dbms.queryJmx('java.lang:type=MemoryPool,name=*') YIELD attributes "
         "WHERE attributes.Type.value = 'HEAP' RETURN sum(attributes.PeakUsage.value.properties.used) AS used"
@@ -187,7 +187,7 @@ def _heap_bytes(database: Database) -> float:
 
 
 def bolt(trace: Path, workspace: Workspace) -> Facts:
-    """Loading over Bolt into a server that is up, as into one of somebody else's."""
+    """Time loading over Bolt into a server that is up, as into one of somebody else's."""
     with _made(trace, workspace) as graph, open_database(workspace, ConnectionSettings()) as database:
         sizes, facts = _sizes(graph), _timed(lambda: load_run(database, graph))
     return facts | {"rows_per_s": (sizes["nodes"] + sizes["relationships"]) / facts["wall_s"]}

@@ -26,7 +26,7 @@ Pair = tuple[int | None, int | None]
 
 
 def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair:
-    """The number for A and the one for B, the same where only one is given."""
+    """Return the number for A and the one for B, the same where only one is given."""
     if text is None:
         return None, None
     found = _PAIR.fullmatch(text.strip())
@@ -85,7 +85,7 @@ def diff(
 
 
 def _run(bench: Workbench, named: str) -> Run:
-    """The stored run of that name, else the trace of that name as a run."""
+    """Return the stored run of that name, else the trace of that name as a run."""
     with bench.answers() as answers:
         if named in set(answers.of("runs", {})["name"]):
             return bench.run(named)

@@ -127,7 +127,7 @@ def _run(
     options: IngestOptions,
     load: Load | None,
 ) -> Iterator[tuple[Run, Mapping[str, float]]]:
-    """The run that the command is about, on one connection, with the seconds that its ingest took."""
+    """Give the run that the command is about, on one connection, with the seconds that its ingest took."""
     if sources:
         with bench.storing(sources, name, options, load) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s

@@ -96,7 +96,7 @@ def _print_matched(console: Console, found: WhatIf) -> None:
 
 
 def _fix_options(command: _Command) -> _Command:
-    """An option for each fix that has one."""
+    """Return an option for each fix that has one."""
     for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
         option = click.option(
             f"--{name}", name, metavar="SEL", multiple=True, help=f"{fix.title}: {fix.replayed}."

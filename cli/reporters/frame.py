@@ -40,12 +40,12 @@ _NO_LIMIT = 100_000
 
 
 def readable_name(column: Column) -> str:
-    """The name of a column, without the unit that its values then have."""
+    """Return the name of a column, without the unit that its values then have."""
     return column.name.removesuffix("_ns") if _is_length(column) else column.name
 
 
 def readable_value(column: Column, value: object) -> str | None:
-    """A value with its unit; None where it is shown as it is."""
+    """Return a value with its unit; None where it is shown as it is."""
     if value is None or pd.isna(value):  # type: ignore[call-overload]
         return None
     if _is_length(column):
@@ -78,8 +78,10 @@ def write_frame(
     their unit. JSON and Parquet hold every value unchanged, and so does CSV where it is `raw`; else no cell
     of it is a formula or tells a terminal what to do.
 
-    Raises:
-        InputError: parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
+    Raises
+    ------
+    InputError
+        Parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
     """
     if form == "parquet" and output is None:
         raise InputError("parquet cannot be shown", "name a file with -o")

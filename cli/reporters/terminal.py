@@ -71,7 +71,7 @@ def print_sections(
 
 
 def _spaced(blocks: Sequence[Block], names: ShownNames) -> Iterator[RenderableType]:
-    """What the blocks look like, with a line between, but not between words and the table they are about."""
+    """Yield what the blocks look like, with a line between them but none after words about a table."""
     before: Block | None = None
     for block in blocks:
         shown = _render(block, names)

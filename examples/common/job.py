@@ -22,7 +22,7 @@ Step = Callable[[], object]
 
 
 def read_options(description: str | None, variants: Mapping[str, str]) -> Namespace:
-    """The command line that all jobs share; `variants` says what each changed job does."""
+    """Return the command line that all jobs share; `variants` says what each changed job does."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     changed = parser.add_mutually_exclusive_group()
     for name, what in variants.items():

@@ -33,13 +33,13 @@ def text_shard(generator: torch.Generator) -> list[bytes]:
 
 
 def decode_binary(stored: bytes) -> Tensor:
-    """A batch from its bytes."""
+    """Return a batch from its bytes."""
     with record_function("decode binary"):
         return torch.frombuffer(bytearray(stored), dtype=torch.float32).view(BATCH, WIDTH)
 
 
 def decode_text(stored: bytes) -> Tensor:
-    """A batch from its lines, number by number."""
+    """Return a batch from its lines, number by number."""
     with record_function("decode text"):
         rows = [[float(word) for word in line.split()] for line in stored.decode().splitlines()]
         return torch.tensor(rows)

@@ -18,7 +18,7 @@ VARIANTS = {"stage3": "ZeRO stage 3 instead of 2: parameters are sharded, too"}
 
 
 def settings(stage: int) -> dict[str, object]:
-    """What DeepSpeed is told: plain float32, so that it needs no compiled extension."""
+    """Return what DeepSpeed is told: plain float32, so that it needs no compiled extension."""
     return {
         "train_micro_batch_size_per_gpu": BATCH,
         "zero_allow_untested_optimizer": True,

@@ -25,7 +25,7 @@ VARIANTS = {
 
 
 def count_bins(values: list[float]) -> list[int]:
-    """A histogram of values from 0 to less than 1, one by one."""
+    """Return a histogram of values from 0 to less than 1, one by one."""
     counts = [0] * BINS
     for value in values:
         counts[int(value * BINS)] += 1
@@ -33,7 +33,7 @@ def count_bins(values: list[float]) -> list[int]:
 
 
 def count_all_bins(values: Tensor) -> list[int]:
-    """The same, by operators."""
+    """Return the same, by operators."""
     counts: list[int] = torch.histc(values, BINS, 0.0, 1.0).int().tolist()
     return counts
 
@@ -53,7 +53,7 @@ class Loop:
         self.pending: Future[float] | None = None
 
     def check(self, asked: Future[float]) -> None:
-        """What runs beside the loop."""
+        """Run beside the loop."""
         with record_function("check"):
             found = float((self.matrix @ self.matrix).trace())
         asked.set_result(found)

@@ -96,17 +96,17 @@ class Study:
 
 
 def shown_command(*words: str) -> str:
-    """A command as one types it."""
+    """Return a command as one types it."""
     return " ".join(f"'{word}'" if re.search(r"[^\w./=-]", word) else word for word in words)
 
 
 def shell_block(command: str, said: str) -> str:
-    """A command and what it printed."""
+    """Return a command and what it printed."""
     return f"```text\n$ {command}\n{said}\n```"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -145,7 +145,7 @@ def timed(times: Times, workers: int) -> str:
 
 
 def predicted_row(answer: Mapping[str, object], what: str, steps: int) -> tuple[str, ...]:
-    """What a replay says of a step."""
+    """Return what a replay says of a step."""
     limits, base = answer["range"], answer["base_ns"]
     assert isinstance(limits, dict)
     assert isinstance(base, int)
@@ -156,7 +156,7 @@ def predicted_row(answer: Mapping[str, object], what: str, steps: int) -> tuple[
 
 
 def compared(predicted: Mapping[str, Mapping[str, object]], steps: int, times: Times, workers: int) -> str:
-    """What was predicted beside what was measured without the profiler, paired by round."""
+    """Return what was predicted beside what was measured without the profiler, paired by round."""
     rows = []
     before = part(times["slow"], "step")
     for name, answer in predicted.items():
@@ -169,7 +169,7 @@ def compared(predicted: Mapping[str, Mapping[str, object]], steps: int, times: T
 
 
 def title(name: str, workers: int) -> str:
-    """What a loop loads from."""
+    """Return what a loop loads from."""
     return TITLES[name].format(workers=workers, s="" if workers == 1 else "s")
 
 
@@ -185,12 +185,12 @@ def spread(values: Sequence[float]) -> str:
 
 
 def ms(ns: float) -> str:
-    """A time in ms."""
+    """Return a time in ms."""
     return f"{ns / 1e6:.1f}"
 
 
 def percent(share: float) -> str:
-    """A share in per cent."""
+    """Return a share in per cent."""
     return f"{100 * share:.1f} %"
 
 
@@ -200,7 +200,7 @@ def load_average() -> str:
 
 
 def machine(load: str) -> str:
-    """What the figures were measured on."""
+    """Return what the figures were measured on."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "torchvision", "pillow"))
     system = f"{os.cpu_count()} cores ({platform.machine()}), {load}"
     return f"{system}; Python {platform.python_version()}, {versions}; one thread an operator."

@@ -87,7 +87,7 @@ def make_photos(folder: Path) -> None:
 
 
 def batches(folder: Path, workers: int, count: int) -> Iterable[Batch]:
-    """That many batches, decoded in the main process or by workers."""
+    """Return that many batches, decoded in the main process or by workers."""
     return DataLoader(Photos(folder, count * BATCH), BATCH, num_workers=workers)
 
 

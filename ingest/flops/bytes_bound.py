@@ -79,8 +79,9 @@ def _fill(inputs: Inputs) -> Work | None:
 
 
 def _reduction(inputs: Inputs, *, name: str) -> Work | None:
-    """Of all elements, or along the dimensions of the second input; where these are not recorded, its result
-    does not count.
+    """Reduce all elements, or along the dimensions of the second input.
+
+    If these are not recorded, its result does not count.
     """
     one = inputs.tensor(0)
     if one is None:
@@ -133,7 +134,7 @@ def _gathered(inputs: Inputs, *, index: int) -> Work | None:
 
 
 def _pooled(inputs: Inputs, *, with_indices: bool) -> Work | None:
-    """self, kernel_size, stride, padding, dilation (or, of an average, ceil_mode), …"""
+    """Read self, kernel_size, stride, padding, dilation (or, of an average, ceil_mode)."""
     one, filters = inputs.tensor(0), inputs.numbers(1)
     dilation, rounded_up = (inputs.numbers(4), inputs.flag(5)) if with_indices else ((1,), inputs.flag(4))
     if one is None or filters is None or rounded_up is not False or len(one.dims) != 4:

@@ -44,7 +44,10 @@ class CountedWork:
 
 
 def count_work(model: Solution, stated: pa.Table) -> CountedWork:
-    """The work of the operators of a model that launched any; `stated`: their columns of EVENT_SCHEMA."""
+    """Return the work of the operators of a model that launched any.
+
+    `stated`: their columns of EVENT_SCHEMA.
+    """
     parent, call = model.stack.parent, model.launches.call
     is_operator = model.events.of_role(Role.OPERATOR) & model.events.on_thread
     callers = np.unique(call[call >= 0])
@@ -66,7 +69,10 @@ def count_work(model: Solution, stated: pa.Table) -> CountedWork:
 
 
 def with_work(stated: pa.Table, counted: CountedWork) -> pa.Table:
-    """The table with the columns `work`, `flops` and `moved_bytes`; `dtype` of what is counted is its own."""
+    """Return the table with the columns `work`, `flops` and `moved_bytes`.
+
+    `dtype` of what is counted is its own.
+    """
     code = counted.code
     absent = code < 0
 
@@ -93,7 +99,7 @@ def with_work(stated: pa.Table, counted: CountedWork) -> pa.Table:
 
 
 def _works(names: TextColumn, stated: pa.Table, rows: Ints) -> tuple[list[Work], Ints]:
-    """The distinct works of some events, and which of them each does, -1 where no formula knows."""
+    """Return the distinct works of some events, and which of them each does, -1 where no formula knows."""
     columns = [names.take(rows), *(read_texts(stated[name]).take(rows) for name in ("shapes", "inputs"))]
     pairs, place = distinct_pairs(columns[0].codes, columns[1].codes)
     triples, place = distinct_pairs(place, columns[2].codes)
@@ -117,7 +123,7 @@ def _work(name: str, shapes: str, inputs: str) -> Work | None:
 
 
 def _generations(parent: Ints, events: Ints) -> Iterator[Ints]:
-    """The events, then what they are in, and so on: each event once."""
+    """Yield the events, then what they are in, and so on: each event once."""
     seen = np.zeros(len(parent), dtype=bool)
     now = np.unique(events[events >= 0])
     while len(now):

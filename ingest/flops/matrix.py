@@ -74,7 +74,7 @@ def _vector(inputs: Inputs, first: int, added: int | None = None) -> Work | None
 
 
 def _linear(inputs: Inputs) -> Work | None:
-    """input (…, k), weight (n, k), bias."""
+    """Input (…, k), weight (n, k), bias."""
     pair = inputs.tensors(0, 1)
     if pair is None or len(pair[1].dims) != 2 or pair[0].dims[-1:] != pair[1].dims[-1:]:
         return None

@@ -38,16 +38,16 @@ class Inputs:
     scalars: Sequence[str]
 
     def tensor(self, place: int) -> Operand | None:
-        """The tensor at a position."""
+        """Return the tensor at a position."""
         return self.operands[place] if place < len(self.operands) else None
 
     def tensors(self, *places: int) -> list[Operand] | None:
-        """The tensors at these positions, None where one is none."""
+        """Return the tensors at these positions, None where one is none."""
         found = [one for one in map(self.tensor, places) if one is not None]
         return found if len(found) == len(places) else None
 
     def numbers(self, place: int) -> Dims | None:
-        """A scalar that is an integer, or a list of integers."""
+        """Return a scalar that is an integer, or a list of integers."""
         try:
             value = json.loads(self.scalars[place])
         except (IndexError, ValueError, RecursionError):
@@ -56,18 +56,21 @@ class Inputs:
         return tuple(values) if all(type(one) is int for one in values) else None
 
     def flag(self, place: int) -> bool | None:
-        """A scalar that is true or false."""
+        """Return a scalar that is true or false."""
         return {"True": True, "False": False}.get(self.scalars[place] if place < len(self.scalars) else "")
 
     def flags(self, place: int) -> tuple[bool, ...] | None:
-        """A scalar that is a list of such."""
+        """Return a scalar that is a list of such."""
         words = (self.scalars[place] if place < len(self.scalars) else "").strip("[]").split(", ")
         known = {"True": True, "False": False}
         return tuple(known[word] for word in words) if all(word in known for word in words) else None
 
 
 def common_type(operands: Sequence[Operand]) -> ElementType | None:
-    """The type in which an operator computes; a tensor without dimensions does not decide where others do."""
+    """Return the type in which an operator computes.
+
+    A tensor without dimensions does not decide where others do.
+    """
     deciding = [one for one in operands if one.dims] or list(operands)
     types = [one.type for one in deciding]
     found: ElementType | None = None
@@ -79,7 +82,7 @@ def common_type(operands: Sequence[Operand]) -> ElementType | None:
 
 
 def broadcast(shapes: Sequence[Dims]) -> Dims | None:
-    """The shape of the result of operators that go element by element, None where shapes do not fit."""
+    """Give the shape of the result of operators that go element by element, None where shapes do not fit."""
     length = max(map(len, shapes), default=0)
     padded = [(1,) * (length - len(dims)) + dims for dims in shapes]
     result = []

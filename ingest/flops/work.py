@@ -9,8 +9,10 @@ from tracegraph.vocabulary.element_types import ElementType
 
 @dataclass(frozen=True)
 class Work:
-    """`flops`: floating point operations. `moved_bytes`: least traffic, each input read and each result
-    written once, None where an element type is not known. `dtype`: in which it computes, None likewise.
+    """What an operator or kernel has to do.
+
+    `flops`: floating point operations. `moved_bytes`: least traffic, each input read and each result written
+    once, None if an element type is not known. `dtype`: in which it computes, None likewise.
     """
 
     kind: str
@@ -30,7 +32,7 @@ def make_work(
     reads: Sequence[Operand],
     writes: Sequence[tuple[int, ElementType | None]],
 ) -> Work:
-    """The work of a call with these inputs and results, elements of a type each.
+    """Return the work of a call with these inputs and results, elements of a type each.
 
     Only floating point arithmetic counts: in a type of integers there are no FLOPs.
     """

@@ -20,7 +20,7 @@ _MID_STEP_SHARE = 0.1
 
 
 def unheld_waits(solved: Solution) -> Ints:
-    """Calls named after synchronising that last 1 ms or longer, in which no wait for GPU work ends."""
+    """Find calls named after synchronising of 1 ms or longer, in which no wait for GPU work ends."""
     events, segments, found = solved.events, solved.segments, solved.dependencies
     long = events.end - events.start >= LONG_WAIT_NS
     call = np.flatnonzero(is_call_named(events, "Synchronize") & events.on_thread & long)
@@ -49,13 +49,13 @@ def diagnose_missing(model: RankModel, integrity: Integrity) -> None:
 
 
 def place_of(model: RankModel, index: int) -> str:
-    """The event as the place of a first case."""
+    """Return the event as the place of a first case."""
     events = model.events
     return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
 
 
 def length_of(model: RankModel, chosen: Flags | Ints) -> float:
-    """Summed duration of events in ns; floats, since a sum over many long events may pass 64 bits."""
+    """Sum the duration of events, in ns: as a float, since a sum over many long ones may pass 64 bits."""
     return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
 
 
@@ -132,7 +132,7 @@ def _before_recording(model: RankModel, orphan: Flags) -> Flags:
 
 
 def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
-    """A recording that begins in mid-step: operators before the first step, or events that are cut."""
+    """Record that the file begins in mid-step: operators before the first step, or events that are cut."""
     events, steps, begin = model.events, model.steps, model.window.start
     if not len(steps.number) or steps.marker == ITERATION:
         return  # between its iterations a server does other work, before the first as well
@@ -153,7 +153,7 @@ def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
-    """Launches without GPU work: at the end, elsewhere, or all of them."""
+    """Record launches without GPU work: at the end, elsewhere, or all of them."""
     events = model.events
     has = model.launches.launching
     launches = is_call_named(events, "Launch")

@@ -172,7 +172,7 @@ def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
 
 
 def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -> None:
-    """Processes with a good part of the CPU events: several are ranks, or a parent and its workers."""
+    """Record several processes with many CPU events each: ranks, or a parent and its workers."""
     # the profiler's own overhead has the pid -1
     on_cpu = ~on_device & ~_of_role(events, *NOT_IN_LANES, Role.OVERHEAD)
     counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
@@ -194,7 +194,7 @@ def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -
 
 
 def _check_calls(events: pa.Table, integrity: Integrity) -> None:
-    """Calls that share a correlation id."""
+    """Record calls that share a correlation id."""
     correlation = events["correlation"].fill_null(-1).to_numpy()
     calls = correlation[_of_role(events, Role.CALL) & (correlation >= 0)]
     ids, counts = np.unique(calls, return_counts=True)
@@ -213,7 +213,7 @@ def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
-    """Times that the file holds less exactly than in nanoseconds."""
+    """Record times that the file holds less exactly than in nanoseconds."""
     start = events["start_ns"].to_numpy()
     if not (start % 1000).any():
         message = "events start at whole microseconds: shorter gaps and orders cannot be told"

@@ -28,7 +28,10 @@ def diagnose_path(model: Solution, integrity: Integrity) -> None:
 
 
 def lost_share(model: Solution) -> float | None:
-    """The share of the path in gaps before which launches lost their work; None where it shows nowhere."""
+    """Return the share of the path in gaps before which launches lost their work.
+
+    None where it shows nowhere.
+    """
     return _shares(model, find_stretches(model))[LOST_WORK] or None
 
 

@@ -132,7 +132,10 @@ class Measures:
 
 
 def measure(trace: TraceFile, model: RankModel, integrity: Integrity) -> tuple[pa.Table, Measures]:
-    """The events of a file with the work of its operators, and its measures; adds what is odd of counters."""
+    """Return the events of a file with the work of its operators, and its measures.
+
+    Adds what is odd of counters.
+    """
     counted = count_work(model, trace.events)
     device = trace.events["device"].combine_chunks().fill_null(NONE).to_numpy()
     processes = pc.cast(trace.events["pid"].combine_chunks().dictionary_decode(), pa.string())
@@ -162,7 +165,7 @@ def _devices(device: Ints, processes: pa.Array, counters: pa.Table) -> Ints:
 
 
 def merge_measures(parts: Sequence[Measures], first_event: Sequence[int]) -> Measures:
-    """The measures of several files whose events stand one after the other, from `first_event` of each on."""
+    """Join the measures of files whose events stand one after the other, from `first_event` of each on."""
     moved = [
         part.counters.set_column(0, "range", pc.add(part.counters["range"], first)).set_column(
             3, "measured", pa.array(shifted(part.counters["measured"].to_numpy(), first))
@@ -174,7 +177,7 @@ def merge_measures(parts: Sequence[Measures], first_event: Sequence[int]) -> Mea
 
 
 def shifted(index: Ints, by: int) -> Ints:
-    """Indices moved, negative ones left as they are."""
+    """Return the indices moved, negative ones left as they are."""
     return np.where(index >= 0, index + by, index)
 
 

@@ -18,11 +18,13 @@ _MOST_RANKS = 1_000_000
 
 
 def agree(parts: Sequence[Part]) -> list[Part]:
-    """The parts with their ranks, by rank: as the file says, else as the names of files or folders do.
+    """Return the parts with their ranks, by rank: as the file says, else as the names of files or folders do.
 
-    Raises:
-        InputError: a rank is not known, there twice, two files hold the same, or they are of jobs of other
-            sizes.
+    Raises
+    ------
+    InputError
+        A rank is not known, there twice, two files hold the same, or they are of jobs of other
+        sizes.
     """
     _refuse_other_jobs(parts)
     placed = [_of_rank(part, rank) for part, rank in zip(parts, placed_ranks(parts), strict=True)]
@@ -54,7 +56,7 @@ def _refuse_other_jobs(parts: Sequence[Part]) -> None:
 
 
 def missing_ranks(files: Sequence[FileFacts]) -> list[int]:
-    """The ranks of the job that no file holds, where a file states how many there are."""
+    """Return the ranks of the job that no file holds, where a file states how many there are."""
     here = {file.rank for file in files}
     size = world_size(files)
     return [rank for rank in range(min(size or 0, _MOST_RANKS)) if rank not in here]

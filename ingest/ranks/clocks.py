@@ -30,14 +30,14 @@ class RankClock:
     spread_ns: int | None = None
 
     def put_right(self, times: Ints) -> Ints:
-        """The times on the first rank's clock; `NONE`, which stands for the beginning, stays."""
+        """Return the times on the first rank's clock; `NONE`, which stands for the beginning, stays."""
         known = np.where(times == NONE, self.since_ns, times)
         more = np.rint((known - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
         return np.where(times == NONE, NONE, known + self.offset_ns + more)
 
 
 def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[int, RankClock]:
-    """The clock of each rank against that of the first.
+    """Return the clock of each rank against that of the first.
 
     Ranks are joined through those with which they share the most operations. A rank that shares none with any
     that is joined to the first stays as it is, with no spread. An offset within its own spread is none: on
@@ -69,7 +69,7 @@ def _ends(operations: Iterable[Operation]) -> Mapping[tuple[int, int], list[tupl
 
 
 def fit_clock(known: Ints, mine: Ints) -> RankClock:
-    """What to add to `mine`, ns, so that it lies at `known` as a rule.
+    """Return what to add to `mine`, ns, so that it lies at `known` as a rule.
 
     An offset; with a drift, the median of the slopes of all pairs (Theil-Sen), where that is much nearer.
     """

@@ -21,7 +21,7 @@ _INSTALL = "pip install 'tracegraph[dask]'"
 
 
 def read_on(address: str) -> ReadAll:
-    """What reads each file on a worker of the Dask cluster whose scheduler is at `address` (tls://host:8786).
+    """Return what reads each file on a worker of the Dask cluster whose scheduler is at `address` (tls://host:8786).
 
     The workers need tracegraph, and must find the files under the same paths or URLs. What they send is
     unpickled, which runs whatever the owner of the address put into it: give only one that is trusted.
@@ -91,7 +91,7 @@ def _outcomes(client: Any, address: str, tasks: Sequence[Task]) -> Outcomes:
 
 
 def _result(future: Any, address: str) -> Outcome:
-    """What a worker answered; where it could not, that as an error."""
+    """Return what a worker answered; where it could not, that as an error."""
     try:
         outcome: object = future.result()
     except Exception as error:  # whatever went wrong between here and there
@@ -108,7 +108,7 @@ def _result(future: Any, address: str) -> Outcome:
 
 
 def _explained(outcome: Outcome, source: Source, address: str) -> Outcome:
-    """An error about a file that is here, and not there, says so."""
+    """Return an error about a file that is here, and not there, says so."""
     if not isinstance(outcome, InputError) or source.is_remote or "does not exist" not in outcome.message:
         return outcome
     if not os.path.exists(source.given):

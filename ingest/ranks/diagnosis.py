@@ -17,7 +17,7 @@ _OF_ONE_FILE = ("rank_missing", "other_ranks", "path_unrecorded", "path_mostly_u
 
 
 def diagnose_job(job: Job) -> list[Finding]:
-    """The findings about the job as a whole, those about each file aside."""
+    """Return the findings about the job as a whole, those about each file aside."""
     integrity = Integrity(_FILE)
     _diagnose_ranks(job, integrity)
     _diagnose_clocks(job, integrity)
@@ -27,7 +27,7 @@ def diagnose_job(job: Job) -> list[Finding]:
 
 
 def findings_of_files(parts: Sequence[Part]) -> list[dict[str, object]]:
-    """What was found in each file as plain rows, the files told apart: of one name, by their folders.
+    """Return what was found in each file as plain rows, the files told apart: of one name, by their folders.
 
     Which rank a file is that does not say so is known by now.
     """

@@ -44,7 +44,7 @@ _ELEMENT_BYTES = {
 def find_meetings(
     operations: Iterable[Operation], first_event: Mapping[int, int], events: Events
 ) -> tuple[Meetings, int]:
-    """The meetings of the operations that several files hold, and how many of them cannot have been.
+    """Return the meetings of the operations that several files hold, and how many of them cannot have been.
 
     Those are left out: a member left before another came. `first_event`: where the events of each rank begin
     among `events`.
@@ -96,7 +96,7 @@ def _bytes(operation: Operation) -> int | None:
 
 
 def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
-    """What was found without the guesses about collectives of which several files now tell who came when."""
+    """Leave out the guesses about collectives of which several files now tell who came when."""
     met = np.zeros(len(events) + 1, dtype=bool)
     met[meetings.event] = True
     guessed = found.waits.mechanism == CODE[COLLECTIVE]
@@ -105,7 +105,7 @@ def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
 
 
 def _without(edges: Edges, waits: Waits) -> Edges:
-    """The edges without those that end one of the waits."""
+    """Return the edges without those that end one of the waits."""
     if not len(waits):
         return edges
     times = np.concatenate([waits.end, edges.effect_time])
@@ -166,7 +166,7 @@ def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
 
 
 def _on_clock(part: Part, clock: RankClock, window_start: int) -> FileFacts:
-    """The facts of a file with what was added to its times, the offsets at the window's start."""
+    """Return the facts of a file with what was added to its times, the offsets at the window's start."""
     before, file = np.array([window_start - clock.offset_ns]), part.file
     gpu = GpuClock(file.clock_offset_ns, file.clock_drift_ppb, part.scene.window.start)
     return replace(

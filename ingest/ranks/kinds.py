@@ -14,7 +14,7 @@ def is_communication(name: str) -> bool:
 
 
 def find_kind(name: str) -> str | None:
-    """The kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32` or `gloo:all_reduce`.
+    """Give the kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32` or `gloo:all_reduce`.
 
     None for what is of no communication library, and where the name does not say.
     """
@@ -23,6 +23,6 @@ def find_kind(name: str) -> str | None:
 
 
 def stated_kind(collective: str) -> str | None:
-    """The kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
+    """Return the kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
     letters = _NO_LETTER.sub("", collective.lower())
     return next((kind.name for kind in KINDS if letters.startswith(kind.spelling)), None)

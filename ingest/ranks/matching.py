@@ -68,7 +68,7 @@ class Unmatched:
 
 
 def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[Unmatched]]:
-    """The operations of all ranks, whose members stand by rank and in their order; and what was not matched.
+    """Match the operations of all ranks, whose members stand by rank and in order; also give what is left.
 
     An id is a group, its ranks and the number of the operation in it. Without numbers, the k-th operation of
     one kind, size and type in a group is the same for all of its ranks if each has as many of them; else
@@ -87,7 +87,7 @@ def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[
 
 
 def _series(rank: int, member: Member) -> Key:
-    """What is alike for all members that may be one operation."""
+    """Return what is alike for all members that may be one operation."""
     if (pair := _pair(rank, member)) is not None:
         return ("pair", member.group, *pair)
     place = (member.group, member.ranks, member.kind)
@@ -106,7 +106,7 @@ def _pair(rank: int, member: Member) -> tuple[int, int] | None:
 
 
 def _plain(name: str) -> str:
-    """A kernel's name without its arguments, which differ between versions of one library."""
+    """Return a kernel's name without its arguments, which differ between versions of one library."""
     return name.split("(", 1)[0]
 
 
@@ -159,5 +159,5 @@ def _summed(unmatched: Iterable[Unmatched]) -> list[Unmatched]:
 
 
 def shared(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """The operations that at least two of the files hold."""
+    """Yield the operations that at least two of the files hold."""
     return (operation for operation in operations if len(operation.members) > 1)

@@ -41,7 +41,7 @@ class Member:
 
 
 def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
-    """The members of a rank by start: communication kernels, and collectives of CPU back ends.
+    """Return the members of a rank by start: communication kernels, and collectives of CPU back ends.
 
     What a kernel's row does not state stands at the operator or annotation in which it was launched.
     `stated`: the events of the file in EVENT_SCHEMA.
@@ -58,7 +58,7 @@ def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
 
 
 def _around(model: RankModel, event: int) -> Iterator[int]:
-    """The event, then what its call ran in, from the inside to the outside."""
+    """Yield the event, then what its call ran in, from the inside to the outside."""
     yield event
     at = int(model.launches.call[event]) if model.events.is_gpu[event] else event
     while at >= 0 and (at := int(model.stack.parent[at])) >= 0:
@@ -73,11 +73,14 @@ class _Facts:
         self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
 
     def first(self, name: str, places: list[int]) -> object:
-        """What the first of the places says that says anything; None for none."""
+        """Return what the first of the places says that says anything; None for none."""
         return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
 
     def kind(self, places: list[int]) -> str | None:
-        """The kind of the operation; of a kernel that sends and receives, what is around it says which."""
+        """Return the kind of the operation.
+
+        Of a kernel that sends and receives, what is around it says which.
+        """
         rows = [self._rows[at] for at in places]
         found = [(stated_kind(row["collective"] or ""), find_kind(row["name"] or "")) for row in rows]
         kinds = [kind for pair in found for kind in pair if kind is not None]
@@ -109,7 +112,10 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
 
 
 def read_ranks(text: str | None) -> tuple[int, ...] | None:
-    """The ranks of a group as Kineto writes them, `[0, 1]`; None for anything else, as for a cut list."""
+    """Return the ranks of a group as Kineto writes them, `[0, 1]`.
+
+    None for anything else, as for a cut list.
+    """
     inner = (text or "").strip().removeprefix("[").removesuffix("]")
     parts = [part.strip() for part in inner.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):

@@ -66,7 +66,7 @@ def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
 
 
 def merge_found(found: Sequence[Found], at: Offsets) -> Found:
-    """The edges and waits of all ranks."""
+    """Return the edges and waits of all ranks."""
     edges, waits = [], []
     for k, one in enumerate(found):
         put_right, lane, event = at.clock[k].put_right, at.lane[k], at.event[k]
@@ -95,12 +95,12 @@ def merge_found(found: Sequence[Found], at: Offsets) -> Found:
 
 
 def merge_stated(parts: Iterable[Part]) -> pa.Table:
-    """What the files state of their events, each column with one dictionary."""
+    """Return what the files state of their events, each column with one dictionary."""
     return pa.concat_tables([part.stated for part in parts]).unify_dictionaries().combine_chunks()
 
 
 def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
-    """The memory rows of all ranks."""
+    """Return the memory rows of all ranks."""
     return join_rows(
         [
             replace(
@@ -116,7 +116,7 @@ def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
 
 
 def _shifted(index: Ints, by: int) -> Ints:
-    """Indices moved, negative ones left as they are."""
+    """Return the indices moved, negative ones left as they are."""
     return np.where(index >= 0, index + by, index)
 
 
@@ -142,7 +142,7 @@ def _merge_events(ranks: Sequence[int], scenes: Sequence[Scene], at: Offsets) ->
 
 
 def _join_texts(columns: Sequence[TextColumn]) -> TextColumn:
-    """The rows of all columns over one list of texts."""
+    """Return the rows of all columns over one list of texts."""
     place: dict[object, int] = {}
     codes = []
     for column in columns:

@@ -61,7 +61,7 @@ class Workers:
         )
 
     def do(self, task: Task) -> Outcome:
-        """The part of a task, or what was raised; waits for a process that is free."""
+        """Return the part of a task, or what was raised; waits for a process that is free."""
         process = self._idle.get()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -162,7 +162,7 @@ def read_parts(
     progress: Progress = silent,
     read_all: ReadAll = read_here,
 ) -> list[Part]:
-    """The parts of all sources in their order, as `read_part` makes them; the first error ends the rest.
+    """Give the parts of all sources in their order, as `read_part` makes them; the first error ends the rest.
 
     InputError where a file cannot be used.
     """

@@ -26,7 +26,7 @@ class Task:
     options: IngestOptions
 
     def outcome(self) -> "Outcome":
-        """The part, or what was raised instead."""
+        """Return the part, or what was raised instead."""
         try:
             return read_part(self.source, self.options)
         except Exception as error:  # it is raised where the task came from

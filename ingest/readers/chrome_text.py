@@ -80,7 +80,7 @@ def _digits(number: Raw) -> str:
 
 
 def lossy(path: Path, reason: str) -> InputError:
-    """The error for a file of which a copy in another format would lose something."""
+    """Return the error for a file of which a copy in another format would lose something."""
     return InputError(
         f"{path} cannot be converted without loss: {reason}",
         "`tracegraph report` reads damaged traces and says what is lost",

@@ -105,7 +105,7 @@ def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
 
 
 def too_large(path: Path, limits: Limits) -> InputError:
-    """The error for a file with more text than `limits.unpacked`."""
+    """Return the error for a file with more text than `limits.unpacked`."""
     return InputError(
         f"{path} holds more than {limits.unpacked:,} bytes of text",
         "record fewer steps, or raise the limit with --limit unpacked=SIZE "

@@ -85,7 +85,7 @@ class GrowingNumbers:
 
 
 def _integer(value: object) -> int | None:
-    """The value as an integer of 64 bits, digits in quotes included; None if it is none."""
+    """Return the value as an integer of 64 bits, digits in quotes included; None if it is none."""
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return int(value)
     return value if isinstance(value, int) and value in _INT64 else None

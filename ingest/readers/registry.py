@@ -13,7 +13,7 @@ FORMATS: tuple[TraceFormat, ...] = (KINETO_PARQUET, KINETO_JSON)
 
 
 def format_of(source: SourceFile) -> TraceFormat:
-    """The format of a file, by its content; InputError for content that is known to be no trace."""
+    """Return the format of a file, by its content; InputError for content that is known to be no trace."""
     refuse_protobuf(source.path, source.head)
     for form in FORMATS:
         if form.sniff(source.head):
@@ -25,6 +25,6 @@ def format_of(source: SourceFile) -> TraceFormat:
 
 
 def trace_stem(file_name: str) -> str:
-    """A file's name without the suffix of its format."""
+    """Return a file's name without the suffix of its format."""
     suffixes = sorted((suffix for form in FORMATS for suffix in form.suffixes), key=len, reverse=True)
     return file_name.removesuffix(next(filter(file_name.endswith, suffixes), PACKED))

@@ -23,7 +23,7 @@ class SourceFile:
         self._content = content
 
     def take(self) -> Content:
-        """The content; once, so that its memory is free as soon as its reader lets go of it."""
+        """Return the content; once, so that its memory is free as soon as its reader lets go of it."""
         content, self._content = self._content, memoryview(b"")
         return content
 

@@ -22,10 +22,10 @@ class Place(Protocol):
         """Whether there is a folder of that name."""
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """The files and the folders in a folder."""
+        """Return the files and the folders in a folder."""
 
     def matches(self, pattern: str) -> list[str]:
-        """What is there under names that match a pattern; of a name that is there it alone."""
+        """Return what is there under names that match a pattern; of a name that is there it alone."""
 
 
 class Disk:
@@ -36,7 +36,7 @@ class Disk:
         return os.path.isdir(name)
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """The files and the folders in a folder; InputError where it cannot be read."""
+        """Return the files and the folders in a folder; InputError where it cannot be read."""
         try:
             entries = [(entry.path, entry.is_dir()) for entry in os.scandir(folder)]
         except OSError as error:
@@ -46,7 +46,7 @@ class Disk:
         ]
 
     def matches(self, pattern: str) -> list[str]:
-        """What matches; what exists under this very name is no pattern."""
+        """Return what matches; what exists under this very name is no pattern."""
         if os.path.lexists(pattern) or not glob.has_magic(pattern):
             return [pattern]
         return glob.glob(os.path.expanduser(pattern), recursive=True)
@@ -66,7 +66,7 @@ class Remote:
             return self._lists and bool(self._system.isdir(self._plain(name)))
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """The files and the folders in a folder."""
+        """Return the files and the folders in a folder."""
         with self._refusing(folder):
             entries = self._system.ls(self._plain(folder), detail=True)
         kinds: dict[bool, list[str]] = {True: [], False: []}
@@ -75,7 +75,7 @@ class Remote:
         return kinds[False], kinds[True]
 
     def matches(self, pattern: str) -> list[str]:
-        """What matches; a URL without a pattern is not asked about."""
+        """Return what matches; a URL without a pattern is not asked about."""
         if not self._lists or not glob.has_magic(pattern):
             return [pattern]
         with self._refusing(pattern):
@@ -96,18 +96,20 @@ class Remote:
 
 
 def place_of(text: str) -> Place:
-    """The disk for a path, the file system of a URL else."""
+    """Return the disk for a path, the file system of a URL else."""
     return Disk() if os.path.exists(text) or not protocol(text) else Remote(text)
 
 
 def find_sources(arguments: Iterable[AnySource]) -> list[Source]:
-    """The files that paths, folders, patterns and URLs name, in their order; in a folder rank 2 before 10.
+    """Find the files that paths, folders, patterns and URLs name, in order; in a folder rank 2 before 10.
 
     A folder stands for the traces in it, or where there are none for those one level below. A file that is
     named is taken whatever its name, and whether it is there is found out as it is read.
 
-    Raises:
-        InputError: a folder holds no trace, nothing matches a pattern, or a URL's driver is missing or fails.
+    Raises
+    ------
+    InputError
+        A folder holds no trace, nothing matches a pattern, or a URL's driver is missing or fails.
     """
     return [source for argument in arguments for source in _expand(as_source(argument))]
 

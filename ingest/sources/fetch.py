@@ -26,8 +26,10 @@ def local_copy(
     The copy is a file without a name, so that nothing of it is left however the process ends. It is written
     piece by piece: memory stays as it is. `integrity` is told where it comes from another server than named.
 
-    Raises:
-        InputError: the URL cannot be read, holds more than `limits.unpacked` bytes, or the disk is full.
+    Raises
+    ------
+    InputError
+        The URL cannot be read, holds more than `limits.unpacked` bytes, or the disk is full.
     """
     if not source.is_remote:
         yield Path(source.given)

@@ -58,7 +58,7 @@ class _Rows:
 
 
 def find_merged(trace: TraceFile) -> Merged | None:
-    """The ranks of a file that holds several, None for any other."""
+    """Return the ranks of a file that holds several, None for any other."""
     rows = _read(trace.events)
     tags = {pid: _tag(pid, trace.process_names.get(pid, "")) for pid in map(str, rows.pid.values)}
     large = _large(rows)
@@ -93,7 +93,7 @@ def _read(events: pa.Table) -> _Rows:
 
 
 def _tag(pid: str, name: str) -> str | None:
-    """What a tool put to a process to say its rank."""
+    """Return what a tool put to a process to say its rank."""
     for text in (pid, name):
         if found := _BRACKETS.match(text) or _RANK.search(text):
             return found[0].strip() if found.re is _RANK else found[1]
@@ -101,7 +101,7 @@ def _tag(pid: str, name: str) -> str | None:
 
 
 def _large(rows: _Rows) -> list[str]:
-    """Processes with a good part of the CPU events, or with GPU work."""
+    """Find processes with a good part of the CPU events, or with GPU work."""
     size = len(rows.pid.values)
     on_cpu = np.bincount(rows.pid.codes[rows.on_cpu], minlength=size)
     work = np.bincount(rows.pid.codes[rows.work], minlength=size)
@@ -132,7 +132,7 @@ def _is_doubled(rows: _Rows, host: str) -> bool:
 
 
 def _numbers(names: list[str]) -> tuple[int, ...]:
-    """The ranks that tags state, else their places in order."""
+    """Return the ranks that tags state, else their places in order."""
     told = [rank for rank in ranks_in_names(names) if rank is not None]
     return tuple(told) if len(set(told)) == len(names) else tuple(range(len(names)))
 
@@ -140,7 +140,7 @@ def _numbers(names: list[str]) -> tuple[int, ...]:
 def _checked(
     rows: _Rows, of_row: Ints, numbers: tuple[int, ...], names: list[str], how: str
 ) -> Merged | None:
-    """The ranks, unproved where one has no CPU events, or GPU work that calls of its own did not launch."""
+    """Give the ranks, unproved if one has no CPU events, or GPU work that its calls did not launch."""
     used = np.unique(of_row[of_row >= 0])
     if len(used) < _LEAST:
         return None
@@ -213,6 +213,9 @@ def _proved(found: Merged | None) -> Merged | None:
 
 
 def _unproved(rows: _Rows, hosts: list[str]) -> Merged | None:
-    """Several processes launched work, and whose is whose is not known: only where they share a stream's row,
-    or ids. A process beside others that each have a device of their own was proved before."""
+    """Say that several processes launched work, and that nothing shows whose is whose.
+
+    That is so only if they share a stream's row, or ids: a process beside others that each have a device of
+    their own was proved before.
+    """
     return Merged(None, (), tuple(hosts), "")

@@ -21,6 +21,6 @@ def may_be_trace(name: str) -> bool:
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
-    """A key that sorts the numbers in texts by their value."""
+    """Return a key that sorts the numbers in texts by their value."""
     parts = _DIGITS.split(text)
     return [(1, int(part), part) if k % 2 else (0, 0, part) for k, part in enumerate(parts)]

@@ -25,14 +25,14 @@ _NO_RANKS = re.compile(
 
 
 def rank_in_name(name: str) -> int | None:
-    """The rank that a file's name states, else its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
+    """Read the rank in a file's name, else in its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
     path = PurePath(name)
     found = _RANK.findall(path.name) or _RANK.findall(path.parent.name)
     return int(found[-1]) if found else None
 
 
 def ranks_in_names(names: Sequence[str]) -> list[int | None]:
-    """The rank of each of the files of one job, None where the names do not tell it.
+    """Return the rank of each of the files of one job, None where the names do not tell it.
 
     A stated rank counts before a place in groups, that before a number that only counts the files.
     """
@@ -46,7 +46,7 @@ def ranks_in_names(names: Sequence[str]) -> list[int | None]:
 
 
 def _places(names: Sequence[str]) -> list[dict[str, int]]:
-    """The places in groups that each name tells, else its folder's."""
+    """Return the places in groups that each name tells, else its folder's."""
     paths = [PurePath(name) for name in names]
     found = [_PLACE.findall(path.name) or _PLACE.findall(path.parent.name) for path in paths]
     return [{kind.upper(): int(number) for kind, number in one} for one in found]

@@ -11,10 +11,12 @@ from tracegraph.ingest.sources.source import Source
 
 
 def with_ranks(sources: Sequence[Source], ranks: Mapping[str, int]) -> list[Source]:
-    """The sources with the ranks that were said of them, by a file's name or the end of its path.
+    """Return the sources with the ranks that were said of them, by a file's name or the end of its path.
 
-    Raises:
-        InputError: a name is that of no source, or of several.
+    Raises
+    ------
+    InputError
+        A name is that of no source, or of several.
     """
     found = list(sources)
     for name, rank in ranks.items():

@@ -21,7 +21,7 @@ from tracegraph.ingest.trace import TraceFile
 
 
 def split(trace: TraceFile, merged: Merged) -> list[TraceFile]:
-    """A file for each rank: its rows, and of what stands beside them what is of its processes."""
+    """Return a file for each rank: its rows, and of what stands beside them what is of its processes."""
     assert merged.of_row is not None
     return [_part(trace, merged, merged.of_row == k, k) for k in range(len(merged.numbers))]
 

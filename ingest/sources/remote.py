@@ -29,10 +29,12 @@ _LONGEST_REASON = 200
 
 
 def open_remote(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and its path there.
+    """Return the file system of a URL, and its path there.
 
-    Raises:
-        InputError: no driver knows the protocol, or it is not installed, or it refuses the URL.
+    Raises
+    ------
+    InputError
+        No driver knows the protocol, or it is not installed, or it refuses the URL.
     """
     try:
         system, path = fsspec.core.url_to_fs(url, **web_options(url))
@@ -50,7 +52,7 @@ def open_remote(url: str) -> tuple[Any, str]:
 
 
 def refusal(url: str, error: BaseException) -> InputError:
-    """The error for a URL that cannot be read: what its driver says, on one line and without secrets."""
+    """Give the error for a URL that cannot be read: what its driver says, on one line and without secrets."""
     if isinstance(error, InputError):
         return error
     refused = refused_by_server(url, error)

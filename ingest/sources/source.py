@@ -42,7 +42,7 @@ AnySource = Source | str | os.PathLike[str]
 
 
 def as_source(given: AnySource) -> Source:
-    """The source that a path or URL names; `file://` is a path."""
+    """Return the source that a path or URL names; `file://` is a path."""
     return given if isinstance(given, Source) else Source(local_path(os.fspath(given)))
 
 
@@ -57,12 +57,12 @@ def local_path(text: str) -> str:
 
 
 def protocol(url: str) -> str:
-    """The word before `://`, in small letters."""
+    """Return the word before `://`, in small letters."""
     match = _URL.match(url)
     return match[1].lower() if match else ""
 
 
 def shown_url(url: str) -> str:
-    """A URL without what gives access: user and password, and the query of a web address."""
+    """Return a URL without what gives access: user and password, and the query of a web address."""
     plain = re.sub(r"(://)[^/@]*@", r"\1", url)
     return plain.split("?", 1)[0] if urlsplit(url).scheme in _WEB else plain

@@ -18,7 +18,7 @@ _ITS_FAULT = 500
 
 
 def web_options(url: str) -> Mapping[str, Mapping[str, object]]:
-    """What fsspec's drivers for the web are to be told, by protocol; nothing where a URL names neither.
+    """Give what fsspec's drivers for the web are to be told, by protocol; nothing where a URL names neither.
 
     ImportError where they are not installed.
     """
@@ -32,7 +32,7 @@ def web_options(url: str) -> Mapping[str, Mapping[str, object]]:
 
 
 def open_stream(system: Any, url: str, path: str) -> Any:
-    """A remote file to read from the front; of the web in one answer, which every server can give.
+    """Return a remote file to read from the front; of the web in one answer, which every server can give.
 
     By default fsspec asks for pieces, which a server may refuse to give, and before that for the size, where
     any refusal counts as an absent file.
@@ -43,7 +43,7 @@ def open_stream(system: Any, url: str, path: str) -> Any:
 
 
 def other_host(stream: Any, url: str) -> str | None:
-    """The address that a server sent the request on to, where it is another server's or not encrypted."""
+    """Tell where a server sent the request on to, if that is another server's or not encrypted."""
     answer = getattr(stream, "r", None)
     if answer is None or not answer.history:
         return None
@@ -53,7 +53,10 @@ def other_host(stream: Any, url: str) -> str | None:
 
 
 def refused_by_server(url: str, error: BaseException) -> InputError | None:
-    """The error for what a web server answered, or that it did not; None for all that goes wrong else."""
+    """Return the error for what a web server answered, or that it did not.
+
+    None for all that goes wrong else.
+    """
     shown = shown_url(url)
     for one in _causes(error):
         if "timeout" in type(one).__name__.lower() and "::" not in url and protocol(url) in WEB:

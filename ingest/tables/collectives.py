@@ -35,7 +35,7 @@ class MemberTimes:
 
 
 def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
-    """The times of all members.
+    """Return the times of all members.
 
     What hides communication: on a GPU a kernel that computes, for a collective on a thread work of another
     thread of its rank.
@@ -89,7 +89,7 @@ def _communicates(model: Solution, meetings: Meetings) -> Flags:
 
 
 def _own_lanes(model: Solution, meetings: Meetings) -> Ints:
-    """The threads that communicate."""
+    """Return the threads that communicate."""
     events = model.events
     lanes: Ints = np.unique(events.lane[meetings.event[events.on_thread[meetings.event]]])
     return lanes
@@ -140,7 +140,7 @@ def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_i
 
 
 def _of_each(best: np.ufunc, meetings: Meetings, values: Ints) -> Ints:
-    """The least or the greatest of the values of each operation's members."""
+    """Return the least or the greatest of the values of each operation's members."""
     first = np.flatnonzero(np.append(True, meetings.member_of[1:] != meetings.member_of[:-1]))
     found: Ints = best.reduceat(values, first) if len(values) else values
     return found

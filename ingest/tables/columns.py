@@ -57,5 +57,5 @@ def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
 
 
 def label_column(labels: str, count: int) -> pa.Array:
-    """A label set such as "Event;Kernel" for all rows."""
+    """Return a label set such as "Event;Kernel" for all rows."""
     return arrow_texts(np.zeros(count, dtype=np.int32), [labels])

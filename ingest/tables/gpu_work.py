@@ -26,7 +26,7 @@ _NS_PER_S = 1_000_000_000
 
 
 def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Table:
-    """What files state of their events, with `kernel_type`: null for what is no GPU work."""
+    """Return what files state of their events, with `kernel_type`: null for what is no GPU work."""
     name, category = (read_texts(stated[column]) for column in ("name", "category"))
     pairs, place = distinct_pairs(name.codes, category.codes)
     spellings = tuple(own)
@@ -35,7 +35,7 @@ def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Tabl
 
 
 def gpu_work_columns(stated: pa.Table, events: Events, launches: Launches) -> Mapping[str, pa.Array]:
-    """The properties that only GPU work has, one entry an event; what they mean stands in the schema.
+    """Return the properties that only GPU work has, one entry an event; what they mean stands in the schema.
 
     Of work that begins at the same time the shorter one counts as earlier, then the one earlier in the file.
     """
@@ -65,14 +65,14 @@ def gpu_work_columns(stated: pa.Table, events: Events, launches: Launches) -> Ma
 
 
 def _copy_kinds(stated: pa.Table, events: Events) -> TextColumn:
-    """What each row copies, None where it is no copy."""
+    """Return what each row copies, None where it is no copy."""
     name, is_copy = read_texts(stated["name"]), events.of_role(Role.COPY, Role.MEMSET)
     kinds: list[str | None] = [copy_kind(str(text)) for text in name.values]
     return text_column(np.where(is_copy, name.codes, len(kinds)), [*kinds, None])
 
 
 def _groups(rows: Ints, of: Ints) -> Iterator[Ints]:
-    """The rows of each group, in their order."""
+    """Yield the rows of each group, in their order."""
     order = np.argsort(of[rows], kind="stable")
     ends = np.flatnonzero(np.diff(of[rows][order])) + 1
     return (part for part in np.split(rows[order], ends) if len(part))
@@ -124,7 +124,7 @@ def _queue_lengths(events: Events, launches: Launches, work: Ints) -> tuple[Ints
 
 
 def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[Ints, Ints]:
-    """What copies of its kind move together as each row begins and ends, B/s; ends come before starts.
+    """Return what copies of its kind move together as each row begins and ends, B/s; ends come before starts.
 
     What the file states counts before size by duration: the profiler had the time in ns, where many files
     have whole µs. By the same figure ends what takes no time; without it that has no bandwidth.
@@ -146,7 +146,7 @@ def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[In
 def _running_sums(
     events: Events, rows: Ints, of: Ints, times: tuple[Ints, Ints], amount: Ints, *, rises_first: bool
 ) -> tuple[Ints, Ints]:
-    """The sum of a group just after each row adds its amount, at the first time, and takes it back."""
+    """Return the sum of a group just after each row adds its amount, at the first time, and takes it back."""
     count = len(rows)
     group, at = np.tile(of[rows], 2), np.concatenate(times)
     falls = np.repeat([0, 1], count)

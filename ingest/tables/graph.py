@@ -55,7 +55,7 @@ class _Ids:
 
 
 def _merge_with_events(model: Solution) -> Flags:
-    """A segment is its event's own node when it is work and spans the whole event.
+    """Return a segment is its event's own node when it is work and spans the whole event.
 
     On a thread only one of some length: after a change several of none may be pieces of one event.
     """
@@ -72,7 +72,7 @@ def _merge_with_events(model: Solution) -> Flags:
 
 
 def build_graph(trace: TraceFile, model: RankModel, name: str, folder: Path | None = None) -> GraphTables:
-    """The tables of a run of one file: see `build_tables`."""
+    """Return the tables of a run of one file: see `build_tables`."""
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     stated, measures = measure(trace, model, Integrity(trace.path))
     allocations = find_allocations(trace, model)

@@ -79,6 +79,6 @@ def _recursive(name: Ints, is_operator: Flags, innermost: Ints, parent: Ints) ->
 
 
 def _outer(operators: Ints, innermost: Ints, parent: Ints) -> Ints:
-    """The next operator above each, -1 for none."""
+    """Return the next operator above each, -1 for none."""
     above = parent[operators]
     return np.where(above >= 0, innermost[above], -1)

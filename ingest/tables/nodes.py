@@ -81,7 +81,7 @@ def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
 
 
 def _iterations(names: TextColumn) -> Columns:
-    """What the names of steps say where they are iterations of a server."""
+    """Return what the names of steps say where they are iterations of a server."""
     said = [iteration_in(str(name)) for name in names.values]
     found = [said[code] for code in names.codes.tolist()]
     return {
@@ -128,7 +128,7 @@ def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
 
 
 def _launched_columns(model: Solution) -> dict[str, pa.Array]:
-    """What operators take, and what is launched inside events, one entry an event."""
+    """Return what operators take, and what is launched inside events, one entry an event."""
     inside = find_launched_inside(model)
     return {
         **{name: nullable(getattr(inside, name)) for name in ("operator_ns", "own_gpu_ns", "gpu_ns")},
@@ -177,7 +177,7 @@ def event_nodes(
 
 
 def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
-    """The segments that are no event's node: pieces, waits and gaps."""
+    """Return the segments that are no event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]

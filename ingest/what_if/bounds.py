@@ -77,7 +77,7 @@ def _parts(graph: ReplayGraph) -> _Parts:
 
 
 def find_bounds(predictor: Predictor) -> dict[str, object]:
-    """What gains most when it is free, and what no schedule of this work is shorter than.
+    """Return what gains most when it is free, and what no schedule of this work is shorter than.
 
     Keys: base_ns; resources, the largest gain first: resource, gain_ns, length_ns, share (of the base);
     floors, the longest first: floor, name, length_ns; bottleneck: the resource that gains 1.5 times what the
@@ -113,7 +113,7 @@ def _without(chosen: Flags) -> Change | None:
 
 
 def _at_once(graph: ReplayGraph, *names: str) -> Change | None:
-    """The change in which gaps of these names end at once, None where the run has none."""
+    """Return the change in which gaps of these names end at once, None where the run has none."""
     codes = [GAP_CODE[name] for name in names]
     segments, found = graph.segments, graph.dependencies
     waits = (segments.kind != WORK) & np.isin(segments.gap_name, codes)
@@ -164,7 +164,7 @@ _CHANGES: Mapping[str, Callable[[_Parts], Change | None]] = {
 
 
 def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
-    """The busiest thread, device and link of a run: none of its schedules is shorter."""
+    """Return the busiest thread, device and link of a run: none of its schedules is shorter."""
     graph, segments = parts.graph, parts.graph.segments
     lanes, found = graph.lanes.frame, []
     own = graph.counted & segments.on_thread & (segments.kind == WORK)  # a gap may end at once

@@ -18,7 +18,7 @@ _OPENING, _CLOSING = "<(", ">)"
 
 
 def short_name(name: str, category: str) -> str:
-    """A name without what tells recordings apart, by its category.
+    """Return a name without what tells recordings apart, by its category.
 
     A kernel in C++ without template arguments, parameters and result, as HTA's short names; a Python function
     without the line of its file; a call without its vendor; any other as in every process (`common_name`).
@@ -39,7 +39,7 @@ def _function(name: str) -> str:
 
 
 def _outside(text: str) -> Iterator[str]:
-    """The characters that stand in no brackets."""
+    """Yield the characters that stand in no brackets."""
     depth = 0
     for char in text:
         if char in _OPENING:
@@ -51,7 +51,7 @@ def _outside(text: str) -> Iterator[str]:
 
 
 def matched_names(rows: pd.DataFrame, kind: str) -> "pd.Series[Any]":
-    """The name of each row, the same for those of A and of B that are alike.
+    """Return the name of each row, the same for those of A and of B that are alike.
 
     `rows` have a name, a category, a `kind`, count_a and count_b. A name that both sides have stays. Of the
     others those of one kind with the same short name get that, where there are some on either side.

@@ -8,7 +8,7 @@ from tracegraph.vocabulary.categories import GAP, GPU_WORK
 
 
 def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
-    """A row a frame, each after its parent: own_ns, and with all that it called duration_ns and gap_ns.
+    """Give a row a frame, each after its parent: own_ns, and with all that it called duration_ns and gap_ns.
 
     A lag before work of the GPU is a gap of the call that launched it, any other one of its frame. Gaps of
     one name in a frame are one frame, with a negative id where the graph has none.
@@ -31,7 +31,7 @@ def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def _merged(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one frame, and the gaps of one name and parent, as one."""
+    """Return the rows of one frame, and the gaps of one name and parent, as one."""
     gap = rows["category"].eq(GAP)
     kept = rows[gap].drop_duplicates(["parent", "name"]).set_index(["parent", "name"])["frame"]
     same = kept.reindex(pd.MultiIndex.from_frame(rows.loc[gap, ["parent", "name"]])).to_numpy()

@@ -94,7 +94,7 @@ def path_diff(
 
 
 def _on_path(hotspots: pd.DataFrame, gaps: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """What a path is made of, all steps as one name."""
+    """Return what a path is made of, all steps as one name."""
     return _steps_as_one(pd.concat([hotspots, gaps.assign(accumulated_ns=0)], ignore_index=True), steps)
 
 
@@ -150,7 +150,7 @@ def _events_side_by_side(
 
 
 def _joined(rows_a: pd.DataFrame, rows_b: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The sums of A and B side by side, by name, category and `kind`; 0 where a side has none."""
+    """Return the sums of A and B side by side, by name, category and `kind`; 0 where a side has none."""
     keys = list(dict.fromkeys(["name", "category", kind]))
     sides = [_sums(rows, keys, side) for rows, side in zip((rows_a, rows_b), _SIDES, strict=True)]
     index = sides[0].index.union(sides[1].index)
@@ -163,7 +163,7 @@ def _sums(rows: pd.DataFrame, keys: list[str], side: str) -> pd.DataFrame:
 
 
 def _merged(rows: pd.DataFrame, names: "pd.Series[Any]", kind: str) -> pd.DataFrame:
-    """The rows that have one of the `names` and one `kind` as one, the largest difference first."""
+    """Return the rows that have one of the `names` and one `kind` as one, the largest difference first."""
     size = -(rows["duration_a_ns"] + rows["duration_b_ns"])
     rows = rows.assign(name=names, written=rows["name"], size=size).sort_values(["size", "category"])
     numbers = [written.format(side) for written in _SUMMED.values() for side in _SIDES]

@@ -66,12 +66,12 @@ def late_causes(
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with names that are alike on all ranks: see `common_name`."""
+    """Return the rows with names that are alike on all ranks: see `common_name`."""
     return rows.assign(name=rows["name"].map(common_name))
 
 
 def _on_path(frames: pd.DataFrame) -> pd.DataFrame:
-    """The frames that have own time on the path, gaps as frames, each with its rank."""
+    """Return the frames that have own time on the path, gaps as frames, each with its rank."""
     tree = call_tree(frames)
     ranks = frames.drop_duplicates("frame").set_index("frame")["rank"]
     own, around = (tree[name].fillna(-1).astype("int64") for name in ("frame", "parent"))
@@ -81,7 +81,10 @@ def _on_path(frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def _middle(every: pd.DataFrame, ranks: int) -> pd.DataFrame:
-    """The time of the middle rank by name, ranks without it counted; of an even number the lower one."""
+    """Return the time of the middle rank by name, ranks without it counted.
+
+    Of an even number the lower one.
+    """
     place = (ranks - 1) // 2
 
     def middle(times: "pd.Series[int]") -> int:

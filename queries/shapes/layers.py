@@ -6,7 +6,7 @@ from tracegraph.vocabulary.python_frames import module_class
 
 
 def with_layers_merged(frames: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `path_frames` where the modules of a class below one frame are one frame.
+    """Return the rows of `path_frames` where the modules of a class below one frame are one frame.
 
     What they call is merged alike. The name of several is that of their class, as the wildcard that `what-if`
     takes: `nn.Module: DecoderLayer_*`; one alone keeps its own.

@@ -42,7 +42,7 @@ class _Frame:
     skipped: bool = False
 
     def chain(self) -> "Iterator[_Frame]":
-        """It, and those inside it of which each has nearly all time of the one around it."""
+        """Yield it, and those inside it of which each has nearly all time of the one around it."""
         frame: _Frame | None = self
         while frame is not None:
             yield frame
@@ -51,7 +51,7 @@ class _Frame:
 
 
 def path_outline(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
-    """The frames with most of the path, each after its parent, the longest first, from `path_frames`.
+    """Return the frames with most of the path, each after its parent, the longest first, from `path_frames`.
 
     Repeated layers are one frame.
     """
@@ -65,7 +65,7 @@ def path_outline(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def _linked(tree: pd.DataFrame, least_ns: float) -> list[_Frame]:
-    """The lanes with all frames inside them that are long enough, the longest first."""
+    """Return the lanes with all frames inside them that are long enough, the longest first."""
     found: dict[int, _Frame] = {}
     roots: list[_Frame] = []
     large = tree[tree["duration_ns"] >= max(1.0, least_ns)]

@@ -32,7 +32,7 @@ PHASE_COLUMNS = (
 
 
 def phase_paths(_: Mapping[str, Any], phases: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
-    """A row a phase in the order of a step, from `phases` and `phase_hotspots`.
+    """Return a row a phase in the order of a step, from `phases` and `phase_hotspots`.
 
     Phases whose window no work ends have lengths but no share in the paths.
     """

@@ -66,7 +66,7 @@ def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
 
 
 def fix_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
-    """The fixes that a run shows, the largest gain first; of an older run none."""
+    """Return the fixes that a run shows, the largest gain first; of an older run none."""
     told = json.loads(_said(details, "fixes") or "[]")
     return _frame([{**row, "assumptions": "; ".join(row["assumptions"])} for row in told], FIX_COLUMNS)
 

@@ -112,7 +112,7 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
 
 
 def _device(names: list[str], device: int | None) -> str | None:
-    """The name of a device: by its number, or that of all where they are of one kind."""
+    """Return the name of a device: by its number, or that of all where they are of one kind."""
     if device is not None and 0 <= device < len(names):
         return names[device] or None
     return names[0] or None if len(set(names)) == 1 else None

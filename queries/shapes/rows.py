@@ -120,7 +120,7 @@ def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.D
 
 
 def unfold_segments(groups: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `path_segments` with a row a segment, in no order.
+    """Return the rows of `path_segments` with a row a segment, in no order.
 
     source_index is null for a gap, margin_ns where there is no second cause.
     """
@@ -168,7 +168,7 @@ def _counted_as(names: "pd.Series[Any]", steps: pd.DataFrame) -> dict[str, str]:
 
 
 def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
-    """The first rows of `hotspots` or `path_gaps`, with their `proportion` of what is then listed."""
+    """Return the first rows of `hotspots` or `path_gaps`, with their `proportion` of what is then listed."""
     rows = sums.head(limit)
     return rows.assign(proportion=rows["duration_ns"] / max(1, int(rows["duration_ns"].sum())))
 
@@ -191,7 +191,7 @@ def _ordered(sums: "pd.Series[int]") -> dict[str, int]:
 
 
 def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
-    """A row a step by rank and start, from `steps` and `step_hotspots`.
+    """Return a row a step by rank and start, from `steps` and `step_hotspots`.
 
     A step whose window no work ends has a length but no shares.
     """
@@ -234,12 +234,12 @@ def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _alike(rows: pd.DataFrame) -> "pd.Series[int]":
-    """A number for each step, the same for those of one type on one rank: only these can be compared."""
+    """Give a number for each step, the same for those of one type on one rank: only these can be compared."""
     return rows.groupby(["rank", "type"], dropna=False, sort=False).ngroup()
 
 
 def _compare(rows: pd.DataFrame, by: "pd.Series[int]") -> pd.DataFrame:
-    """The steps with what their length is against the median of those alike in `by`: `outlier`, `typical`."""
+    """Compare the length of steps with the median of those alike in `by`: `outlier`, `typical`."""
     lengths = rows.groupby(by)["length_ns"]
     distance = (rows["length_ns"] - lengths.transform("median")).abs()
     spread = by.map(lengths.apply(spread_of)).astype("float64")
@@ -283,7 +283,7 @@ def recurring_hotspots(_: Values, hotspots: pd.DataFrame, steps: pd.DataFrame) -
 
 
 def _deviation(spent: "pd.Series[int]", count: int) -> float:
-    """Standard deviation over `count` steps of which those without a value spent 0."""
+    """Give the standard deviation over `count` steps of which those without a value spent 0."""
     mean = float(spent.sum()) / count
     return float(np.sqrt((((spent - mean) ** 2).sum() + (count - len(spent)) * mean**2) / count))
 

@@ -42,7 +42,7 @@ def memory_bandwidth_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.Da
 
 
 def _unfolded(points: pd.DataFrame, columns: Sequence[Column], lists: Sequence[str]) -> pd.DataFrame:
-    """A row for each entry of the lists, in their order."""
+    """Return a row for each entry of the lists, in their order."""
     sizes = points[lists[0]].map(len).astype("int64")
     rows = points.drop(columns=list(lists)).loc[points.index.repeat(sizes)].reset_index(drop=True)
     for name in lists:

@@ -82,7 +82,7 @@ def make_ready(database: Database, tables: GraphTables) -> None:
 
 
 def contents(database: Database, name: str) -> list[str]:
-    """What a visible run was made from, sorted: the SHA-256 of its files, of a scenario its change, too.
+    """Give what a visible run was made from, sorted: the SHA-256 of its files, of a scenario its change, too.
 
     Empty when there is no such run.
     """
@@ -95,7 +95,7 @@ def contents(database: Database, name: str) -> list[str]:
 
 
 def as_loading(tables: GraphTables) -> GraphTables:
-    """The same graph with its Run in state `loading`."""
+    """Return the same graph with its Run in state `loading`."""
     run = tables.nodes["Run"].drop_columns(["state"])
     run = run.append_column("state", pa.array(["loading"] * run.num_rows))
     return tables.with_nodes("Run", run)
@@ -131,8 +131,10 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 def ensure_schema(database: Database, progress: Progress = silent) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online.
 
-    Raises:
-        StoreError: the server could not build one.
+    Raises
+    ------
+    StoreError
+        The server could not build one.
     """
     begin_schema(database, progress)
     finish_schema(database, progress)
@@ -141,8 +143,10 @@ def ensure_schema(database: Database, progress: Progress = silent) -> None:
 def finish_schema(database: Database, progress: Progress = silent) -> None:
     """Wait until what `begin_schema` began is done.
 
-    Raises:
-        StoreError: the server could not build an index.
+    Raises
+    ------
+    StoreError
+        The server could not build an index.
     """
     await_indexes(database, progress)
     if failed := _failed(_indexes(database)):

@@ -10,12 +10,12 @@ def statements() -> list[str]:
 
 
 def constraints() -> list[str]:
-    """The part of `statements` that must be there before the first node."""
+    """Return the part of `statements` that must be there before the first node."""
     return [_statement(index) for index in INDEXES if index.unique]
 
 
 def indexes() -> list[str]:
-    """The rest of `statements`."""
+    """Return the rest of `statements`."""
     return [_statement(index) for index in INDEXES if not index.unique]
 
 

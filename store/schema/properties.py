@@ -50,15 +50,15 @@ class Index:
 
 
 def text(name: str, description: str) -> Property:
-    """A property that holds text."""
+    """Return a property that holds text."""
     return Property(name, "STRING", description)
 
 
 def number(name: str, description: str, unit: str = "") -> Property:
-    """A property that holds an integer."""
+    """Return a property that holds an integer."""
     return Property(name, "INTEGER", description, unit)
 
 
 def time(name: str, description: str) -> Property:
-    """A property that holds a time or a duration, ns."""
+    """Return a property that holds a time or a duration, ns."""
     return number(name, description, "ns")

@@ -65,13 +65,15 @@ class Scope:
 
 
 def choose(ask: Ask, a: Side, b: Side) -> Scope:
-    """The windows of two sides as they were asked for.
+    """Return the windows of two sides as they were asked for.
 
     Without steps these are whole runs. Where the runs have other numbers of steps, or a rank of several is
     named, the step of each that is nearest to the median is taken.
 
-    Raises:
-        InputError: A and B are the same, or there is no such rank or step.
+    Raises
+    ------
+    InputError
+        A and B are the same, or there is no such rank or step.
     """
     if a == b:
         raise InputError(
@@ -87,7 +89,7 @@ def choose(ask: Ask, a: Side, b: Side) -> Scope:
 
 
 def _odd(ask: Ask, run: str) -> str:
-    """What a run's files lost or contradict, by its codes: a difference may come of that alone."""
+    """Return what a run's files lost or contradict, by its codes: a difference may come of that alone."""
     found = json.loads(ask("run_details", {"run": run})["integrity"].iloc[0] or "[]")
     codes = ", ".join(dict.fromkeys(str(one["code"]) for one in found if one["level"] in _LEVELS))
     return f"the files of {run} are not whole or contradict themselves: {codes}" if codes else ""
@@ -102,7 +104,10 @@ def _check_rank(side: Side, files: pd.DataFrame) -> None:
 
 
 def _window(ask: Ask, side: Side, files: pd.DataFrame) -> RunWindow | None:
-    """The window of a side; None for one rank of several without a step: the path goes over all of them."""
+    """Return the window of a side.
+
+    None for one rank of several without a step: the path goes over all of them.
+    """
     if side.step is None and side.rank is not None and len(files) > 1:
         return None
     return find_window(ask, side.run, RunPart(side.step, rank=None if side.step is None else side.rank))
@@ -111,7 +116,7 @@ def _window(ask: Ask, side: Side, files: pd.DataFrame) -> RunWindow | None:
 def _with_steps(
     ask: Ask, a: Side, b: Side, files: Sequence[pd.DataFrame]
 ) -> tuple[Side, Side, Sequence[str]]:
-    """The sides with the steps that stand for them, where whole runs cannot be compared."""
+    """Return the sides with the steps that stand for them, where whole runs cannot be compared."""
     one_of_several = any(
         side.rank is not None and len(of_run) > 1 for side, of_run in zip((a, b), files, strict=True)
     )
@@ -151,7 +156,7 @@ def _steps(ask: Ask, side: Side) -> "pd.Series[int]":
 
 
 def _typical(ask: Ask, side: Side) -> int:
-    """The step nearest to the median: of a rank, or of the job, each on the rank that ends it last."""
+    """Return the step nearest to the median: of a rank, or of the job, each on the rank that ends it last."""
     rows = ask("step_paths", {"run": side.run})
     rows = job_steps(rows) if side.rank is None else rows[rows["rank"] == side.rank]
     summary = summarise_steps(rows)
@@ -159,7 +164,7 @@ def _typical(ask: Ask, side: Side) -> int:
 
 
 def _of_hardware(files: Sequence[pd.DataFrame], a: Side, b: Side) -> Sequence[str]:
-    """What is not the same about the two besides what is compared."""
+    """Return what is not the same about the two besides what is compared."""
     notes = []
     devices = [
         sorted({name for text in of_run["devices"].dropna() for name in json.loads(text)}) for of_run in files

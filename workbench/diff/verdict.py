@@ -17,7 +17,7 @@ _VERBS = {"entered": "is new on it", "left": "is no more on it", "grew": "grew",
 def judge(
     scope: Scope, path: pd.DataFrame | None, inside: pd.DataFrame | None, events: pd.DataFrame
 ) -> dict[str, str]:
-    """The verdict in sentences, each by what it is about; none where there are no paths."""
+    """Return the verdict in sentences, each by what it is about; none where there are no paths."""
     if scope.lengths_ns is None or path is None or inside is None:
         return {}
     length_a, length_b = scope.lengths_ns
@@ -46,7 +46,7 @@ def _lengths(length_a: int, length_b: int) -> str:
 
 
 def _kinds(path: pd.DataFrame) -> str:
-    """The difference by who works: these parts add up to it."""
+    """Return the difference by who works: these parts add up to it."""
     gap, on_gpu = path["category"].eq(GAP), of_role(path["category"], *GPU_WORK)
     parts = {"work of the GPU": on_gpu, "work of threads": ~on_gpu & ~gap, "waits and gaps": gap}
     sums = {name: int(path.loc[rows, "diff_ns"].sum()) for name, rows in parts.items()}
@@ -57,7 +57,7 @@ def _kinds(path: pd.DataFrame) -> str:
 
 
 def _names(path: pd.DataFrame, diff: int) -> str:
-    """The names that changed most in the direction of the difference, and how much that is of all of them."""
+    """Find the names that changed most in the direction of the difference, and their share of all."""
     work, sizes = path["category"].ne(GAP), path["diff_ns"].abs()
     left, entered = (int(sizes[work & path["status"].eq(way)].sum()) for way in ("left", "entered"))
     if 2 * min(left, entered) > _RENAMED * sizes.sum():
@@ -80,7 +80,7 @@ def _names(path: pd.DataFrame, diff: int) -> str:
 
 
 def _operators(inside: pd.DataFrame, diff: int) -> str:
-    """The operators inside which the path changed most, with what they launched."""
+    """Return the operators inside which the path changed most, with what they launched."""
     plain = of_role(inside["category"], Role.OPERATOR) & inside["diff_ns"].ne(0)
     rows = inside[plain & (inside["diff_ns"].abs() >= _SMALL * abs(diff))]
     apart: list[int] = []
@@ -116,5 +116,5 @@ def _shown(rows: pd.DataFrame) -> list[str]:
 
 
 def signed(ns: int) -> str:
-    """A difference of times with its sign."""
+    """Return a difference of times with its sign."""
     return f"+{format_ns(ns)}" if ns > 0 else format_ns(ns)

@@ -84,7 +84,7 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
 
 
 def _kinds(findings: Findings) -> npt.NDArray[Any]:
-    """What each row of the path is bound by, topics left aside."""
+    """Return what each row of the path is bound by, topics left aside."""
     path = findings.path
     streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
     kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)

@@ -64,7 +64,7 @@ class Bound:
 
 
 def bound_of(findings: Findings) -> Bound:
-    """What bounds the window of a report: by the replays of a run; of a part, or without any, by its path.
+    """Find what bounds the window of a report: by replays, or for a part or without any, by its path.
 
     By its path, too, where no replay is 2 % shorter: several chains are as long as each other.
     """
@@ -100,7 +100,7 @@ def _base(findings: Findings) -> str:
 
 
 def _several(findings: Findings, rows: Sequence[Mapping[str, Any]]) -> str:
-    """What is said where several gain about as much."""
+    """Return what is said where several gain about as much."""
     names = _listed([row["resource"] for row in rows], "or")
     left = _listed([format_ns(row["length_ns"]) for row in rows], "or")
     return (

@@ -32,7 +32,7 @@ class Contradiction:
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """What speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
+    """Return what speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
     doubt = doubt_of_cpu(findings)
     return doubt if doubt and "cpu" in bound_of(findings).bottlenecks else None
 
@@ -80,7 +80,7 @@ def _opaque_ns(findings: Findings) -> int:
 
 
 def _without(findings: Findings, name: str, category: str) -> tuple[int, int] | None:
-    """What a replay of the run without a name gains, the most that is known, and its part of the path."""
+    """Give the gain of a replay without a name, the most that is known, and its part of the path."""
     rows = [(row, "duration_ns") for row in findings.details.what_next]
     rows += [(row, "path_ns") for row in findings.details.potential]
     mine = [(row, held) for row, held in rows if (row["name"], row["category"]) == (name, category)]

@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 def named_part(findings: Findings) -> Row | None:
-    """The row of `potential` of the part of the code that gains most; None where nothing is one.
+    """Return the row of `potential` of the part of the code that gains most; None where nothing is one.
 
     GPU work, calls, waits and PyTorch's own operators are none: a part makes them. What holds most of the
     path without working by itself, a step and a phase are the program rather than a part: there it is the
@@ -79,13 +79,13 @@ def _is_inside(rows: Sequence[Row], part: Row, name: str) -> bool:
 
 
 def _weight(row: Row) -> float:
-    """The gain; a library's own name counts for a little less than the user's."""
+    """Return the gain; a library's own name counts for a little less than the user's."""
     of_library = is_library(str(row["name"]), str(row["category"]))
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
 
 
 def what_to_change(findings: Findings) -> Sequence[Row]:
-    """What to change, the first first: rows of `fixes`, else that of `named_part`; about the whole run.
+    """Give what to change, the first first: rows of `fixes`, else that of `named_part`; about the whole run.
 
     A fix has its title as its name.
     """
@@ -95,7 +95,7 @@ def what_to_change(findings: Findings) -> Sequence[Row]:
 
 
 def said_first(findings: Findings, row: Row) -> str:
-    """The sentence about a row of `what_to_change`."""
+    """Return the sentence about a row of `what_to_change`."""
     if "fix" in row:
         return f"{row['title']}: {row['evidence']}. That would gain {said_gain(findings, row)}."
     where = "the whole run" if findings.part else "the run"
@@ -106,7 +106,7 @@ def said_first(findings: Findings, row: Row) -> str:
 
 
 def said_gain(findings: Findings, row: Row) -> str:
-    """What a fix gains, with the range, in a few words."""
+    """Return what a fix gains, with the range, in a few words."""
     where = "the whole run " if findings.part else ""
     faster = f", {where}{format_times(row['speedup'])} times as fast" if row["speedup"] else ""
     return f"{_gain(findings, row)}{faster}{_worth(findings, row)}"
@@ -124,12 +124,12 @@ def is_corrected(findings: Findings, base_ns: int) -> bool:
 
 
 def _worth(findings: Findings, row: Row) -> str:
-    """What a gain is worth in GPU-hours, samples and tokens, where the user says how large the job is."""
+    """Express a gain in GPU-hours, samples and tokens, if the user says how large the job is."""
     return "".join(f", {text}" for text in worth(findings, row).values())
 
 
 def worth(findings: Findings, row: Row) -> dict[str, str]:
-    """The gain of a row of `what_to_change` in what the job costs and yields, as texts by key."""
+    """Return the gain of a row of `what_to_change` in what the job costs and yields, as texts by key."""
     job, left = findings.job, row["base_ns"] - row["gain_ns"]
     said: dict[str, str] = {}
     if job.gpus:

@@ -22,7 +22,7 @@ def gpu_shares(findings: Findings) -> dict[str, float] | None:
 
 
 def gpu_use(findings: Findings) -> str:
-    """The shares in words; empty without GPU work."""
+    """Return the shares in words; empty without GPU work."""
     shares = gpu_shares(findings)
     if shares is None:
         return ""

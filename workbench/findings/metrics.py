@@ -231,7 +231,7 @@ def cpu_or_gpu(findings: Findings) -> Measured | None:
 
 
 def _unknown_beside_gpu(findings: Findings) -> Measured | None:
-    """The same where threads do what may be work or a wait for much of the path."""
+    """Return the same where threads do what may be work or a wait for much of the path."""
     busy, unknown = findings.gpu_working_share, findings.is_gap & findings.path["name"].eq(UNKNOWN)
     share = findings.share(int(findings.durations[unknown & ~_on_gpu(findings)].sum()))
     if busy is None or share < _MUCH_UNKNOWN:

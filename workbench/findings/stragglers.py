@@ -63,7 +63,7 @@ class Ranks:
 
 
 def compare_ranks(findings: Findings) -> Ranks | None:
-    """What the rows about ranks say; None for a run of one rank, or whose ranks share no operation."""
+    """Return what the rows about ranks say; None for a run of one rank, or whose ranks share no operation."""
     waits = findings.answers.get("rank_waits", pd.DataFrame())
     if findings.details.ranks < 2 or not waits["operations"].sum():
         return None
@@ -101,7 +101,7 @@ def _straggler(
 
 
 def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:
-    """The rows of `late_causes` about a rank: those inside one thing together."""
+    """Return the rows of `late_causes` about a rank: those inside one thing together."""
     found: dict[object, Cause] = {}
     for row in late[late["rank"].eq(rank)].to_dict("records"):
         inside = row["inside"] if isinstance(row["inside"], str) else None

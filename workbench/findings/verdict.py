@@ -30,7 +30,7 @@ _MIXED = (
 
 
 def outlier(findings: Findings) -> str:
-    """What is said of the one event that holds the most of the path; empty where none stands out."""
+    """Return what is said of the one event that holds the most of the path; empty where none stands out."""
     told = findings.answers.get("outliers")
     if told is None or told.empty:
         return ""
@@ -80,7 +80,7 @@ class Verdict:
 
 
 def judge(findings: Findings) -> Verdict:
-    """The verdict on the window of a report; none where the input does not allow one."""
+    """Return the verdict on the window of a report; none where the input does not allow one."""
     if mixed_share(findings):
         return Verdict("unknown", 0.0, _MIXED, [])
     bound, untold = bound_of(findings), contradiction(findings)
@@ -105,7 +105,7 @@ def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bo
 
 
 def _lost(findings: Findings) -> Bound:
-    """What is said where most of the path has no record, or no cause."""
+    """Return what is said where most of the path has no record, or no cause."""
     named = [(share, f"is {name}, not in the file") for name, share in findings.unrecorded.items()]
     most, what = max([*named, (findings.unknown_share, "has no explanation")])
     said = "What bounds the run, and what to change first, cannot be told: "
@@ -114,7 +114,7 @@ def _lost(findings: Findings) -> Bound:
 
 
 def _untold(untold: Contradiction) -> Bound:
-    """What is said where the CPU works on the path and a GPU works as long beside it."""
+    """Return what is said where the CPU works on the path and a GPU works as long beside it."""
     said = (
         f"Whether the CPU or the GPU determines the length cannot be told: {format_share(untold.share)} of "
         f"the path is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"

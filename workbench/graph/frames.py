@@ -73,7 +73,10 @@ def replay_frame(edited: Edited, outcome: Outcome, nodes: Ints) -> pd.DataFrame:
 
 
 def edges_between(edited: Edited, inside: Flags) -> Ints:
-    """The dependencies that are there between some segments; those that bind nothing in a replay are not."""
+    """Return the dependencies that are there between some segments.
+
+    Those that bind nothing in a replay are not.
+    """
     found = edited.dependencies
     there = edited.kept & inside[found.cause] & inside[found.effect]
     return np.flatnonzero(there & (found.mechanism != CODE[GIL_HOLDER]))

@@ -127,7 +127,7 @@ def _stacks(frames: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def _described(name: str) -> dict[str, object]:
-    """A frame, with file and line where the name of a Python function says them."""
+    """Return a frame, with file and line where the name of a Python function says them."""
     place = _PLACE.match(name)
     return {"name": name} | ({"file": place["file"], "line": int(place["line"])} if place else {})
 
@@ -150,8 +150,10 @@ class Flame(Picture):
     def write(self, file: str | PathLike[str]) -> None:
         """Write into a file whose name ends in .svg, .png, .pdf, .dot, .folded or .speedscope.json.
 
-        Raises:
-            InputError: it ends in something else, or cannot be written.
+        Raises
+        ------
+        InputError
+            It ends in something else, or cannot be written.
         """
         place = Path(file)
         texts = dict(zip(FLAME_FORMATS, (self.folded, self.speedscope), strict=True))

@@ -23,20 +23,22 @@ class Asking:
 
 
 def of_runs() -> dict[str, Query]:
-    """The queries about a run, by name."""
+    """Return the queries about a run, by name."""
     return {name: query for name, query in queries().items() if query.takes(RUN)}
 
 
 def of_benches() -> dict[str, Query]:
-    """The queries about no run in particular, by name."""
+    """Return the queries about no run in particular, by name."""
     return {name: query for name, query in queries().items() if not query.takes(RUN)}
 
 
 def add_methods(cls: type, asked: Mapping[str, Query]) -> None:
     """Give a class a method for each query.
 
-    Raises:
-        TypeError: it has an attribute of that name already.
+    Raises
+    ------
+    TypeError
+        It has an attribute of that name already.
     """
     for name, query in asked.items():
         if hasattr(cls, name):
@@ -45,7 +47,7 @@ def add_methods(cls: type, asked: Mapping[str, Query]) -> None:
 
 
 def signature(query: Query) -> inspect.Signature:
-    """What a method takes: what must be given first, by place or name; the rest by name only."""
+    """Return what a method takes: what must be given first, by place or name; the rest by name only."""
     taken = [one for one in parameters(query) if one.name != RUN]
     needed = [one for one in taken if _is_needed(one)]
     rest = [one for one in taken if one not in needed]
@@ -56,7 +58,7 @@ def signature(query: Query) -> inspect.Signature:
 
 
 def docstring(query: Query) -> str:
-    """What a method says: the summary, its parameters, the columns of its rows, what raises."""
+    """Return what a method says: the summary, its parameters, the columns of its rows, what raises."""
     return "\n".join(_lines(query))
 
 

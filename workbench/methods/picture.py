@@ -33,7 +33,7 @@ def critical_path(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """The critical path of the run, a step or a phase: its longest stretches, a column a lane."""
+    """Return the critical path of the run, a step or a phase: its longest stretches, a column a lane."""
     part = RunPart(step, phase, occurrence)
     rows = answers.of("critical_path", {"run": run, **vars(find_window(answers.of, run, part))})
     return Picture(path_picture(run, str(part), rows, answers.of("lanes", {"run": run})))
@@ -50,7 +50,7 @@ def hotspot(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """The `count` longest stretches of events of a name on the path, with all their causes and effects.
+    """Give the `count` longest stretches of events of a name on the path, with all their causes and effects.
 
     `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
     several it is the one that takes longest.
@@ -101,7 +101,7 @@ def event(
 
 
 def step(answers: Answers, run: str, number: int, /) -> Picture:
-    """The lanes of a step and what they cause on each other."""
+    """Return the lanes of a step and what they cause on each other."""
     window = find_window(answers.of, run, RunPart(number))
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
     length = format_ns(window.end_ns - window.start_ns)
@@ -133,7 +133,7 @@ def flame(
 
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:
-    """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
+    """Return the nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     return query_picture(answers, query, {"run": run, **parameters})
 
 
@@ -150,7 +150,7 @@ PICTURES: dict[str, Callable[..., Picture]] = {
 
 
 def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
-    """The picture of that name; InputError lists those there are."""
+    """Return the picture of that name; InputError lists those there are."""
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")
     return PICTURES[what](answers, run, *arguments, **options)

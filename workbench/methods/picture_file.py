@@ -15,8 +15,10 @@ class Picture(graphviz.Source):  # type: ignore[misc]
     def write(self, file: str | PathLike[str]) -> None:
         """Draw into a file whose name ends in .svg, .png, .pdf or .dot.
 
-        Raises:
-            InputError: it ends in something else, or cannot be written.
+        Raises
+        ------
+        InputError
+            It ends in something else, or cannot be written.
         """
         place = Path(file)
         save(place, draw(self.source, picture_format(place)))
@@ -31,7 +33,7 @@ class Picture(graphviz.Source):  # type: ignore[misc]
 
 
 def picture_format(file: Path, *others: str) -> str:
-    """The format that a file's name says, also one of `others`; InputError lists those there are."""
+    """Return the format that a file's name says, also one of `others`; InputError lists those there are."""
     found = next((ending for ending in (*others, *FORMATS) if file.name.lower().endswith(f".{ending}")), None)
     if found is None:
         listed = f"end it with .{', .'.join((*FORMATS, *others))}"

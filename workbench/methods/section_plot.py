@@ -24,14 +24,16 @@ class SectionPlot:
         self.title, self.plots = title, tuple(plots)
 
     def html(self) -> str:
-        """The page as text."""
+        """Return the page as text."""
         return plot_page(self.title, self.plots)
 
     def save(self, file: str | PathLike[str]) -> None:
         """Write the page into a file.
 
-        Raises:
-            InputError: the file cannot be written.
+        Raises
+        ------
+        InputError
+            The file cannot be written.
         """
         place = Path(file)
         try:
@@ -49,10 +51,12 @@ class SectionPlot:
 
 
 def section_plot(findings: Findings, name: str) -> SectionPlot:
-    """The plots of the section of that name, or of those that ask the query of that name.
+    """Return the plots of the section of that name, or of those that ask the query of that name.
 
-    Raises:
-        InputError: there is no such plot; lists the sections that have one.
+    Raises
+    ------
+    InputError
+        There is no such plot; lists the sections that have one.
     """
     window = RunWindow(findings.start_ns, findings.end_ns, 0)
     scope = Scope(findings.details.name, window, findings.part, drawn=True)

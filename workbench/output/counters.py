@@ -21,14 +21,14 @@ Place = Mapping[str, int | str]
 
 
 def counter_questions(scope: Scope) -> Mapping[str, Parameters]:
-    """The queries whose rows are drawn, in full; none where nothing is drawn."""
+    """Return the queries whose rows are drawn, in full; none where nothing is drawn."""
     if not scope.drawn:
         return {}
     return {name: {**scope.between, "rank": None, "limit": _ALL} for name in (QUEUES, BANDWIDTHS)}
 
 
 def counter_entries(findings: Findings, source: Source, place_of: Mapping[int, Place]) -> Iterator[bytes]:
-    """The JSON texts of the counter events (ph `C`) of a rank at the file's times, track after track.
+    """Yield the JSON texts of the counter events (ph `C`) of a rank at the file's times, track after track.
 
     A track has the unit in its name, which Perfetto makes of the event's and the argument's. `place_of`: pid
     and tid of each lane as the file writes them; tracks of streams stand beside their stream, those of copies

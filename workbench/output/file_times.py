@@ -44,14 +44,14 @@ def on_file_clock(
 
 
 def times_on_file_clock(times: Ints, on_gpu: Flags, source: Source) -> Ints:
-    """Times of a rank with the corrections taken back, to 2 ns; `on_gpu`: of GPU rows."""
+    """Return the times of a rank with the corrections taken back, to 2 ns; `on_gpu`: of GPU rows."""
     of_rank, of_gpu = _corrections(source)
     found = of_rank.taken_back(times)
     return np.where(on_gpu, of_gpu.taken_back(found), found)
 
 
 def _corrections(source: Source) -> tuple["_Correction", "_Correction"]:
-    """What was added to all rows of a rank, and before that to those of its GPUs."""
+    """Return what was added to all rows of a rank, and before that to those of its GPUs."""
     of_rank = _Correction(source.rank_offset_ns, source.rank_drift_ppb, source.window_start_ns)
     since = int(of_rank.taken_back(np.array([source.window_start_ns]))[0])
     return of_rank, _Correction(source.clock_offset_ns, source.clock_drift_ppb, since)

@@ -43,8 +43,10 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
     Each file appears whole or not at all; other files in the folder stay as they are. A file of an
     earlier report goes when this one has none of that name: it would be about something else.
 
-    Raises:
-        InputError: the folder cannot be written.
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
     """
     makers: dict[str, Callable[[BinaryIO], object]] = {
         _SUMMARY: lambda out: out.write(summary_text(findings).encode()),
@@ -58,14 +60,17 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
 
 
 def named_folder(folder: str | PathLike[str]) -> Path:
-    """The folder to write into; InputError where its name is empty: it would be the current one."""
+    """Return the folder to write into; InputError where its name is empty: it would be the current one."""
     if not fspath(folder).strip():
         raise InputError("the name of the folder is empty", "give one, or . for the current folder")
     return Path(folder)
 
 
 def summary_of_earlier(file: Path, *keys: str) -> Mapping[str, object] | None:
-    """What a file of numbers says that an earlier command wrote; None where it is none or lacks a key."""
+    """Return what a file of numbers says that an earlier command wrote.
+
+    None where it is none or lacks a key.
+    """
     try:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -83,8 +88,10 @@ def write_files(
 
     `earlier_files`: the names in the folder that an earlier command of this kind wrote; they go, too.
 
-    Raises:
-        InputError: the folder cannot be written.
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
     """
     left_out: dict[str, str] = {}
     earlier = set(earlier_files(folder)) - makers.keys()
@@ -105,7 +112,7 @@ def write_files(
 
 
 def _earlier_files(folder: Path) -> list[str]:
-    """The names in a folder that an earlier report has; none where no report was written there."""
+    """Return the names in a folder that an earlier report has; none where no report was written there."""
     if summary_of_earlier(folder / _SUMMARY, "run", "window_ns", "critical_path") is None:
         return []
     tables = {f"{name}.csv" for name in all_sections()}
@@ -121,7 +128,7 @@ def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
 
 
 def _tables(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
-    """A CSV file for each section that has rows: its own, or those of its first table."""
+    """Return a CSV file for each section that has rows: its own, or those of its first table."""
     makers: dict[str, Callable[[BinaryIO], object]] = {}
     for name, section in all_sections().items():
         if section.rows is not None:

@@ -36,7 +36,7 @@ _SCRIPTS: Mapping[str, Sequence[str]] = {
 
 
 def read_part(name: str) -> str:
-    """A script, style or template beside this module, also in a folder of it."""
+    """Return a script, style or template beside this module, also in a folder of it."""
     return _PLACE.joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
@@ -86,7 +86,7 @@ def report_page(findings: Findings) -> str:
 def sections_page(
     title: str, scope: str, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]
 ) -> str:
-    """A page of sections, those without blocks left out, and all `numbers` with the name of their file."""
+    """Write a page of sections with blocks, and all `numbers` with the name of their file."""
     shown = [section for section in sections if section.blocks]
     names = ShownNames(block for section in shown for block in section.blocks)
     charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]
@@ -106,7 +106,7 @@ def sections_page(
 
 
 def plot_page(title: str, plots: Sequence[Plot]) -> str:
-    """A page with these plots only; names as in `report_page`."""
+    """Return a page with these plots only; names as in `report_page`."""
     names = ShownNames(plots)
     return _template("plot.html.j2").render(
         title=title,
@@ -118,7 +118,7 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
-    """The scripts that a page with these charts needs, in their order."""
+    """Return the scripts that a page with these charts needs, in their order."""
     drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
     needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
     return tuple(dict.fromkeys(("tools.js", *needed, *last)))

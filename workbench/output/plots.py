@@ -34,14 +34,14 @@ def plot_height(plot: Plot) -> int:
 
 
 def plot_note(plot: Plot) -> str:
-    """What to say below it: its own note, and what of it is not drawn."""
+    """Return what to say below it: its own note, and what of it is not drawn."""
     most = MOST_ROWS[plot.kind]
     left = f"The first {most:,} of {len(plot.frame):,} are drawn." if len(plot.frame) > most else ""
     return " ".join(part for part in (left, plot.note) if part)
 
 
 def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
-    """What plots.js needs: `option` for the library, and the rows that it tells about."""
+    """Return what plots.js needs: `option` for the library, and the rows that it tells about."""
     rows = plot.frame.head(MOST_ROWS[plot.kind])
     along = _AXES[plot.kind]
     if plot.kind == "bars":
@@ -117,7 +117,7 @@ def _turned(mark: tuple[Any, Any, int], across: bool) -> list[Any]:
 
 
 def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Sequence[str]]:
-    """The group of each row, and the groups: first those that the plot has colours for, in that order."""
+    """Group the rows; the groups that the plot has colours for come first, in that order."""
     if not plot.colour:
         return np.zeros(len(rows), dtype=int), [plot.y.title]
     values = rows[plot.colour]
@@ -128,7 +128,7 @@ def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Seque
 
 
 def _zoom() -> list[dict[str, object]]:
-    """A wheel scrolls the page, as it does over the lanes."""
+    """Return a wheel scrolls the page, as it does over the lanes."""
     return [{"type": "inside", "zoomOnMouseWheel": "ctrl"}, {"type": "slider", "height": 18, "bottom": 4}]
 
 
@@ -150,6 +150,6 @@ def _numbers(values: "pd.Series[Any]") -> list[float | int | None]:
 
 
 def _told(rows: pd.DataFrame, column: Column, names: ShownNames) -> dict[str, object]:
-    """The texts of a column, each once: many rows share few."""
+    """Return the texts of a column, each once: many rows share few."""
     codes, texts = pd.factorize(np.array(_texts(rows, column, names), dtype=object))
     return {"title": column.title, "texts": list(texts), "codes": codes.tolist()}

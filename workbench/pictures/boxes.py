@@ -36,7 +36,7 @@ class _Frame(NamedTuple):
 
 
 def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
-    """The boxes of the rows of `path_frames` or `off_path_frames`, each after the one around it.
+    """Return the boxes of the rows of `path_frames` or `off_path_frames`, each after the one around it.
 
     The longest come first. What is narrower than one of so many pixels is merged, and so are repeated layers.
     """
@@ -61,7 +61,7 @@ def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
 
 
 def _by_parent(frames: pd.DataFrame) -> dict[int, list[_Frame]]:
-    """The frames in which time was spent by what called them, the longest first."""
+    """Return the frames in which time was spent by what called them, the longest first."""
     tree = call_tree(with_layers_merged(frames))
     tree = tree[tree["duration_ns"] > 0].sort_values(["duration_ns", "name"], ascending=[False, True])
     parents: Iterable[int] = tree["parent"].fillna(-1).astype("int64").tolist()

@@ -59,7 +59,7 @@ def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) 
 
 
 def _legend_text(category: str) -> str:
-    """What stands on a fill; Graphviz 2.43 takes no empty text there."""
+    """Return what stands on a fill; Graphviz 2.43 takes no empty text there."""
     return html_label(category.strip() or "no category", 20)
 
 

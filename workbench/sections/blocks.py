@@ -101,10 +101,10 @@ class Chart:
 
 @dataclass(frozen=True)
 class Plot:
-    """Rows drawn as `kind`, `y` over `x`: bars of the same `x` stand on each other, lines need numbers in it,
-    points numbers above 0, since both their axes are logarithmic.
+    """Rows drawn as `kind`, `y` over `x`.
 
-    Levels are lines that stay at a `y` until the next `x`.
+    Bars of the same `x` stand on each other, lines need numbers in it, points numbers above 0, since both
+    their axes are logarithmic. Levels are lines that stay at a `y` until the next `x`.
 
     `title` says what it shows, also to those who cannot see it. `colour`: the field whose values are drawn
     in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's order.
@@ -142,7 +142,7 @@ class Advice:
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns that are not for people only."""
+    """Return the columns that are not for people only."""
     return frame[[name for name in frame.columns if not str(name).startswith("_")]]
 
 

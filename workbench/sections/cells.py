@@ -22,7 +22,7 @@ _WRITTEN: Mapping[str, Callable[[Any], str]] = {
 
 
 def number(value: object) -> str:
-    """A number as JavaScript reads it, empty for a missing one."""
+    """Return a number as JavaScript reads it, empty for a missing one."""
     return "" if _is_missing(value) else str(value)
 
 

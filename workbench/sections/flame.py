@@ -28,7 +28,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _drawing(frames: pd.DataFrame) -> Mapping[str, object]:
-    """The boxes in columns; `name` and `category` are places among the listed ones."""
+    """Return the boxes in columns; `name` and `category` are places among the listed ones."""
     boxes = pd.DataFrame(lay_out("Critical path", frames, _PIXELS))
     names, categories = (pd.factorize(boxes[column]) for column in ("name", "category"))
     texts = readable(map(str, names[1]))

@@ -37,7 +37,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _lines(pattern: str, operator: str) -> Iterator[tuple[str, str]]:
-    """The names of a sequence, a line each, with how often it comes at once; the first few."""
+    """Yield the names of a sequence, a line each, with how often it comes at once; the first few."""
     runs = [(name, len(list(same))) for name, same in groupby(pattern[len(operator) + 1 :].split("|"))]
     for name, times in runs[:_LINES]:
         yield (f"{times} × " if times > 1 else "", name)

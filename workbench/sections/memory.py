@@ -56,7 +56,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _named(findings: Findings, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with their device in a word, their time in the window, and what is known to be allocated."""
+    """Add to the rows their device in a word, their time in the window, and what is known to be allocated."""
     number = rows["device"].astype("string").radd(" ").fillna("")
     named = rows.assign(
         _device=rows["device_type"].astype("string") + number, _name=rows["name"].fillna("outside any event")

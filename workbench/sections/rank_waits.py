@@ -73,7 +73,7 @@ def _by_step(findings: Findings) -> Sequence[Block]:
 
 
 def _rows(findings: Findings) -> pd.DataFrame:
-    """The rows of `rank_waits` by rank, with the share of the path on each."""
+    """Return the rows of `rank_waits` by rank, with the share of the path on each."""
     rows = findings.answers.get("rank_waits", pd.DataFrame({"rank": []}))
     on_path = {int(rank): findings.share(ns) for rank, ns in sum_by(findings.path, "rank").items()}
     return rows.assign(path_share=[on_path.get(rank, 0.0) for rank in rows["rank"]]).sort_values("rank")

@@ -124,7 +124,7 @@ def _roofs(drawn: pd.DataFrame) -> Iterator[tuple[str, Sequence[tuple[float, flo
 
 
 def _units(device: str, peak: float, same: pd.DataFrame) -> str:
-    """What reaches a peak: types on matrix units, or what does not run on them."""
+    """Return what reaches a peak: types on matrix units, or what does not run on them."""
     products = same[same["work"].isin(ON_MATRIX_UNITS)]
     peaks = find_peaks(device)
     if peaks is not None and products["dtype"].eq("float32").all() and len(products):

@@ -72,13 +72,13 @@ class Section:
     in_short: bool = False
 
     def tables(self, findings: Findings) -> list[pd.DataFrame]:
-        """The rows of its tables, none where it is for a page only."""
+        """Return the rows of its tables, none where it is for a page only."""
         if self.page_only:
             return []
         return [exact_rows(block.frame) for block in self.content(findings) if isinstance(block, Table)]
 
     def heading(self, findings: Findings) -> str:
-        """The title, which may hold numbers."""
+        """Return the title, which may hold numbers."""
         return self.title if isinstance(self.title, str) else self.title(findings)
 
 
@@ -99,7 +99,7 @@ def all_sections() -> dict[str, Section]:
 
 
 def questions(scope: Scope) -> dict[str, Parameters]:
-    """The queries of all sections with their parameters."""
+    """Return the queries of all sections with their parameters."""
     asked: dict[str, Parameters] = {}
     for section in all_sections().values():
         asked |= section.asks(scope)

@@ -22,13 +22,13 @@ class ShownNames:
         self._texts = {} if full else readable(_names_in(blocks))
 
     def of(self, name: object) -> str:
-        """A name as one safe line of any width."""
+        """Return a name as one safe line of any width."""
         text = self._texts.get(str(name), str(name))
         return visible(text if self._full or len(text) <= _MOST_CHARS else text[:_MOST_CHARS] + ELLIPSIS)
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a readable text of their names in a last column, where they have names."""
+    """Return the rows with a readable text of their names in a last column, where they have names."""
     if "name" not in frame.columns:
         return frame
     codes, values = pd.factorize(frame["name"])

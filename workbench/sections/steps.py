@@ -95,7 +95,7 @@ def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
 
 
 def _types(summary: StepSummary) -> Table:
-    """Iterations of a server by type: what a prefill takes says nothing of a decode."""
+    """Tabulate iterations of a server by type: what a prefill takes says nothing of a decode."""
     rows = pd.DataFrame(
         {
             "type": one.type,

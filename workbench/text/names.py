@@ -38,7 +38,7 @@ def readable(names: Iterable[str]) -> dict[str, str]:
 
 
 def quoted(name: str) -> str:
-    """A name within a sentence: readable, short, safe to print, in backquotes."""
+    """Return a name within a sentence: readable, short, safe to print, in backquotes."""
     return f"`{label(readable([name])[name], _QUOTED_CELLS)}`"
 
 

@@ -57,7 +57,7 @@ def csv_safe(text: str) -> str:
     """Return `text` so that a spreadsheet runs no formula and a terminal obeys nothing in it.
 
     A text that looks like a formula, also behind what nobody sees, gets an apostrophe. Control characters but
-    tabs and line breaks become escapes, `\\x1b`.
+    tabs and line breaks become escapes, such as that of ESC.
     """
     if not (text.isascii() and text.isprintable()):
         text = "".join(

@@ -101,9 +101,12 @@ class WhatIf:
 
         It can be asked about as any run; `verify` compares it with what was measured later.
 
-        Raises:
-            InputError: a run of this name holds something else.
-            StoreError: the database or the workspace cannot be used.
+        Raises
+        ------
+        InputError
+            A run of this name holds something else.
+        StoreError
+            The database or the workspace cannot be used.
         """
         assert self.store is not None  # it is the answer of a run
         return self.store(self, name)
@@ -111,8 +114,10 @@ class WhatIf:
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
 
-        Raises:
-            InputError: the folder has no name, or they cannot be written.
+        Raises
+        ------
+        InputError
+            The folder has no name, or they cannot be written.
         """
         place = named_folder(folder)
         try:
@@ -138,7 +143,7 @@ class WhatIf:
         return unrecorded_ns(self.graph)
 
     def as_json(self) -> dict[str, object]:
-        """The answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
+        """Return the answer for scripts; keys may be added, never renamed. Times in ns, shares 0..1."""
         predicted = self.prediction
         return {
             "run": self.run,
@@ -173,7 +178,7 @@ class WhatIf:
 
 
 def ns_per_event(overhead: Overhead) -> dict[str, int]:
-    """The cost of recording an event by category, ns."""
+    """Return the cost of recording an event by category, ns."""
     return {
         category: round(cost.total_ns)
         for role, cost in overhead.of_role.items()
@@ -184,9 +189,11 @@ def ns_per_event(overhead: Overhead) -> dict[str, int]:
 def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     """Answer a question about a run.
 
-    Raises:
-        InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
-            factor or cost is none.
+    Raises
+    ------
+    InputError
+        Nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
+        factor or cost is none.
     """
     asked = (question.remove, question.scale, question.remove_wait, question.assume, question.fixes)
     if not any(asked):
@@ -206,7 +213,7 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
-    """What changes, what the names in the question mean, and what of it other threads were handed."""
+    """Return what changes, what the names in the question mean, and what of it other threads were handed."""
     factor = np.ones(len(graph.segments))
     handed = np.zeros(len(factor), dtype=bool)
     matched: list[Matched] = []
@@ -231,7 +238,7 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
 
 
 def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:
-    """What all fixes of a question change together, each in all that its selectors select."""
+    """Return what all fixes of a question change together, each in all that its selectors select."""
     if min(question.depth, question.workers) < 1:
         raise InputError("nothing is done ahead of itself", "give --depth and --workers as 1 or more")
     chosen: dict[str, Flags] = {}
@@ -260,7 +267,7 @@ def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
 
 
 def gain_json(gain: Gain) -> dict[str, object]:
-    """A gain for scripts."""
+    """Return a gain for scripts."""
     return {
         "base_ns": gain.base_ns,
         "predicted_ns": gain.predicted_ns,
@@ -270,7 +277,7 @@ def gain_json(gain: Gain) -> dict[str, object]:
 
 
 def range_json(low: Bound, high: Bound) -> dict[str, object]:
-    """A range for scripts."""
+    """Return a range for scripts."""
     return {
         "gain_low_ns": low.gain_ns,
         "gain_high_ns": high.gain_ns,

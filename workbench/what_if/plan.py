@@ -44,7 +44,7 @@ class Plan:
     floors: Sequence[dict[str, object]]
 
     def as_json(self) -> dict[str, object]:
-        """The plan for scripts; keys may be added, never renamed. Times in ns."""
+        """Return the plan for scripts; keys may be added, never renamed. Times in ns."""
         return {
             "run": self.run,
             "base_ns": self.base_ns,
@@ -55,12 +55,14 @@ class Plan:
 
 
 def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
-    """The best single fix, then the best pair, then greedily one more: as long as it gains 1 % of the run.
+    """Find the best fix, the best pair, then greedily one more, as long as it gains 1 % of the run.
 
     Of each kind of fix the place that gains most takes part.
 
-    Raises:
-        InputError: no fix is wanted.
+    Raises
+    ------
+    InputError
+        No fix is wanted.
     """
     if fixes < 1:
         raise InputError("a plan without fixes is none", "give --fixes as 1 or more")
@@ -99,7 +101,7 @@ class _Search:
             self._gains[(at,)] = gain
 
     def best(self, count: int) -> Made | None:
-        """The set of `count` fixes that gains most: of all sets up to two, then with one more than before."""
+        """Find the set of `count` fixes that gains most: of all sets up to two, then with one more."""
         numbers = range(len(self._places))
         if count <= _ALL_SETS:
             tried = list(combinations(numbers, count))
@@ -112,7 +114,7 @@ class _Search:
         return self._made(self._chosen)
 
     def together(self) -> list[Made]:
-        """The pairs that pay only, or much better, together; the best first."""
+        """Return the pairs that pay only, or much better, together; the best first."""
         pairs = [
             pair for pair in combinations(range(len(self._places)), 2) if self._fit(pair) and self._pays(pair)
         ]

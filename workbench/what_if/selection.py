@@ -48,12 +48,14 @@ class Selection:
 
 
 def select(graph: ReplayGraph, selector: Selector) -> Selection:
-    """What a selector selects.
+    """Return what a selector selects.
 
     Names are matched exactly, else as a glob of `*` and `?`, else as a part.
 
-    Raises:
-        InputError: nothing; names near those asked for are named.
+    Raises
+    ------
+    InputError
+        Nothing; names near those asked for are named.
     """
     segments = graph.segments
     # A stretch without an event, as an unknown gap inside a call, belongs to what is open.
@@ -83,7 +85,10 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
 
 
 def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
-    """What a selector selects, where a name means the waits in its events, too; `own_ns` is their length."""
+    """Return what a selector selects, where a name means the waits in its events, too.
+
+    `own_ns` is their length.
+    """
     segments = graph.segments
     open_ = segments.event >= 0
     lasting = np.where(open_, segments.end - segments.start, segments.work)
@@ -92,7 +97,7 @@ def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
 
 
 def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
-    """The frames of the events that a name means; of modules all that have the prefix."""
+    """Return the frames of the events that a name means; of modules all that have the prefix."""
     frames = graph.frames
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
     if _steps_named(graph, wanted):
@@ -104,13 +109,13 @@ def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: st
 
 
 def _of_one_step(graph: ReplayGraph, wanted: str) -> Flags | bool:
-    """What belongs to the step that is meant: the frames of all steps have one name."""
+    """Return what belongs to the step that is meant: the frames of all steps have one name."""
     numbers = _steps_named(graph, wanted)
     return _of_steps(graph, numbers) if numbers else True
 
 
 def _steps_named(graph: ReplayGraph, wanted: str) -> frozenset[int]:
-    """The numbers of the steps whose annotation has a name, but not of all steps."""
+    """Return the numbers of the steps whose annotation has a name, but not of all steps."""
     number = step_number(wanted)
     if graph.step_marker == STEP_PREFIX and number is not None:
         return frozenset([number])
@@ -119,7 +124,7 @@ def _steps_named(graph: ReplayGraph, wanted: str) -> frozenset[int]:
 
 
 def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[str]:
-    """The names that are meant, as they are in the file or to be read."""
+    """Return the names that are meant, as they are in the file or to be read."""
     found = match_names(names, wanted)
     if found:
         return found
@@ -213,7 +218,7 @@ _HOLDS: dict[str, _Holds] = {
 
 
 def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequence[Matched]:
-    """The names of the frames that hold the selected segments, with their events."""
+    """Return the names of the frames that hold the selected segments, with their events."""
     frames, calls = graph.frames, graph.calls
     name = frames.name.codes[above[selected]]
     own = np.bincount(name, graph.segments.work[selected], len(frames.name.values)).astype(np.int64)
@@ -229,7 +234,7 @@ def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequenc
 
 
 def named_work(graph: ReplayGraph, selected: Flags, work: Ints | Floats) -> Sequence[Matched]:
-    """The names of the events of selected segments, with some of their work, ns, the longest first."""
+    """Return the names of the events of selected segments, with some of their work, ns, the longest first."""
     selected = selected & (graph.segments.event >= 0)
     event, calls = graph.segments.event[selected], graph.calls
     name, count = calls.name.codes[event], len(calls.name.values)

@@ -35,12 +35,14 @@ class Selector:
 
 
 def parse_selector(text: str) -> Selector:
-    r"""A selector from its text: `key=value`, joined by commas.
+    r"""Return a selector from its text: `key=value`, joined by commas.
 
     A value ends where `,KEY=` follows; `\,` is a comma that ends none.
 
-    Raises:
-        InputError: an unknown key, one given twice, no value, or no number where one is needed.
+    Raises
+    ------
+    InputError
+        An unknown key, one given twice, no value, or no number where one is needed.
     """
     conditions: dict[str, str] = {}
     for part in _NEXT.split(text):

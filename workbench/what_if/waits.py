@@ -35,7 +35,7 @@ class MatchedWaits:
     matched: Matched
 
     def added_to(self, change: Change) -> Change:
-        """A change in which these end at once, too."""
+        """Return a change in which these end at once, too."""
         mine = self.change
         return replace(
             change,
@@ -46,12 +46,14 @@ class MatchedWaits:
 
 
 def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
-    """The waits that a name means: a gap or, where it is none, a rule that ends waits.
+    """Return the waits that a name means: a gap or, where it is none, a rule that ends waits.
 
     `GAP at NAME` are those of threads inside events of that name, `GAP at a call` those of all threads.
 
-    Raises:
-        InputError: nothing in the run has the name.
+    Raises
+    ------
+    InputError
+        Nothing in the run has the name.
     """
     name, _, place = wanted.partition(AT)
     there = [name for name in GAP_NAMES if matched(graph, _everywhere(graph, name)).count]
@@ -92,7 +94,7 @@ def _everywhere(graph: ReplayGraph, gap: str) -> Change:
 
 
 def _rule(graph: ReplayGraph, wanted: str, name: str, gaps: Sequence[str], there: Sequence[str]) -> str:
-    """The rule that a name means, where it means no gap."""
+    """Return the rule that a name means, where it means no gap."""
     mine = graph.dependencies.mechanism[graph.segments.on_thread[graph.dependencies.effect]]
     rules = [rule for rule in _RULES if (mine == CODE[rule]).any()]
     chosen = [] if gaps else match_names(rules, name)
@@ -106,7 +108,7 @@ def _rule(graph: ReplayGraph, wanted: str, name: str, gaps: Sequence[str], there
 
 
 def _inside(graph: ReplayGraph, wanted: str, place: str) -> Flags | None:
-    """The segments inside events of a name, by the call stacks; None for everywhere."""
+    """Return the segments inside events of a name, by the call stacks; None for everywhere."""
     if not place or place == A_CALL:
         return None
     chosen = frames_named(graph, Selector(wanted, {}), place, "")

@@ -44,7 +44,7 @@ class Fit:
 
 
 def fit_clock(launched: Pairs, launched_late: Pairs, awaited: Pairs) -> Fit:
-    """The drift, up to 300 ppm and 1 ms in all, at which most lags are short, and those lags.
+    """Return the drift, up to 300 ppm and 1 ms in all, at which most lags are short, and those lags.
 
     `launched_late`: as `launched`, from the calls' ends. There is no drift where the lags without one are
     nearly as good.
@@ -62,7 +62,7 @@ class _Sides:
     awaited: Pairs
 
     def edges(self, slope: float) -> list[tuple[float, float]]:
-        """What `_edge` says of each kind of pairs under a drift."""
+        """Return what `_edge` says of each kind of pairs under a drift."""
         kinds = ((self.launched, slope), (self.launched_late, slope), (self.awaited, -slope))
         return [_edge(pairs.lag + more * pairs.time) for pairs, more in kinds]
 
@@ -85,7 +85,7 @@ def _find_drift(sides: _Sides) -> float:
 
 
 def _shortest(pairs: Pairs) -> Pairs:
-    """The pairs with the shortest lags of each part of the time."""
+    """Return the pairs with the shortest lags of each part of the time."""
     if not len(pairs.lag):
         return pairs
     part = (pairs.time - pairs.time.min()) * _PARTS // (np.ptp(pairs.time) + 1)
@@ -120,7 +120,7 @@ class GpuClock:
     since_ns: int = 0
 
     def at(self, time_ns: int) -> "GpuClock":
-        """The same correction, told from another moment."""
+        """Return the same correction, told from another moment."""
         more = round((time_ns - self.since_ns) * (self.drift_ppb * 1e-9))
         return GpuClock(self.offset_ns + more, self.drift_ppb, time_ns)
 
@@ -130,14 +130,14 @@ class GpuClock:
         return self.offset_ns + more
 
     def put_right(self, events: Events) -> Events:
-        """The events with all rows of the GPU's clock on the CPU's."""
+        """Return the events with all rows of the GPU's clock on the CPU's."""
         return events.shift_gpu(self.offset_ns, self.drift_ppb, self.since_ns)
 
 
 def gpu_clock(
     events: Events, launches: Launches, waits: HostWaits, since_ns: int, integrity: Integrity
 ) -> GpuClock:
-    """The correction of GPU rows by which no work precedes its call and no awaited end follows the return.
+    """Find the correction of GPU rows by which no work precedes its call and no awaited end its return.
 
     It is told from `since_ns` on. Nothing is moved where no order is contradicted, since usual lags differ
     from GPU to GPU, or where no correction mends at least half of the contradictions: those are wrong pairs.
@@ -173,7 +173,7 @@ def _contradictions(launched: Pairs, awaited: Pairs, clock: GpuClock) -> tuple[i
 
 
 def _likeliest(fit: Fit, is_early: bool, since_ns: int) -> GpuClock:
-    """The correction within what the lags leave.
+    """Return the correction within what the lags leave.
 
     What both kinds of pairs leave open between them is divided as launches and returns usually take; where
     that is more than both usually take, only the kind that is contradicted is given its usual lag.

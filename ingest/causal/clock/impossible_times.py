@@ -33,7 +33,7 @@ _WORK = (
 
 
 def find_impossible_calls(events: Events) -> Ends:
-    """Calls into a runtime that hold operators of their thread, which a call does not run.
+    """Find calls into a runtime that hold operators of their thread, which a call does not run.
 
     They had returned before the first of these began. Left alone: one that holds fewer than three, or returns
     less than 1 ms after that, and files in which many calls do, whose rows are no single thread's.
@@ -55,7 +55,7 @@ def find_impossible_calls(events: Events) -> Ends:
 
 
 def find_outliving(events: Events, stack: CallStack) -> Ends:
-    """Calls and operators that outlive the operator or annotation that they begin in, by far.
+    """Find calls and operators that outlive by far the operator or annotation that they begin in.
 
     What runs inside ends first. Left alone: what lasts less than three times as long as what it runs in and
     1 ms more; what begins in the last 50 µs of it, since starts and ends are noisy; and files in which many
@@ -99,7 +99,7 @@ def _keys(events: Events) -> Keys:
 
 
 def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
-    """The same events; ends that cannot be are earlier, and `Events.clipped` says by how much.
+    """Return the same events; ends that cannot be are earlier, and `Events.clipped` says by how much.
 
     GPU work that lies where it cannot have run, at a time that nothing proves, belongs to no lane's work from
     here on, and has no length. `process`: number of the process of each lane. What was found is told to
@@ -123,7 +123,7 @@ def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
 
 
 def nest_possible(events: Events, integrity: Integrity) -> tuple[Events, CallStack]:
-    """The events nested; calls and operators that outlive what they run in by far end with it.
+    """Return the events nested; calls and operators that outlive what they run in by far end with it.
 
     What begins in such a row may be another one, so that they are looked for again.
     """

@@ -28,7 +28,7 @@ class Ends:
     end: Ints
 
     def earliest(self, other: "Ends") -> "Ends":
-        """The rows of both, each with the earlier end."""
+        """Return the rows of both, each with the earlier end."""
         row, place = np.unique(np.concatenate([self.row, other.row]), return_inverse=True)
         end = np.full(len(row), _LATEST)
         np.minimum.at(end, place, np.concatenate([self.end, other.end]))
@@ -163,7 +163,7 @@ def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags, communicates
 
 
 def _kinds(events: Events, work: Ints) -> Texts:
-    """The type of each work, by the distinct pairs of name and category."""
+    """Return the type of each work, by the distinct pairs of name and category."""
     pair = (
         events.name.codes[work].astype(np.int64) * len(events.category.values) + events.category.codes[work]
     )

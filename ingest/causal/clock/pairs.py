@@ -65,14 +65,14 @@ def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: i
 
 
 def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -> "pd.Series[int]":
-    """The first start or last end of the work of each launching call, by call."""
+    """Return the first start or last end of the work of each launching call, by call."""
     work = np.flatnonzero(launches.call >= 0)
     found: pd.Series[int] = pd.Series(times[work]).groupby(launches.call[work]).agg(which)
     return found
 
 
 def _blocking_copies(events: Events, launches: Launches) -> "pd.Series[int]":
-    """Ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
+    """Find ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
     copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
     chosen = copies[_may_block(events, launches, copies) & is_named(events, *_TO_HOST)[copies]]
     return pd.Series(events.end[chosen], index=launches.call[chosen])
@@ -84,7 +84,7 @@ def _may_block(events: Events, launches: Launches, copies: Ints) -> Flags:
 
 
 def _guessed(events: Events, launches: Launches, known: Ints) -> "pd.Series[int]":
-    """Ends of the last work that the thread launched before each synchronisation of an unknown stream."""
+    """Find when the last work ended that a thread launched before each wait for an unknown stream."""
     calls = np.setdiff1d(np.flatnonzero(is_call_named(events, "StreamSync")), known)
     last = _of_each_call(events, launches, events.end, "max")
     position = nearest_on_thread(events, calls, last.index.to_numpy(dtype=np.int64), "backward")

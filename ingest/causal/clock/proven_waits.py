@@ -30,7 +30,7 @@ class Proven:
 
 
 def proven_waits(events: Events, launches: Launches, streams: Streams, process: Ints) -> Proven:
-    """Waits whose stream is beyond doubt, of work that a call of the same process launched.
+    """Find waits whose stream is beyond doubt, of work that a call of the same process launched.
 
     That is: what rows of the category cuda_sync name; calls that wait for a device where the file has one, or
     for a stream where it has one; and copies to the host whose call returns after them.

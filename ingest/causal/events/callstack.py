@@ -31,7 +31,7 @@ class CallStack:
     outlived: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def self_time(self, events: Events) -> Ints:
-        """ns in which each event is the innermost one; the duration for events off the threads."""
+        """Ns in which each event is the innermost one; the duration for events off the threads."""
         named = self.piece_event >= 0
         total = np.zeros(len(events), dtype=np.int64)
         np.add.at(total, self.piece_event[named], (self.piece_end - self.piece_start)[named])
@@ -67,7 +67,10 @@ class _Openings:
         return np.searchsorted(self._closes, moments, "right")
 
     def innermost(self, opened: Ints, moments: Ints) -> Ints:
-        """The place of the innermost event once the first `opened` have begun, at `moments`; -1 for none."""
+        """Return the place of the innermost event once the first `opened` have begun, at `moments`.
+
+        -1 for none.
+        """
         depth = self._opened[opened] - self._closed(moments)
         found = np.searchsorted(self._keys, (depth - 1) * self._stride + opened, "left") - 1
         return np.where(depth > 0, np.append(self._place, -1)[found], -1)

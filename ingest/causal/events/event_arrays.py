@@ -41,8 +41,11 @@ def follow_backward(events: pa.Table, flows: pa.Table, operators: Flags) -> Ints
 
 
 def _follow(events: pa.Table, flows: pa.Table, kinds: re.Pattern[str], causes: Flags, effects: Flags) -> Ints:
-    """The cause of each effect. An id that several causes share tells nothing, so it is left out before the
-    ends are looked up: no table has more rows than there are flows."""
+    """Find the cause of each effect.
+
+    An id that several causes share tells nothing, so it is left out before the ends are looked up: no table
+    has more rows than there are flows.
+    """
     found = np.full(events.num_rows, -1, dtype=np.int64)
     if not effects.any() or not causes.any() or not flows.num_rows:
         return found
@@ -123,8 +126,10 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
 def _step_numbers(
     name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
 ) -> Ints:
-    """The number of each event that marks a step: by the user's marker, the profiler's, else as a server's
-    iteration; `on_thread`: which events are on a thread, and which are annotations there."""
+    """Find the number of each event that marks a step: by the user's marker, else the profiler's.
+
+    `on_thread`: which events are on a thread, and which are annotations there.
+    """
     if marker is not None:
         return marked_steps(name, on_thread[1], lane, times, marker)
     numbers = profiler_steps(name, on_thread[0])
@@ -132,7 +137,7 @@ def _step_numbers(
 
 
 def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:
-    """The launching call of GPU work that no correlation joins with one: by flows, else by `External id`."""
+    """Find the launching call of GPU work without a correlation: by flows, else by `External id`."""
     by_flow = follow_launches(trace.events, trace.flows, launchers, unmatched)
     by_id = follow_external_ids(trace.events, unmatched & (by_flow < 0))
     return np.where(by_flow >= 0, by_flow, by_id)

@@ -53,7 +53,7 @@ class Events:
         return with_role(self.category, *roles)
 
     def shift_gpu(self, offset_ns: int, drift_ppb: int = 0, since_ns: int = 0) -> "Events":
-        """The same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's.
+        """Return the same events with all rows on the GPU's clock moved; cuda_sync rows are on the CPU's.
 
         By `offset_ns` at the time `since_ns`, and by `drift_ppb` ns more each second.
         """

@@ -66,7 +66,7 @@ def _is_launching(name: TextColumn) -> Flags:
 
 
 def _ordered(events: pa.Table, ids: Ints, rows: Ints, place: str) -> pd.DataFrame:
-    """The rows by id and start: how many share the id, the place among them, in how many lanes they are."""
+    """Sort the rows by id and start, with the place among those that share the id, their count and lanes."""
     lane = read_texts(events[place]).codes[rows].astype(np.int64)
     if place == "tid":
         lane = lane << 32 | read_texts(events["pid"]).codes[rows]

@@ -22,9 +22,9 @@ class Keys:
         return lane * self.stride + (time - self.start)
 
     def lane(self, keys: Ints) -> Ints:
-        """The lane of each key."""
+        """Return the lane of each key."""
         return keys // self.stride
 
     def time(self, keys: Ints) -> Ints:
-        """The time of each key."""
+        """Return the time of each key."""
         return keys % self.stride + self.start

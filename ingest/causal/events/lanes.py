@@ -77,7 +77,7 @@ def _distinct_places(on_thread: Flags, written: TextColumn, number: Ints) -> tup
 
 
 def describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str, str]]) -> Lanes:
-    """The lanes that `number_lanes` has found."""
+    """Return the lanes that `number_lanes` has found."""
     rows = []
     for on_gpu, first, second in keys:
         if on_gpu:

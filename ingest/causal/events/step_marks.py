@@ -21,7 +21,7 @@ _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
 
 
 def profiler_steps(name: TextColumn, on_thread: Flags) -> Ints:
-    """The N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
+    """Return the N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
     found = [step_number(str(text)) for text in name.values]
     numbers = np.array([NONE if number is None else number for number in found], dtype=np.int64)
     return np.where(on_thread, numbers[name.codes], NONE)
@@ -30,7 +30,7 @@ def profiler_steps(name: TextColumn, on_thread: Flags) -> Ints:
 def marked_steps(
     name: TextColumn, annotation: Flags, lane: Ints, times: tuple[Ints, Ints], marker: str
 ) -> Ints:
-    """The number of each event whose annotation `marker` makes a step, else `NONE`.
+    """Return the number of each event whose annotation `marker` makes a step, else `NONE`.
 
     `annotation`: which events are annotations on a thread; `times`: start and end of each. Those of the
     thread count on which they last longest; one that begins inside another one is none.
@@ -45,7 +45,7 @@ def marked_steps(
 
 
 def serving_steps(name: TextColumn, annotation: Flags, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
-    """The place, from 0, of each event whose name says that it is an iteration of a server, else `NONE`.
+    """Give the place, from 0, of each event whose name says that it is an iteration of a server, else `NONE`.
 
     Those of the thread as in `marked_steps`; where there are fewer than two, none is one.
     """
@@ -93,7 +93,7 @@ def _stated_numbers(ranks: Sequence[Sequence[str]]) -> list[list[int]] | None:
 
 
 def alike(name: str) -> str:
-    """The marker that a name, and those that differ from it in numbers, match."""
+    """Return the marker that a name, and those that differ from it in numbers, match."""
     return re.sub(r"\d+", "*", name)
 
 
@@ -116,7 +116,7 @@ def refuse_unmarked(parts: Sequence[Events], marker: str | None) -> None:
 
 
 def suggest_marker(events: Events) -> str | None:
-    """The marker of annotations that repeat as steps do: most of a thread's time is in one after the other.
+    """Find annotations that repeat as steps do: most of a thread's time is in one after the other.
 
     None where there are none, or where the file has steps.
     """

@@ -44,7 +44,7 @@ class Allocations:
 
 
 def find_allocations(trace: TraceFile, model: Solution) -> Allocations:
-    """The memory rows of one file, placed in its model."""
+    """Return the memory rows of one file, placed in its model."""
     table = trace.memory
     at, device = _numbers(table, "at_ns"), _numbers(table, "device")
     device_type, sizes = _numbers(table, "device_type"), _numbers(table, "bytes")
@@ -66,7 +66,7 @@ def find_allocations(trace: TraceFile, model: Solution) -> Allocations:
 
 
 def net_bytes(sizes: Ints, *device: Ints) -> Ints:
-    """The sum of the sizes up to each row, of each device, whose rows are in order of time."""
+    """Return the sum of the sizes up to each row, of each device, whose rows are in order of time."""
     net = pd.Series(sizes).groupby(list(device)).cumsum()
     return np.asarray(net, dtype=np.int64)
 
@@ -76,7 +76,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 
 
 def _lanes(table: pa.Table, model: Solution) -> Ints:
-    """The thread of each row, `NONE` of one without events."""
+    """Return the thread of each row, `NONE` of one without events."""
     frame = model.lanes.frame
     threads = frame[model.lanes.is_thread]
     known: Mapping[tuple[str, str], int] = {
@@ -103,7 +103,7 @@ def _innermost(stack: CallStack, events: Events, lane: Ints, at: Ints) -> Ints:
 
 
 def _operator_around(event: Ints, stack: CallStack, is_operator: Flags) -> Ints:
-    """The innermost operator that each event is or runs in, -1 for none."""
+    """Return the innermost operator that each event is or runs in, -1 for none."""
     found = event.copy()
     while (climbing := (found >= 0) & ~np.append(is_operator, True)[found]).any():
         found[climbing] = stack.parent[found[climbing]]

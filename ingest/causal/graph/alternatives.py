@@ -20,7 +20,7 @@ Summary = dict[str, object]
 
 
 def find_alternatives(model: Model) -> list[Summary]:
-    """The path's summary under the run's own policy, under each other one, and on recorded edges alone.
+    """Give the path's summary under the run's own policy, under each other one, and on recorded edges alone.
 
     One row each: assumption (a policy, or `recorded only`), chosen (whether it is the run's own),
     by_category_ns, by_gap_ns, inferred_ns (length of the rows whose dependency a timing rule made), and

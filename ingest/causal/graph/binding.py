@@ -17,8 +17,11 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, S
 
 @dataclass(frozen=True)
 class Binding:
-    """For each segment: its binding edge (position, -1 for roots), the margin to the second-best cause in ns
-    (`NONE` where there is one cause or none), and its chain."""
+    """For each segment its binding edge, its margin and its chain.
+
+    `edge`: position of the dependency, -1 for roots. `margin`: by how much the second-best cause came
+    earlier, ns, `NONE` if there is one cause or none. `chain`: number of its chain.
+    """
 
     edge: Ints
     margin: Ints
@@ -91,7 +94,7 @@ def bind(
 
 
 def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
-    """Number the maximal runs in which each segment is bound by the one before it on its lane."""
+    """Return the number the maximal runs in which each segment is bound by the one before it on its lane."""
     bound_to = np.where(edge >= 0, dependencies.cause[edge], -1) if len(dependencies) else edge
     in_order = np.zeros(len(segments), dtype=bool)
     in_order[1:] = (bound_to[1:] == np.arange(len(segments) - 1)) & (segments.lane[1:] == segments.lane[:-1])
@@ -102,7 +105,7 @@ def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) ->
 
 
 def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
-    """The segment that ends the window: on a lane that matters, work rather than a wait, the lowest lane.
+    """Find the segment that ends the window: on a lane that matters, work before waits, the lowest lane.
 
     Work of no length only where it is that or a gap: a change may have left nothing of what ended the window.
     """

@@ -19,7 +19,7 @@ _OPEN = [GAP_CODE[UNKNOWN], GAP_CODE[BUSY_GPU]]
 def lower_confidence(
     doubts: Iterable[Doubts], events: Events, segments: Segments, dependencies: Dependencies
 ) -> Dependencies:
-    """The same dependencies; those that rest on what a file cannot tell have a confidence of at most .5.
+    """Give the same dependencies; those that rest on what a file cannot tell have a confidence of at most .5.
 
     That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes,
     and with any GPU work where nothing joins it with its calls; and there, what follows a call that waits.
@@ -33,7 +33,7 @@ def lower_confidence(
 def lower_behind_lost(
     events: Events, segments: Segments, dependencies: Dependencies, gap_name: Ints
 ) -> Dependencies:
-    """The same; of what starts where nothing shows the end of work, no cause in the file is surer than .5.
+    """Trust no cause in the file by more than .5 for what starts where nothing shows the end of work.
 
     That is: behind work that has no rows, on the GPU or in a call that waited for it; behind a row whose end
     was put earlier, since it can have ended before that, too; and in a file with such rows, behind a gap that
@@ -76,8 +76,10 @@ def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: 
 
 
 def _beside(segments: Segments, active: Flags, since: int, until: int) -> Flags:
-    """Segments of the silence around a hole on each lane, and the first work after it: rows that reach into
-    the hole were lost with it. `active`: segments of more than an annotation."""
+    """Find the segments of the silence around a hole on each lane, and the first work after it.
+
+    Rows that reach into the hole were lost with it. `active`: segments of more than an annotation.
+    """
     count = int(segments.lane.max(initial=-1)) + 1
     last = np.full(count, NONE, dtype=np.int64)
     first = np.full(count, np.iinfo(np.int64).max)

@@ -50,7 +50,7 @@ class _Tree:
         self.size = len(roots)
 
     def add(self, parent: Ints, name: Ints, category: Ints) -> Ints:
-        """The frame of each call from `parent`: one for all of the same parent, name and category."""
+        """Return the frame of each call from `parent`: one for all of the same parent, name and category."""
         key = (parent * self._names + name) * self._categories + category
         distinct, frame = np.unique(key, return_inverse=True)
         above, code = np.divmod(distinct, self._names * self._categories)
@@ -60,7 +60,7 @@ class _Tree:
 
 
 def find_frames(solution: Solution) -> Frames:
-    """The frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
+    """Give the frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
     steps = solution.steps
     marked = [(str(name), steps.marker) for name in events.name[steps.event]]
@@ -93,7 +93,10 @@ def find_frames(solution: Solution) -> Frames:
 
 
 def _of_events(solution: Solution, tree: _Tree, name: Ints) -> Ints:
-    """The frame of each event, level after level of the call tree; that of its lane where it is in none."""
+    """Return the frame of each event, level after level of the call tree.
+
+    That of its lane where it is in none.
+    """
     events, call = solution.events, solution.launches.call
     category = events.category.codes.astype(np.int64)
     frame = events.lane.copy()

@@ -97,8 +97,9 @@ def name_gaps(
 
 
 def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) -> Flags:
-    """GPU work before whose launch its thread made others that have no work in the file, since the launch of
-    the work before it on its stream.
+    """Find GPU work behind launches that have no work in the file.
+
+    Its thread made them after the launch of the work before it on its stream, and before its own.
     """
     found = np.zeros(len(events), dtype=bool)
     work = np.flatnonzero(launches.call >= 0)

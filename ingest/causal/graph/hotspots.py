@@ -33,7 +33,7 @@ class Kinds:
         return order[:most]
 
     def row(self, totals: Ints, number: int) -> dict[str, object]:
-        """A pair with its total: name, category, duration_ns."""
+        """Return a pair with its total: name, category, duration_ns."""
         name, category = str(self.name[number]), str(self.category[number])
         return {"name": name, "category": category, "duration_ns": int(totals[number])}
 
@@ -51,7 +51,7 @@ class Named(Protocol):
 
 
 def find_kinds(events: Named, index: Ints) -> Kinds:
-    """Number the events at `index` by name and category."""
+    """Return the number the events at `index` by name and category."""
     count = len(events.category.values)
     pair = events.name.codes[index] * np.int64(count) + events.category.codes[index]
     number, pairs = pd.factorize(pair)

@@ -96,7 +96,7 @@ def _count(chosen: Flags, group: Ints) -> Ints:
 
 
 def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
-    """The largest value of each group."""
+    """Return the largest value of each group."""
     if not len(group):
         return values
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
@@ -135,7 +135,7 @@ def _fit(
     runs: Flags,
     inside: Flags,
 ) -> dict[int, _Lags]:
-    """The lags of each rule: from its clear cases, with a prior around its usual lag where these are few."""
+    """Fit the lags of each rule to its clear cases, with a prior around its usual lag if these are few."""
     alone = _clear_winners(segments, cause, effect) & (gap <= _LONGEST_NS)
     resolution = 50 if (gap[runs] % 1000).any() else 500
     fits = {}

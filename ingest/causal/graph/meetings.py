@@ -48,6 +48,6 @@ class Meetings:
 
 
 def no_meetings() -> Meetings:
-    """A table without rows."""
+    """Return a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Meetings([], [], no, no, flags, np.empty(0), no, [], [], no, no, no, no, no)

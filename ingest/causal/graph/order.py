@@ -14,8 +14,10 @@ def replay_order(segments: Segments, found: Dependencies) -> Ints:
     The order by time is one, unless segments of no length follow each other, as in a graph that was changed,
     or dependencies were put in by hand against the order in which things were recorded.
 
-    Raises:
-        InputError: segments depend on each other in a circle.
+    Raises
+    ------
+    InputError
+        Segments depend on each other in a circle.
     """
     order = causal_order(segments)
     position = np.empty(len(segments), dtype=np.int64)

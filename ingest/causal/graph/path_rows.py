@@ -116,7 +116,7 @@ def path_table(solution: Solution) -> pa.Table:
 
 
 def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray[Any]:
-    """The value of each row's edge, any for a row without."""
+    """Return the value of each row's edge, any for a row without."""
     return values[edge] if len(values) else np.zeros(len(unbound), dtype=values.dtype)
 
 

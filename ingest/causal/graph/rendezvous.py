@@ -21,7 +21,7 @@ from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE, PROGRAM_ORDER
 
 
 def thread_waits(meetings: Meetings, events: Events) -> Waits:
-    """The waits of members on threads, whose ends cut the lanes; `join_ranks` cuts GPU work."""
+    """Return the waits of members on threads, whose ends cut the lanes; `join_ranks` cuts GPU work."""
     chosen = np.flatnonzero(events.on_thread[meetings.event])
     event, until = meetings.event[chosen], meetings.rendezvous[meetings.member_of[chosen]]
     return inferred_waits(COLLECTIVE, events.lane[event], meetings.arrival[chosen], until, event)
@@ -38,7 +38,7 @@ class _Cut:
 
 
 def join_ranks(segments: Segments, events: Events, meetings: Meetings) -> tuple[Segments, Candidates]:
-    """The segments with the pieces of collectives, and what they depend on.
+    """Return the segments with the pieces of collectives, and what they depend on.
 
     A member whose activity is complete before the last one arrives is left out: times are noisy.
     """
@@ -50,7 +50,7 @@ def join_ranks(segments: Segments, events: Events, meetings: Meetings) -> tuple[
 
 
 def _taking_part(segments: Segments, meetings: Meetings, at: Ints) -> Ints:
-    """The members that have a segment which lasts until the last one arrives, with at least one other."""
+    """Find the members with a segment that lasts until the last one arrives, with at least one other."""
     since = meetings.rendezvous[meetings.member_of]
     there = (at >= 0) & (segments.start[at] <= since) & (segments.end[at] >= since)
     there &= meetings.arrival >= segments.start.min(initial=0)
@@ -113,14 +113,14 @@ def _insert(
 
 
 def _spread(values: Ints, places: Ints, count: int) -> Ints:
-    """The values at their places among `count`, -1 elsewhere."""
+    """Return the values at their places among `count`, -1 elsewhere."""
     spread = np.full(count, -1, dtype=np.int64)
     spread[places] = values
     return spread
 
 
 def _joints(segments: Segments, meetings: Meetings, cut: _Cut, there: Ints, on_gpu: Flags) -> Candidates:
-    """What the pieces depend on; on a thread the order of its segments says the half of it."""
+    """Return what the pieces depend on; on a thread the order of its segments says the half of it."""
     meets = cut.rendezvous[meetings.member_of]
     other, last = there[~meetings.is_last[there]], there[meetings.is_last[there]]
     waiting = np.flatnonzero(cut.wait >= 0)
@@ -150,7 +150,7 @@ def _joints(segments: Segments, meetings: Meetings, cut: _Cut, there: Ints, on_g
 def _pieces(
     segments: Segments, meetings: Meetings, at: Ints, chosen: Ints, start: Ints, end: Ints
 ) -> Segments:
-    """A wait of each chosen member."""
+    """Return a wait of each chosen member."""
     count = len(chosen)
     return Segments(
         lane=segments.lane[at[chosen]],

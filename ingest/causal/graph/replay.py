@@ -131,11 +131,11 @@ class Replay:
         return trailing
 
     def without(self, removed: Flags, counts: Flags) -> Outcome:
-        """The replay in which the `removed` segments do no work, up to the last of `counts`, not empty."""
+        """Replay without the work of the `removed` segments, up to the last of `counts`, not empty."""
         return self.run(np.where(removed, 0, self.segments.work), counts)
 
     def run(self, work: Ints, counts: Flags) -> Outcome:
-        """The replay in which each segment does that much work, up to the last of `counts`, not empty."""
+        """Replay the graph with that much work in each segment, up to the last of `counts`, not empty."""
         ports, begun = self._ports, self.window.start
         total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
         origin = total[self._firsts]
@@ -224,7 +224,7 @@ class Replay:
         return np.where(there & (self._run[index] == self._run), place[index], -1)
 
     def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
-        """The anchor of every segment: that of its nearest port, or its run's without one."""
+        """Return the anchor of every segment: that of its nearest port, or its run's without one."""
         known = np.array([*port_anchor, 0], dtype=np.int64)
         anchors: Ints = np.where(nearest >= 0, known[nearest], base[self._run])
         return anchors

@@ -126,7 +126,7 @@ def build_segments(
 
 
 def _passed_by(edges: Edges, keys: Keys, kind: Ints, start: Ints, end: Ints) -> Ints:
-    """Waits that one edge enters and that another leaves: a path passes them by at their start.
+    """Find waits that one edge enters and another leaves: a path passes them by at their start.
 
     Each begins with a moment of its own, so that the time before it belongs to what let it go on.
     """

@@ -21,7 +21,7 @@ _ANY = -1
 
 
 def tell_calls_apart(events: Events, process: Ints) -> Events:
-    """The same events with a correlation of its own for each call, and that of its call for all other rows.
+    """Give each call a correlation of its own, and all other rows that of their call.
 
     Where a call of a runtime or driver carries an id, other rows on threads do not (an overhead row may carry
     that of the operator around it). An id that several processes use belongs to the process that owns the
@@ -66,7 +66,7 @@ class _Calls:
         return several
 
     def named(self, ids: Ints, owner: Ints, time: Ints) -> Named:
-        """The calls of each of `ids`, of its owner if several processes use it, around each time."""
+        """Return the calls of each of `ids`, of its owner if several processes use it, around each time."""
         everyone = np.where(np.isin(ids, self.of_several), owner, _ANY) == _ANY
         parts = [self._of_keys((self.ids,), (ids,), time, everyone)]
         parts.append(self._of_keys((self.ids, self.process), (ids, owner), time, ~everyone))
@@ -97,7 +97,7 @@ class _Calls:
 
 
 def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Events:
-    """New numbers: the calls' by their order, then those of rows whose id no call carries."""
+    """Give new numbers to calls, by their order, then the rows whose id no call carries."""
     call = np.full(len(events), -1, dtype=np.int64)
     call[calls.index] = np.arange(len(calls.index))
     work = events.is_gpu[rows]
@@ -123,7 +123,7 @@ def _numbers(written: Ints, call: Ints, count: int) -> Ints:
 
 
 def _latest(calls: _Calls, named: Named, time: Ints) -> Ints:
-    """The last call that started by each row's time, else the first; -1 for none."""
+    """Return the last call that started by each row's time, else the first; -1 for none."""
     found = np.full(len(time), -1, dtype=np.int64)
     found[named.row[::-1]] = named.call[::-1]
     begun = calls.start[named.call] <= time[named.row]
@@ -132,7 +132,7 @@ def _latest(calls: _Calls, named: Named, time: Ints) -> Ints:
 
 
 def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
-    """The call that starts nearest to each row; -1 for none."""
+    """Return the call that starts nearest to each row; -1 for none."""
     time = events.start[rows]
     named = calls.named(events.correlation[rows], owner, time)
     order = np.argsort(-np.abs(calls.start[named.call] - time[named.row]), kind="stable")
@@ -142,7 +142,10 @@ def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
 
 
 def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
-    """The call of each activity; in their order where there are as many calls of an id as activities."""
+    """Return the call of each activity.
+
+    In their order where there are as many calls of an id as activities.
+    """
     named = calls.named(events.correlation[work], owner, events.start[work])
     found = _latest(calls, named, events.start[work])
     ordered = (named.calls > 0) & (named.rows <= named.calls)
@@ -152,7 +155,7 @@ def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
 
 
 def _owners(events: Events, calls: _Calls, rows: Ints) -> Ints:
-    """The process that owns the device of each row, `_ANY` where that cannot be told."""
+    """Return the process that owns the device of each row, `_ANY` where that cannot be told."""
     owner = np.full(len(rows), _ANY, dtype=np.int64)
     if len(np.unique(calls.process)) == 1:
         return owner
@@ -164,7 +167,7 @@ def _owners(events: Events, calls: _Calls, rows: Ints) -> Ints:
 
 
 def _owner(events: Events, calls: _Calls, work: Ints) -> int:
-    """The process whose calls launched the work of one device.
+    """Return the process whose calls launched the work of one device.
 
     It is the one with the most ids that no other process uses, if any; else the one after whose calls most of
     the work starts soon, and little before. Where most ids of several processes have several activities on

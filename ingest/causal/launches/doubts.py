@@ -16,8 +16,10 @@ _JOINED = 0.1
 
 @dataclass(frozen=True)
 class Doubts:
-    """Of one file. `holes`: stretches whose events were lost. `shared`: streams that several processes launch
-    work on. `unjoined`: whether launches and GPU work have nothing that joins them. `lanes`: the file's own.
+    """What one file leaves in doubt.
+
+    `holes`: stretches whose events were lost. `shared`: streams that several processes launch work on.
+    `unjoined`: whether launches and GPU work have nothing that joins them. `lanes`: the file's own.
     """
 
     holes: Stretches

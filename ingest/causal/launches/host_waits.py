@@ -141,7 +141,7 @@ def find_host_waits(
 
 
 def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
-    """Calls that wait for all streams of a device: the one that their thread launched on last."""
+    """Find calls that wait for all streams of a device: the one that their thread launched on last."""
     events, streams, lanes = collect.events, collect.streams, list(collect.streams.queue)
     device = np.array([events.device[streams.by_lane[lane][0]] for lane in lanes], dtype=np.int64)
     only = len(np.unique(device)) == 1

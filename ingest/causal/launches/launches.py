@@ -115,7 +115,7 @@ def order_streams(events: Events, launches: Launches) -> Streams:
 
 
 def _low_quantile(values: Ints, limit: int, beyond: int | None = None) -> int:
-    """A low quantile, 0 without values; above the limit that, or what is given for it."""
+    """Return a low quantile, 0 without values; above the limit that, or what is given for it."""
     values = values[values >= 0]
     found = int(np.quantile(values, _LOW, method="lower")) if len(values) else 0
     return found if found <= limit else limit if beyond is None else beyond

@@ -51,7 +51,7 @@ def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
 
 
 def queued_times(events: Events, lost: LostLaunches) -> Ints:
-    """A moment of each lost launch that lies between the starts of the calls around it, in ns."""
+    """Return a moment of each lost launch that lies between the starts of the calls around it, in ns."""
     if not len(lost.work):
         return lost.work
     earliest = int(events.start[events.on_thread].min()) - 1

@@ -33,7 +33,7 @@ class MissingWork:
 
 
 def find_missing(events: Events, launches: Launches, stack: CallStack) -> MissingWork:
-    """Launches that lack their work, while later ones of their thread have theirs, or a wait for it returned.
+    """Find launches that lack their work, while later ones of their thread have theirs, or a wait returned.
 
     Calls of names that launch, or usually do, but for copies, which have no row where they move nothing. A
     call inside or around one that has work shares its work; what a graph's capture takes up runs later, in
@@ -63,7 +63,7 @@ def _keys(events: Events) -> Keys:
 
 
 def _shares_work(events: Events, has: Flags, stack: CallStack) -> Flags:
-    """Calls right inside or around a call that launched work."""
+    """Find calls right inside or around a call that launched work."""
     inner = np.append(has, False)[stack.parent]
     outer = np.zeros(len(events) + 1, dtype=bool)
     outer[stack.parent[has]] = True
@@ -98,7 +98,7 @@ def _captured(events: Events, calls: Ints) -> Flags:
 
 
 def _followed(events: Events, has: Flags) -> Flags:
-    """What begins before a call of its thread that has work or waits, or one of its rank for a device."""
+    """Tell what begins before a call of its thread with work or a wait, or one of its rank for a device."""
     waits = is_call_named(events, *WAITING) & events.on_thread
     last = np.full(int(events.lane.max(initial=0)) + 1, np.iinfo(np.int64).min)
     chosen = np.flatnonzero((has & events.on_thread) | waits)

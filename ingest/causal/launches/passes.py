@@ -61,7 +61,7 @@ def backward_links(events: Events, process: Ints) -> pd.DataFrame:
 
 
 def find_passes(events: Events, stack: CallStack, process: Ints) -> Passes:
-    """The backward passes of all threads.
+    """Return the backward passes of all threads.
 
     The caller is the thread that shares sequence numbers with the engine.
     """

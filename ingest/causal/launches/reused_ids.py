@@ -24,13 +24,13 @@ class Named:
     rows: Ints
 
     def sorted(self) -> "Named":
-        """The same by (row, call)."""
+        """Return the same by (row, call)."""
         order = np.lexsort((self.call, self.row))
         return Named(self.row[order], self.call[order], self.calls, self.rows)
 
 
 def assign_in_order(events: Events, calls: Ints, named: Named, work: Ints, chosen: Flags) -> Ints:
-    """The launching call of each chosen activity, as a position in `calls` (in the order of their start).
+    """Find the launching call of each chosen activity, as a position in `calls` (in order of start).
 
     `named`: activities as positions in `work`. Work of one stream was launched in its
     order, and each call launches one activity. On a stream that is launched on much more often than ids come

@@ -55,7 +55,7 @@ def _unheld(lasted: "pd.Series[int]") -> int:
 
 
 def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, Ints, Flags]:
-    """Launching calls, the start of the first work of each, and whether its stream was idle at the call."""
+    """Find launching calls, when the first work of each starts, and whether its stream was idle before."""
     work = np.flatnonzero(launches.call >= 0)
     work = work[np.lexsort((events.start[work], launches.call[work]))]
     call, first = np.unique(launches.call[work], return_index=True)

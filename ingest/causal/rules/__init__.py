@@ -90,7 +90,7 @@ EVIDENCE = CROSS_THREAD_POLICIES[0]
 
 
 def apply(rules: Iterable[Rule], context: Context, found: Found) -> Found:
-    """What holds after all of the rules, one after the other."""
+    """Return what holds after all of the rules, one after the other."""
     for rule in rules:
         found = rule.apply(context, found)
     return found

@@ -1,4 +1,4 @@
-"""Repetition against chance: does one thread go on just after another one ends something, again and again?"""
+"""Repetition against chance: does one thread go on again and again just after another ends something."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
 def believe_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
-    """The rows of `near` of threads of which the first goes on just after the second more than by chance.
+    """Keep the rows of `near` of threads of which one goes on just after the other more than by chance.
 
     `near`: a row for each stretch of `lane` that ends `lag` ns after a signal of thread `by`, with its
     `length`, and the `kind` of the signal. `stretches`: all of them, by lane and length. `signals`: their
@@ -60,7 +60,7 @@ def believe_pairs(
 def _weigh_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
-    """The rows by pair of threads, kind and lag, with `evidence`, `seen` and `share`."""
+    """Return the rows by pair of threads, kind and lag, with `evidence`, `seen` and `share`."""
     lengths = {lane: np.sort(group.to_numpy()) for lane, group in stretches.groupby("lane")["length"]}
     first, last = bounds
     near = near.sort_values([*_NAMES, "lag"], kind="stable", ignore_index=True)
@@ -93,8 +93,7 @@ def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, 
 
 
 def _take_turns(near: pd.DataFrame, found: pd.DataFrame) -> Flags:
-    """Whether a stretch of one of each pair begins just before the other one begins, and ends just after it
-    ends."""
+    """Tell whether a stretch of one of each pair begins just before one of the other and ends after it."""
     ended = near.rename(columns={"lane": "by", "by": "lane"})[["lane", "by", "cut"]]
     turns = near.merge(ended, left_on=["lane", "by", "start"], right_on=["lane", "by", "cut"])
     turned = {(lane, by) for lane, by in turns[["lane", "by"]].itertuples(index=False)}

@@ -49,7 +49,7 @@ class Edges:
 
 
 def no_edges() -> Edges:
-    """A table without rows."""
+    """Return a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
 
@@ -85,13 +85,13 @@ class Waits:
 
 
 def no_waits() -> Waits:
-    """A table without rows."""
+    """Return a table without rows."""
     no = np.empty(0, dtype=np.int64)
     return Waits(no, no, no, no, no, np.empty(0, dtype=bool))
 
 
 def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:
-    """Waits that a timing rule found, in all but operators unless `event` is given."""
+    """Make waits that a timing rule found, in all but operators unless `event` is given."""
     inside = np.full(len(lane), -1, dtype=np.int64) if event is None else event
     code = np.full(len(lane), CODE[mechanism], dtype=np.int64)
     return Waits(lane, start, end, inside, code, np.zeros(len(lane), dtype=bool))
@@ -139,13 +139,13 @@ class Found:
     waits: Waits = field(default_factory=no_waits)
 
     def plus(self, more: "Found") -> "Found":
-        """What both hold, this one's rows first."""
+        """Return what both hold, this one's rows first."""
         return Found(
             join_rows([self.edges, more.edges]) if len(more.edges) else self.edges,
             join_rows([self.waits, more.waits]) if len(more.waits) else self.waits,
         )
 
     def recorded_only(self) -> "Found":
-        """What remains when no timing rule is trusted."""
+        """Return what remains when no timing rule is trusted."""
         edges, waits = self.edges, self.waits
         return Found(select_rows(edges, edges.recorded), select_rows(waits, waits.recorded))

@@ -56,7 +56,7 @@ def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.Da
 
 
 def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
-    """The candidates by kind, and which of them are near enough."""
+    """Return the candidates by kind, and which of them are near enough."""
     frame = found.merge(kinds, on="silence")
     length = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[frame["silence"]]
     before, after = reach(length)
@@ -65,7 +65,7 @@ def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> 
 
 
 def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names: int) -> pd.DataFrame:
-    """The candidates of one kind that chance explains least; none where it explains them."""
+    """Return the candidates of one kind that chance explains least; none where it explains them."""
     best, least_likely = near.iloc[:0].assign(confidence=0.0), 1.0
     near = near.sort_values("lag", kind="stable")
     for width in (*_ALIKE_NS, *_WIDER_NS):
@@ -90,7 +90,7 @@ def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names:
 
 
 def _with_more(alike: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
-    """What is as near to the usual lag of those that are believed as ends may differ, the nearest of each."""
+    """Keep what is as near to the usual lag of those believed as ends may differ, the nearest of each."""
     distance = (candidates["lag"] - alike["lag"].median()).abs()
     tolerance = (candidates["length"] / (2 * _TIMES_WIDER)).clip(_ALIKE_NS[-1] / 2, _WIDER_NS[-1] / 2)
     near = candidates.assign(distance=distance)[distance <= tolerance]
@@ -121,7 +121,7 @@ def _likelihood(
 
 
 def _alike(near: pd.DataFrame, width: int) -> pd.DataFrame:
-    """The candidates in the window of lags that holds most stretches, the nearest to their median of each."""
+    """Keep the candidates in the window of lags with most stretches, the nearest to their median of each."""
     lag, silence = near["lag"].tolist(), near["silence"].tolist()
     inside: Counter[int] = Counter()
     most, begin, first, last = 0, 0, 0, 0

@@ -35,7 +35,7 @@ def find_silences(context: Context) -> pd.DataFrame:
 
 
 def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILENCE_NS) -> pd.DataFrame:
-    """The same of calls, operators and all else that works: stretches in which one of these is innermost.
+    """Do the same for calls, operators and all else that works: stretches in which one is innermost.
 
     Without those in which a wait is known, and without the profiler's own work. A call may wait for what it
     launches itself.

@@ -46,7 +46,7 @@ def is_engine(events: Events) -> Flags:
 
 
 def backward_passes(events: Events, stack: CallStack, passes: Passes, lane: int) -> list[BackwardPass]:
-    """The backward passes that a thread waits for, or runs itself, in order.
+    """Return the backward passes that a thread waits for, or runs itself, in order.
 
     Where the Python frame of PyTorch is recorded that calls the engine, its times are those of the pass.
     """
@@ -80,7 +80,7 @@ def _own_passes(events: Events, stack: CallStack, lane: int) -> list[tuple[int, 
 
 
 def outermost_operators(events: Events, stack: CallStack, lane: int) -> Ints:
-    """The events of a thread that do work and are inside no other such event, by time."""
+    """Return the events of a thread that do work and are inside no other such event, by time."""
     works = ~is_passive(events)
     found = np.flatnonzero(events.on_thread & (events.lane == lane) & works)
     above = stack.parent[found]
@@ -91,7 +91,7 @@ def outermost_operators(events: Events, stack: CallStack, lane: int) -> Ints:
 
 
 def _backward_frames(events: Events, lane: int) -> tuple[Ints, Ints]:
-    """Starts and ends of the outermost Python frames of a thread that call the engine."""
+    """Find starts and ends of the outermost Python frames of a thread that call the engine."""
     told = np.array(
         [_BACKWARD_FRAME.fullmatch(str(name)) is not None for name in events.name.values], dtype=bool
     )

@@ -37,7 +37,7 @@ _WRITTEN = (
 
 
 def phase_of(name: str, *, is_annotation: bool) -> str | None:
-    """The phase that an annotation names, None for none.
+    """Return the phase that an annotation names, None for none.
 
     An operator names one only where PyTorch writes it so: old files have annotations as operators.
     """

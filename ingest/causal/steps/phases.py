@@ -109,7 +109,7 @@ def _named(events: Events) -> Ints:
 def _main_lane(
     events: Events, lanes: Lanes, steps: Steps, passes: Passes, named: Ints, rank: int
 ) -> int | None:
-    """The thread of a rank whose stretches are its phases: that of its steps, else of its annotations.
+    """Return the thread of a rank whose stretches are its phases: that of its steps, else of its annotations.
 
     Else the one that waits for most backward passes, or runs most of them itself.
     """
@@ -130,7 +130,7 @@ def _main_lane(
 
 
 def _recorded(events: Events, named: Ints, lane: int) -> list[_Stretch]:
-    """What annotations of a thread name, in order; one inside another one is a part of it."""
+    """Return what annotations of a thread name, in order; one inside another one is a part of it."""
     found = np.flatnonzero((named >= 0) & (events.lane == lane))
     found = found[np.lexsort((-events.end[found], events.start[found]))]
     until = np.append(NONE, np.maximum.accumulate(events.end[found]))[: len(found)]
@@ -152,7 +152,7 @@ def _told(
     recorded: list[_Stretch],
     steps: _Bounds,
 ) -> list[_Stretch]:
-    """The recorded phases of a thread with those that can be told, in order."""
+    """Return the recorded phases of a thread with those that can be told, in order."""
     own = backward_passes(events, stack, passes, lane)
     known = recorded + [
         _Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS)
@@ -178,7 +178,7 @@ def _forwards(
     known: Sequence[_Stretch],
     steps: _Bounds,
 ) -> list[_Stretch]:
-    """The forward passes that no annotation names, one for each backward pass whose operators tell it."""
+    """Find forward passes that no annotation names: one for each backward pass whose operators tell it."""
     operators = numbered_operators(events, lane)
     backwards = [one for one in known if one.name == BACKWARD]
     found: list[_Stretch] = []
@@ -208,7 +208,7 @@ def _begin_of_step(steps: _Bounds, time: int) -> int:
 
 
 def _optimizers(events: Events, lane: int, known: Sequence[_Stretch], steps: _Bounds) -> list[_Stretch]:
-    """Updates of parameters after a backward pass, up to the next phase or the end of the step."""
+    """Find updates of parameters after a backward pass, up to the next phase or the step's end."""
     operators = updates(events, lane)
     found = []
     for place, one in enumerate(known):
@@ -228,7 +228,7 @@ def _optimizers(events: Events, lane: int, known: Sequence[_Stretch], steps: _Bo
 def _of_rank(
     events: Events, issued: Ints, rank: int, lane: int, found: Sequence[_Stretch], steps: _Bounds
 ) -> Phases:
-    """The phases of a rank with their steps, occurrences and windows."""
+    """Return the phases of a rank with their steps, occurrences and windows."""
     start = np.array([one.start for one in found], dtype=np.int64)
     end = np.array([one.end for one in found], dtype=np.int64)
     name = np.array([PHASE_NAMES.index(one.name) for one in found], dtype=np.int64)

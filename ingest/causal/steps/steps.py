@@ -38,7 +38,7 @@ class Steps:
 
 
 def join_steps(parts: Sequence[Steps]) -> Steps:
-    """The steps of several ranks."""
+    """Return the steps of several ranks."""
     names = [field.name for field in fields(Steps) if field.name != "marker"]
     return Steps(
         marker=parts[0].marker,
@@ -83,13 +83,13 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
 
 
 def _marker(events: Events, found: Ints) -> str:
-    """What steps that no user marked are counted under."""
+    """Return what steps that no user marked are counted under."""
     served = len(found) > 0 and step_number(str(events.name[found[0]])) is None
     return ITERATION if served else STEP_PREFIX
 
 
 def step_at(steps: Steps, rank: int, times: Ints) -> Ints:
-    """Number of the step of a rank in which each moment lies, `NONE` outside of all."""
+    """Return the number of the step of a rank in which each moment lies, `NONE` outside of all."""
     own = np.flatnonzero(steps.rank == rank)
     step = np.searchsorted(steps.start[own], times, "right") - 1
     inside = (step >= 0) & (times < np.append(steps.end[own], NONE)[step])

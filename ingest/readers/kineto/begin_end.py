@@ -10,7 +10,7 @@ from tracegraph.ingest.readers.kineto.duration_columns import Durations
 
 
 def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, Flags]:
-    """The rows with the durations of pairs, and which are events: ph X and each B that has an E.
+    """Return the rows with the durations of pairs, and which are events: ph X and each B that has an E.
 
     An E ends the innermost open B of its (pid, tid) with its name; one without a name the innermost.
     """
@@ -65,7 +65,7 @@ class _OpenRows:
         self._of_name.setdefault((thread, self._name[row]), []).append(row)
 
     def close(self, end: int) -> int | None:
-        """The B that the E in row `end` closes: the innermost of its name, or of all if it has none."""
+        """Give the B that the E in row `end` closes: the innermost of its name, or of all if it has none."""
         thread, name = self._threads[end], self._name[end]
         if name in self._unnamed:
             rows = self._of_thread.get(thread, [])
@@ -79,6 +79,6 @@ class _OpenRows:
         return None
 
     def left(self) -> list[int]:
-        """The B entries that nothing closed."""
+        """Return the B entries that nothing closed."""
         rows = (row for stack in self._of_thread.values() for row in stack)
         return [row for row in rows if row not in self._closed]

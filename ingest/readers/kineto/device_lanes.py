@@ -50,7 +50,7 @@ class _Stream:
 def read_device_lanes(
     durations: Durations, flows: pa.Table, names: NameCollector, integrity: Integrity
 ) -> Durations:
-    """The rows with those on lanes of devices as GPU work: category, device, stream and correlation."""
+    """Give the rows with those on lanes of devices as GPU work: category, device, stream and correlation."""
     table = describe(durations, flows, names)
     lanes = [k for k, lane in enumerate(table.lanes) if lane.foreign]
     pids = _device_processes(table.lanes)
@@ -67,7 +67,7 @@ def read_device_lanes(
 
 
 def _device_processes(lanes: Sequence[LaneFacts]) -> set[str]:
-    """Processes that are devices: by a name or label, by launches that end there, or by GPU work in them."""
+    """Find processes that are devices: by a name or label, by launches that end there, or by GPU work."""
     host = {lane.pid for lane in lanes if lane.host}
     return {
         lane.pid
@@ -78,7 +78,7 @@ def _device_processes(lanes: Sequence[LaneFacts]) -> set[str]:
 
 
 def _is_stream_alone(lane: LaneFacts, lanes: Sequence[LaneFacts]) -> bool:
-    """A thread that is named as a stream, in a process of which no thread holds rows of a host."""
+    """Return a thread that is named as a stream, in a process of which no thread holds rows of a host."""
     host = {one.pid for one in lanes if one.host}
     return lane.pid not in host and bool(_STREAM.fullmatch(lane.thread))
 
@@ -197,7 +197,7 @@ def _set(column: tuple[Ints, Flags], rows: Flags, values: Ints) -> tuple[Ints, F
 
 
 def _with(column: TextColumn, rows: Flags, texts: Sequence[str], codes: Codes | None = None) -> TextColumn:
-    """The column with other texts in some rows: the only one of `texts`, or those at `codes`."""
+    """Return the column with other texts in some rows: the only one of `texts`, or those at `codes`."""
     known = column.values.tolist()
     place = 0 if codes is None else codes
     return text_column(np.where(rows, place + len(known), column.codes), [*known, *texts])

@@ -73,7 +73,7 @@ def check_entries(path: Path, count: int, limits: Limits) -> None:
 
 
 def read_facts(top: TopLevel) -> Facts:
-    """The facts in `top`; what has another form than Kineto writes is left out."""
+    """Return the facts in `top`; what has another form than Kineto writes is left out."""
     info = _plain(top.distributedInfo)
     rank, size = (info.get("rank"), info.get("world_size")) if isinstance(info, dict) else (None, None)
     properties = _plain(top.deviceProperties)

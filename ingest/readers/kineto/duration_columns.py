@@ -167,7 +167,7 @@ class DurationCollector:
         self._outer_frame.extend(rows, [link.outer_frame for link in links])
 
     def finish(self) -> Durations:
-        """The columns of all entries added."""
+        """Return the columns of all entries added."""
         text = {name: column.column() for name, column in self._text.items()}
         times = {name: _joined(parts, np.int64) for name, parts in self._times.items()}
         known = {name: _joined(parts, np.bool_) for name, parts in self._known.items()}

@@ -140,7 +140,7 @@ def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], li
 
 
 def _decode_quoted_times(text: RawEntry) -> Event | None:
-    """The event of an entry in which only the times are texts, each a number; None for any other."""
+    """Return the event of an entry in which only the times are texts, each a number; None for any other."""
     try:
         event = _decode_quoted(text)
         event.ts, event.dur = (
@@ -194,7 +194,7 @@ def decode_counters(text: Raw) -> dict[str, float]:
 
 
 def decode_label(text: Raw) -> str | None:
-    """The argument `name` of a metadata event, or its `labels`."""
+    """Return the argument `name` of a metadata event, or its `labels`."""
     try:
         label = _decode_label(text)
     except _FAILURES:
@@ -204,7 +204,7 @@ def decode_label(text: Raw) -> str | None:
 
 
 def _decode_leniently(text: RawEntry) -> Event | None:
-    """The event with every field of an odd type brought to the expected one, or left out."""
+    """Return the event with every field of an odd type brought to the expected one, or left out."""
     values = _load(text)
     if not isinstance(values, dict):
         return None

@@ -25,7 +25,7 @@ _NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _FOUND_HERE)
 def close_frames(
     start: Ints, end: Ints, process: Ints, frame: tuple[Ints, Flags], outer: tuple[Ints, Flags]
 ) -> Ints:
-    """The ends of all events, earlier for frames that end when the last of all frames ends.
+    """Return the ends of all events, earlier for frames that end when the last of all frames ends.
 
     Such a frame returned before its caller did, and before the next frame with the same caller began.
     `process`: a number for each. `frame`, `outer`: number of each frame and of its caller, which only mean
@@ -89,7 +89,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
 
 
 def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
-    """The rows with each text cut to the limit."""
+    """Return the rows with each text cut to the limit."""
     fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
     cut = np.zeros(len(durations.position), dtype=bool)
     for texts in (fields, others := dict(durations.texts)):
@@ -157,7 +157,7 @@ def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None
 
 
 def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
-    """The ends of the rows; see `close_frames`."""
+    """Return the ends of the rows; see `close_frames`."""
     start = durations.start[rows]
     written = start + durations.dur[rows]
     frame, outer = (

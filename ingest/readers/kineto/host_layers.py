@@ -25,7 +25,7 @@ _CROSSING = 0.01
 def read_layers(
     durations: Durations, flows: pa.Table, names: NameCollector, integrity: Integrity
 ) -> tuple[Durations, pa.Table]:
-    """The rows and flows with those of a runtime's layer on the threads that they ran on, as calls.
+    """Return the rows and flows with those of a runtime's layer on the threads that they ran on, as calls.
 
     A layer is a process with a runtime's name and rows without a category. Its thread is one of another
     process where that has the same id, and the rows of both are nested.
@@ -59,14 +59,14 @@ def read_layers(
 
 
 def _first_codes(codes: Codes, of_row: Ints, count: int) -> Ints:
-    """The code of the process of each lane."""
+    """Return the code of the process of each lane."""
     found = np.zeros(count, dtype=np.int64)
     found[of_row] = codes
     return found
 
 
 def _thread_of(durations: Durations, table: LaneTable, layer: int) -> int | None:
-    """The lane of another process that is the same thread, None where none or several may be."""
+    """Return the lane of another process that is the same thread, None where none or several may be."""
     tid = table.lanes[layer].tid
     hosts = {lane.pid for lane in table.lanes if lane.host}
     same = [k for k, lane in enumerate(table.lanes) if lane.tid == tid and lane.pid in hosts]
@@ -85,7 +85,7 @@ def _nested(durations: Durations, rows: Flags) -> bool:
 
 
 def _moved(flows: pa.Table, renamed: dict[tuple[str, str], str]) -> pa.Table:
-    """The flows with other processes on some lanes."""
+    """Return the flows with other processes on some lanes."""
     pid, tid = read_texts(flows["pid"]), read_texts(flows["tid"])
     known = pid.values.tolist()
     codes = pid.codes.astype(np.int64)

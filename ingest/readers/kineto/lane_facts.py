@@ -19,8 +19,11 @@ _NUMBERS = re.compile(r"\d{1,9}", re.ASCII)
 
 @dataclass(frozen=True)
 class LaneFacts:
-    """One lane: `foreign`: how many of its rows have no category that says what they are, `host` and `work`:
-    how many are a thread's or GPU work; `launched`: whether a flow of launches ends on it."""
+    """What the rows of one lane say of it.
+
+    `foreign`: how many have no category that says what they are. `host`, `work`: how many are a thread's or
+    GPU work. `launched`: whether a flow of launches ends on it.
+    """
 
     pid: str
     tid: str
@@ -93,7 +96,7 @@ def describe(durations: Durations, flows: pa.Table, names: NameCollector) -> Lan
 
 
 def _ends(flows: pa.Table) -> set[tuple[str, str]]:
-    """The lanes on which flows of launches end."""
+    """Return the lanes on which flows of launches end."""
     kind, pid, tid = (read_texts(flows[name]) for name in ("kind", "pid", "tid"))
     meant = kind.matching(np.array([LAUNCH_FLOWS.fullmatch(str(text)) is not None for text in kind.values]))
     rows = meant & ~flows["is_start"].to_numpy()
@@ -102,6 +105,6 @@ def _ends(flows: pa.Table) -> set[tuple[str, str]]:
 
 
 def last_number(text: str) -> int | None:
-    """The last number in a name, None where it has none."""
+    """Return the last number in a name, None where it has none."""
     found = _NUMBERS.findall(text)
     return int(found[-1]) if found else None

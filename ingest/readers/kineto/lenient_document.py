@@ -42,7 +42,7 @@ class ValueScanner:
         self._scan = json.JSONDecoder(strict=False, parse_constant=self._count_constant).raw_decode
 
     def value_at(self, at: int, before: bytes = b"") -> bytes | None:
-        """The value at `at`, of which `before` is the beginning; None if it is broken, or too long.
+        """Return the value at `at`, of which `before` is the beginning; None if it is broken, or too long.
 
         Looks at a window that grows while the value may go on, since an error costs as much as there is
         text before it: over the whole text, many broken events would take hours.
@@ -67,7 +67,7 @@ class ValueScanner:
 
 
 def without_constants(text: bytes) -> bytes:
-    """The text with null for NaN and Infinity."""
+    """Return the text with null for NaN and Infinity."""
     return _STRING_OR_CONSTANT.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", text)
 
 
@@ -114,7 +114,7 @@ class LenientDocument:
             return Facts()
 
     def _document(self) -> bytes | None:
-        """The text around the list with an empty one in it; None where it is broken, or too long."""
+        """Return the text around the list with an empty one in it; None where it is broken, or too long."""
         if len(self._head) > self._limits.entry:
             return None
         opening = self._head.lstrip() + b"["

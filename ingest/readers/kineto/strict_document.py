@@ -105,7 +105,7 @@ class StrictDocument:
         return self._facts
 
     def count_other_lists(self, data: Content) -> int:
-        """Lists of events in the text beside this one, which is the last of equal keys; ask first."""
+        """Count lists of events beside this one, which is the last of equal keys; ask first."""
         if not self._events or _is_list(data):
             return 0
         first, last = self._span
@@ -122,7 +122,7 @@ def parse_strict(path: Path, data: Content, limits: Limits) -> StrictDocument:
 
 
 def _parse_in_pieces(path: Path, data: Content, limits: Limits) -> StrictDocument | None:
-    """The document, its list taken apart piece by piece; None where it does not begin as is usual.
+    """Return the document, its list taken apart piece by piece; None where it does not begin as is usual.
 
     What is left when well-formed entries are taken out of the list is well-formed if the document is.
     """

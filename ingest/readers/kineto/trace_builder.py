@@ -191,7 +191,7 @@ def build_trace(
 
 
 def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
-    """The entries that are no longer than they may be: what is decoded of one takes many times its length."""
+    """Keep entries that are no longer than they may be: decoded, one takes many times its length."""
     if max(map(len, batch.texts), default=0) <= limits.entry:
         return batch
     entries = list(zip(batch.texts, batch.positions, strict=True))
@@ -202,7 +202,7 @@ def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
 
 
 def _collect(path: Path, document: Document, integrity: Integrity, limits: Limits) -> _Collector:
-    """The entries of all batches; on return nothing holds the text any more."""
+    """Return the entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
     with _collection_paused():
         for batch in document.batches():

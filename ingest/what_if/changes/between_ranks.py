@@ -15,7 +15,7 @@ _CHANCE = 0.01
 
 
 def transfers(graph: ReplayGraph) -> Flags:
-    """The segments in which members of collectives transfer: from when the last one came."""
+    """Return the segments in which members of collectives transfer: from when the last one came."""
     met: Flags = np.append(graph.rendezvous != NONE, False)[graph.segments.event]
     return met & transferring(graph)
 

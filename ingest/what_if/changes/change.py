@@ -94,13 +94,13 @@ class Span:
 
 
 def whole_window(graph: ReplayGraph) -> Span:
-    """The window of the run."""
+    """Return the window of the run."""
     everything = np.ones(len(graph.segments), dtype=bool)
     return Span(graph.window.start, graph.window.end, graph.counted, everything)
 
 
 def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
-    """The window of a step: only what starts in it changes, so that its start is fixed."""
+    """Return the window of a step: only what starts in it changes, so that its start is fixed."""
     segments, calls = graph.segments, graph.calls
     inside = (segments.start >= step.start) & (segments.start < step.window_end)
     on_thread = segments.on_thread & (segments.start < step.end)
@@ -111,7 +111,7 @@ def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
 
 
 def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """The waits and gaps of a window that end at once, as far as they are segments."""
+    """Return the waits and gaps of a window that end at once, as far as they are segments."""
     segments = graph.segments
     ended = np.where(
         segments.on_thread,
@@ -128,7 +128,7 @@ def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
 
 
 def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """The dependencies whose lag has the name of what ends at once, or whose rule it is."""
+    """Return the dependencies whose lag has the name of what ends at once, or whose rule it is."""
     found = graph.dependencies
     on_thread = graph.segments.on_thread[found.effect]
     named = np.where(
@@ -144,7 +144,7 @@ def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
 
 
 def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
-    """The dependencies of a rule that threads wait for inside the segments meant."""
+    """Return the dependencies of a rule that threads wait for inside the segments meant."""
     found = graph.dependencies
     mine: Flags = (found.mechanism == one.mechanism) & _inside(graph, one)
     return mine & graph.segments.on_thread[found.effect]
@@ -159,7 +159,7 @@ def _inside(graph: ReplayGraph, one: EndedWaits) -> Flags:
 
 
 def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """The segments on whose end the effects of chosen dependencies follow on their thread."""
+    """Return the segments on whose end the effects of chosen dependencies follow on their thread."""
     segments, effect = graph.segments, graph.dependencies.effect[chosen]
     before = effect[(effect > 0) & (segments.lane[effect - 1] == segments.lane[effect])] - 1
     flags = np.zeros(len(segments), dtype=bool)
@@ -168,7 +168,7 @@ def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
-    """The dependencies that a change leaves or puts in, and the names of their gaps.
+    """Return the dependencies that a change leaves or puts in, and the names of their gaps.
 
     Who waits for another lane no longer does; what starts late after its cause starts at once. A rank that no
     longer waits for others goes on from when it comes itself.
@@ -180,7 +180,7 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
 
 
 def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
-    """The dependencies where the gaps of a change end at once, and the names of their gaps."""
+    """Return the dependencies where the gaps of a change end at once, and the names of their gaps."""
     found = never_early(graph.dependencies)
     if not change.ends_waits:
         return found, graph.gap_name
@@ -198,7 +198,7 @@ def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Depe
 
 
 def _between_ranks(graph: ReplayGraph) -> Flags:
-    """The dependencies by which a rank waits for another one."""
+    """Return the dependencies by which a rank waits for another one."""
     found, rank = graph.dependencies, graph.lanes.rank[graph.segments.lane]
     apart: Flags = (found.mechanism == CODE[COLLECTIVE]) & (rank[found.cause] != rank[found.effect])
     return apart

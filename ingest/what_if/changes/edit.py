@@ -61,7 +61,7 @@ class Edit:
 
 
 def no_dependencies() -> Dependencies:
-    """A table without rows."""
+    """Return a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Dependencies(no, no, no, flags, np.empty(0), no, no, flags)
 
@@ -116,7 +116,7 @@ def join_edits(edits: Sequence[Edit]) -> Edit:
 
 
 def inside_span(edit: Edit, inside: Flags) -> Edit:
-    """The part of an edit that is about the segments `inside`."""
+    """Return the part of an edit that is about the segments `inside`."""
     both = inside[edit.added.cause] & inside[edit.added.effect]
     return Edit(
         factor=np.where(inside, edit.factor, 1.0),
@@ -153,7 +153,7 @@ def apply_edit(
 
 
 def _side_by_side(segments: Segments, lane: Ints, stream_lag: int) -> Dependencies:
-    """The order on each lane from which another one takes segments, and on that one, where it is a new one.
+    """Order each lane from which another one takes segments, and that one, if it is a new one.
 
     `stream_lag`: what passes between two works of a stream, ns.
     """

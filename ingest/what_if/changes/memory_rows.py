@@ -22,7 +22,7 @@ _NUMBERS = {
 
 
 def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Allocations:
-    """The memory rows of the run with these tables at the times of a replay of its `graph`.
+    """Return the memory rows of the run with these tables at the times of a replay of its `graph`.
 
     A total that was stated differs from the sizes before it by what nothing tells: that much it still does.
     """
@@ -36,7 +36,7 @@ def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
 
 
 def _read(tables: GraphTables) -> Allocations:
-    """The memory rows as they are kept."""
+    """Return the memory rows as they are kept."""
     if "Allocation" not in tables.nodes:
         empty = np.empty(0, dtype=np.int64)
         return Allocations(**dict.fromkeys(Allocations.__dataclass_fields__, empty))

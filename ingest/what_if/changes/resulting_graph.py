@@ -29,7 +29,7 @@ class Waiting:
 
 
 def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) -> Waiting:
-    """What a thread does after each of `idle`: `edge` is what it waits for, -1 for nothing any more.
+    """Return what a thread does after each of `idle`: `edge` is what it waits for, -1 for nothing any more.
 
     The call that waits for the GPU is the one that goes on then; for others whatever is open all the time.
     """
@@ -46,7 +46,7 @@ def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) 
 
 
 def _around(parent: Ints, first: int, second: int) -> int:
-    """The innermost event that contains both, or is one of them; -1 for none."""
+    """Return the innermost event that contains both, or is one of them; -1 for none."""
     above = set()
     while first >= 0:
         above.add(first)
@@ -59,7 +59,7 @@ def _around(parent: Ints, first: int, second: int) -> int:
 def with_idle(
     old: Segments, inside: Flags, times: tuple[Ints, Ints, Ints], idle: Ints, until: Ints, waits: Waiting
 ) -> tuple[Segments, Ints, Ints]:
-    """The segments inside the window with one after each of `idle`, which lasts `until`.
+    """Return the segments inside the window with one after each of `idle`, which lasts `until`.
 
     `times`: start, end and work of the old ones. Also where each old (-1: nowhere) and each new one stands.
     """
@@ -120,14 +120,17 @@ class Replayed:
 def replay_to_end(
     graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Ints
 ) -> Replayed:
-    """A replay up to the window's new end; what counts for it may be a step, after which the run goes on."""
+    """Return a replay up to the window's new end.
+
+    What counts for it may be a step, after which the run goes on.
+    """
     before = int(graph.segments.completion[graph.counted].max())
     after = int((start + work)[graph.counted].max())
     return Replayed(start, work, graph.window.end - before + after, dependencies, gap_name)
 
 
 def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
-    """The graph at the times of a replay.
+    """Return the graph at the times of a replay.
 
     Where a thread goes on later than its work ends, it waits in between for what it then depends on, and
     after its last event until the window's end. What starts after that is left out.
@@ -168,7 +171,7 @@ def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
 def _at_new_times(
     replayed: Replayed, start: Ints, completion: Ints, inside: Flags
 ) -> tuple[Dependencies, Ints]:
-    """The dependencies inside the window; others than before may have held the GIL."""
+    """Return the dependencies inside the window; others than before may have held the GIL."""
     found = replayed.dependencies
     gap = start[found.effect] - completion[found.cause]
     keep = inside[found.cause] & inside[found.effect] & (gap >= 0)
@@ -202,7 +205,7 @@ def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependenc
 def _between(
     found: Dependencies, gap_name: Ints, idle: Ints, place: Ints, filler: Ints, segments: Segments
 ) -> tuple[Dependencies, Ints]:
-    """The dependencies between the new segments: program order goes through what was put in."""
+    """Return the dependencies between the new segments: program order goes through what was put in."""
     after = np.full(len(place), -1, dtype=np.int64)
     after[idle] = filler
     through = (found.mechanism == CODE[PROGRAM_ORDER]) & (after[found.cause] >= 0)

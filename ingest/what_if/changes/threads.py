@@ -63,7 +63,7 @@ def host_waits(graph: ReplayGraph) -> Ints:
 
 
 def back_to_back_ns(graph: ReplayGraph) -> int | None:
-    """What passes on average between two works of a stream where the next was enqueued long before, ns.
+    """Give what passes on average between two works of a stream where the next was enqueued long before, ns.
 
     None where nothing in the file stood in a queue.
     """

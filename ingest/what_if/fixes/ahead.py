@@ -53,7 +53,7 @@ def ahead(graph: ReplayGraph, chosen: Flags, depth: int = 2) -> Edit:
 
 
 def _waited_for(graph: ReplayGraph, runs: StreamRuns, moved: Flags) -> tuple[Ints, Ints]:
-    """What runs wait for on the GPU, other streams or their own, and the run that each is waited for by."""
+    """Find what runs wait for on the GPU, on other streams or their own, and which run waits for each."""
     found = graph.dependencies
     run_of = np.full(len(graph.segments), -1, dtype=np.int64)
     run_of[runs.first] = np.arange(len(runs))
@@ -64,14 +64,14 @@ def _waited_for(graph: ReplayGraph, runs: StreamRuns, moved: Flags) -> tuple[Int
 
 
 def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
-    """The first work of the run that comes `depth` after each on its stream, -1 where there is none."""
+    """Give the first work of the run that comes `depth` after each on its stream, -1 where there is none."""
     later = np.minimum(run + depth, len(runs) - 1)
     there = runs.number[later] == runs.number[run] + depth
     return np.where(there, runs.first[later], -1)
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Copies to the device, and gathers of parameters where names say that these are sharded, on the path."""
+    """Yield copies to the device, and gathers of parameters that names say are sharded, on the path."""
     graph, names = scene.graph, scene.graph.calls.name.values
     sharded = any(word in str(name) for name in names for word in _SHARDS)
     for code, mine, spent in scene.names_on_path(of_transfers(graph) & ~graph.segments.on_thread):

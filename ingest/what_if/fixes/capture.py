@@ -48,7 +48,7 @@ class Repeats:
 
 
 def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
-    """A number for the step and rank of each segment, the same for all outside of steps."""
+    """Return a number for the step and rank of each segment, the same for all outside of steps."""
     segments, calls = graph.segments, graph.calls
     event = segments.event[segment]
     step = np.where(event >= 0, calls.step[event], calls.step.min(initial=0))
@@ -109,7 +109,7 @@ def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _is_captured(graph: ReplayGraph, host: Flags) -> Flags:
-    """The chosen segments of steps that have graph launches among them, and hardly another launch."""
+    """Return the chosen segments of steps that have graph launches among them, and hardly another launch."""
     by_graph = launched(graph, by_graphs=True)[0]
     single = launched(graph, by_graphs=False)[0]
     by_graph, single = np.unique(by_graph[host[by_graph]]), np.unique(single[host[single]])

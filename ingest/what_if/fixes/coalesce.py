@@ -66,7 +66,7 @@ def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
 
 
 def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
-    """The phase that began last before each collective was asked for, else its step."""
+    """Return the phase that began last before each collective was asked for, else its step."""
     calls, phases = graph.calls, graph.phases
     asked = asked_at(graph, event)
     rank, found = graph.lanes.rank[calls.lane[event]], calls.step[event].copy()
@@ -122,8 +122,10 @@ def fit_cost(size: Ints, work: Ints) -> _Cost | None:
 def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
     """Of chosen collectives those of one pass are one, which starts when the last of them did.
 
-    Raises:
-        InputError: none of them has a size, or none of their sizes shows latency and rate.
+    Raises
+    ------
+    InputError
+        None of them has a size, or none of their sizes shows latency and rate.
     """
     found, names = find_collectives(graph, chosen), graph.calls.name.codes
     every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
@@ -162,7 +164,7 @@ def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost])
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Collectives of one name that a pass sends several of, on the path."""
+    """Yield collectives of one name that a pass sends several of, on the path."""
     graph, collective = scene.graph, of_collectives(scene.graph)
     if graph.facts is None or not len(graph.phases) or not collective.any():
         return

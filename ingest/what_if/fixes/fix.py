@@ -44,7 +44,7 @@ class Scene:
         return round(LEAST_GAIN * self.window_ns)
 
     def names_on_path(self, among: Flags) -> Iterator[tuple[int, Flags, int]]:
-        """The names of some segments with enough at stake: code, segments, and their time on the path, ns."""
+        """Yield names with enough at stake among segments: code, segments, and their time on the path, ns."""
         code = self.graph.calls.name.codes[self.graph.segments.event]
         for one in np.unique(code[among & (self.on_path_ns > 0)]).tolist():
             mine = among & (code == one)
@@ -101,15 +101,15 @@ class Fix:
 
 
 def escaped(name: str) -> str:
-    """A name as the value of a selector."""
+    """Return a name as the value of a selector."""
     return name.replace(",", "\\,")
 
 
 def made_in(graph: ReplayGraph, edit: Edit) -> Change:
-    """The change that an edit alone is."""
+    """Return the change that an edit alone is."""
     return Change(np.ones(len(graph.segments)), edit=edit)
 
 
 def asked_for(option: str, selectors: Sequence[str]) -> tuple[str, ...]:
-    """The words of a command that ask for a fix in what several selectors select."""
+    """Return the words of a command that ask for a fix in what several selectors select."""
     return tuple(word for selector in selectors for word in (f"--{option}", selector))

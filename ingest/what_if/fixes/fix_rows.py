@@ -18,7 +18,7 @@ Row = dict[str, object]
 
 
 def find_fixes(predictor: Predictor) -> list[Row]:
-    """The five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
+    """Return the five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
     One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
     how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix the
@@ -30,7 +30,7 @@ def find_fixes(predictor: Predictor) -> list[Row]:
 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
-    """The fixes that gain most, at least 1 % of a run, each way to do one in one place."""
+    """Return the fixes that gain most, at least 1 % of a run, each way to do one in one place."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
@@ -44,7 +44,7 @@ def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
 
 
 def command_of(options: Sequence[str]) -> str:
-    """The command that predicts what some options ask for, as a shell takes it."""
+    """Return the command that predicts what some options ask for, as a shell takes it."""
     return shlex.join(["tracegraph", "what-if", *options])
 
 

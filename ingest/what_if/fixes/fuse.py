@@ -54,7 +54,7 @@ class _Runs:
 
 
 def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
-    """Runs of two kernels and more of operators in `FUSABLE`, with no other kernel of the stream between."""
+    """Find runs of two and more kernels of operators in `FUSABLE`, with no other of the stream between."""
     segments, calls = graph.segments, graph.calls
     call = np.full(len(segments), -1, dtype=np.int64)
     cause, effect = launched(graph, by_graphs=False)
@@ -111,7 +111,7 @@ class _Kind:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """The kinds of modules, annotations or functions whose runs would save most, and these together.
+    """Yield the kinds of modules, annotations or functions whose runs would save most, and these together.
 
     What runs below none of these, or in an optimizer, may be about a tensor each: nothing says that a kernel
     goes on with what the one before wrote.
@@ -133,7 +133,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
-    """Runs by the kind of what they were launched below, those first that would save most."""
+    """Sort runs by the kind of what they were launched below, those first that would save most."""
     if not len(runs):
         return []
     work, begins = graph.segments.work[runs.segment], np.flatnonzero(runs.first)

@@ -10,7 +10,7 @@ from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 
 
 def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
-    """The innermost and the outermost operator of the stack of operators right above each event, -1 for none.
+    """Find the innermost and the outermost operator right above each event, -1 for none.
 
     An event that is an operator counts as above itself.
     """
@@ -26,7 +26,10 @@ def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
 
 
 def find_holders(graph: ReplayGraph, event: Ints) -> Ints:
-    """The innermost module around each event, else function of the user's, else annotation; -1 for none."""
+    """Return the innermost module around each event, else function of the user's, else annotation.
+
+    -1 for none.
+    """
     calls = graph.calls
     pairs = list(zip(calls.name.values, range(len(calls.name.values)), strict=True))
     is_module = np.zeros(len(pairs), dtype=bool)
@@ -56,7 +59,7 @@ def _codes_of_steps(graph: ReplayGraph) -> Ints:
 
 
 def nearest_event(graph: ReplayGraph, chosen: Flags, event: Ints) -> Ints:
-    """The innermost chosen event at or above each event, -1 for none."""
+    """Return the innermost chosen event at or above each event, -1 for none."""
     above, at, chosen = np.append(graph.calls.parent, -1), event.copy(), np.append(chosen, False)
     while (climbing := (at >= 0) & ~chosen[at]).any():
         at = np.where(climbing, above[at], at)
@@ -82,7 +85,7 @@ def is_own(name: str) -> bool:
 
 
 def below_each(frames: Frames, own: Ints) -> Ints:
-    """What frames have with all that they call, from what each has by itself."""
+    """Return what frames have with all that they call, from what each has by itself."""
     inclusive = own.copy()
     for depth in range(int(frames.depth.max(initial=0)), 0, -1):
         level = np.flatnonzero(frames.depth == depth)

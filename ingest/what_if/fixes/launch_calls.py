@@ -9,7 +9,7 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 
 def calls_left_out(graph: ReplayGraph, group: Ints, call: Ints, kept: Flags) -> Flags:
-    """The host segments of calls that are launched no more, with the operators that do nothing else.
+    """Return the host segments of calls that are launched no more, with the operators that do nothing else.
 
     `group`, `call`: of each launch that becomes a part of another one, or that one: which they are, and the
     segment that launches it. `kept`: whether it is that one.

@@ -25,8 +25,10 @@ def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:
     Only the first GPU work of the next optimizer of their rank waits for them. Those after which no optimizer
     comes are left as they are.
 
-    Raises:
-        InputError: that holds for all of them.
+    Raises
+    ------
+    InputError
+        That holds for all of them.
     """
     mine = np.flatnonzero(chosen & of_transfers(graph) & ~graph.segments.on_thread)
     needed = _first_needed(graph, mine)
@@ -53,7 +55,7 @@ def _waited_for_later(graph: ReplayGraph, transfers: Ints, needed: Ints) -> Edit
 
 
 def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
-    """The first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
+    """Return the first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
     segments, calls, phases = graph.segments, graph.calls, graph.phases
     needed, optimizer = np.full(len(transfers), -1), phases.name == PHASE_NAMES.index(OPTIMIZER)
     if not optimizer.any():
@@ -76,7 +78,7 @@ def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Collectives of backward passes on the path, by name.
+    """Yield collectives of backward passes on the path, by name.
 
     What forward passes send, too, are activations, parameters or tokens: the next kernel reads these.
     """

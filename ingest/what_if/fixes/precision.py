@@ -58,7 +58,7 @@ def _products(graph: ReplayGraph) -> _Products | None:
 
 
 def _matrix_work(graph: ReplayGraph, facts: WorkFacts, types: tuple[str, ...]) -> Flags:
-    """The kernels of products that compute in one of some element types."""
+    """Return the kernels of products that compute in one of some element types."""
     segments = graph.segments
     operator = np.append(facts.operator, -1)[segments.event]
     kernels = np.append(graph.calls.of_role(Role.KERNEL), False)[segments.event] & ~segments.on_thread

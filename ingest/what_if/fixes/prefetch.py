@@ -59,7 +59,7 @@ def _assumed(graph: ReplayGraph, cause: Ints, effect: Ints) -> Dependencies:
 
 
 def _waits_for_threads(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """The segments of threads that wait for another thread in a chosen segment: that one works ahead."""
+    """Give the segments of threads that wait for another thread in a chosen segment: that one works ahead."""
     segments, found = graph.segments, graph.dependencies
     waits = (segments.kind == WAIT) & (segments.gap_name == GAP_CODE[WAITING_FOR_THREAD]) & chosen
     woken = found.effect[found.binding & _BY_THREAD[found.mechanism]]
@@ -71,7 +71,7 @@ def _waits_for_threads(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Loading on the path, by one thread beside the loop and by several."""
+    """Yield loading on the path, by one thread beside the loop and by several."""
     graph, segments = scene.graph, scene.graph.segments
     if not (graph.phases.name == PHASE_NAMES.index(DATA_LOADING)).any():
         return

@@ -21,7 +21,7 @@ _BUILT_IN = "<built-in"
 
 
 def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """The own time of Python frames in chosen segments takes none.
+    """Return the own time of Python frames in chosen segments takes none.
 
     That of annotations neither: between the operators that they hold Python runs that has no frames.
     """
@@ -42,7 +42,7 @@ def _own_time(graph: ReplayGraph, events: Flags) -> Flags:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """The functions of the user's below which most of it lies, and all Python."""
+    """Yield the functions of the user's below which most of it lies, and all Python."""
     graph, frames = scene.graph, scene.graph.frames
     python = _python(graph)
     spent = np.where(python, scene.on_path_ns, 0)
@@ -72,7 +72,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
-    """The frames with most of that time of their own, and how much."""
+    """Return the frames with most of that time of their own, and how much."""
     segments, names = graph.segments, graph.calls.name
     own = np.bincount(names.codes[segments.event[spent > 0]], spent[spent > 0], len(names.values))
     most = np.argsort(-own, kind="stable")[:_NAMED].tolist()

@@ -48,7 +48,7 @@ PRECISIONS = tuple(fix.name for fix in FIXES if fix.option)
 
 
 def edit_of(name: str, graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:
-    """What one of `ASKED` changes in chosen segments."""
+    """Return what one of `ASKED` changes in chosen segments."""
     edit = ASKED[name].edit
     assert edit is not None  # those in ASKED have one
     return edit(graph, chosen, settings)

@@ -31,7 +31,7 @@ class StreamRuns:
 
 
 def runs_on_streams(graph: ReplayGraph, chosen: Flags) -> StreamRuns:
-    """The runs of chosen GPU work."""
+    """Return the runs of chosen GPU work."""
     segments = graph.segments
     work = np.flatnonzero(~segments.on_thread & (segments.event >= 0))
     mine, lane = chosen[work], segments.lane[work]

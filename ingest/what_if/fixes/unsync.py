@@ -38,7 +38,10 @@ def caller_of(graph: ReplayGraph, event: int) -> str:
 
 
 def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """The waits for the GPU that lie in chosen segments end at once; what is awaited is done when it was."""
+    """Return the waits for the GPU that lie in chosen segments end at once.
+
+    What is awaited is done when it was.
+    """
     edit = no_edit(len(graph.segments))
     effect = graph.dependencies.effect[host_waits(graph)]
     # A call that came late enough has no wait before it: what it would wait for must be done as it begins.
@@ -49,7 +52,7 @@ def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """The calls in which threads wait longest, and silent waits; and all of them together."""
+    """Yield the calls in which threads wait longest, and silent waits; and all of them together."""
     graph, segments, found = scene.graph, scene.graph.segments, scene.graph.dependencies
     edge = host_waits(graph)
     # What frees memory waits by the way: not to allocate is another fix.
@@ -82,7 +85,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _chosen(graph: ReplayGraph, name: int, waits: "np.typing.NDArray[np.int64]") -> Flags:
-    """The segments of all calls of a name, or some waits."""
+    """Return the segments of all calls of a name, or some waits."""
     segments = graph.segments
     chosen = np.zeros(len(segments), dtype=bool)
     if name < 0:

@@ -99,8 +99,10 @@ class ReplayGraph:
     def replay(self) -> Replay:
         """The replay of the graph, which reproduces every start: this is tried here.
 
-        Raises:
-            TracegraphError: it does not, so nothing that it says of changes could be trusted.
+        Raises
+        ------
+        TracegraphError
+            It does not, so nothing that it says of changes could be trusted.
         """
         found = never_early(self.dependencies)
         replay = Replay(self.segments, found, self.window, self.sink, self.fixed)
@@ -128,7 +130,7 @@ class ReplayGraph:
 
 
 def never_early(found: Dependencies) -> Dependencies:
-    """The dependencies as they hold after a change: no effect starts before its cause is complete.
+    """Return the dependencies as they hold after a change: no effect starts before its cause is complete.
 
     A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
     """
@@ -136,7 +138,7 @@ def never_early(found: Dependencies) -> Dependencies:
 
 
 def graph_of(model: Solution) -> ReplayGraph:
-    """What a replay needs of a model."""
+    """Return what a replay needs of a model."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]
     return ReplayGraph(

@@ -50,7 +50,7 @@ class HandedOver:
 
 
 def find_handed_over(graph: "ReplayGraph") -> HandedOver:
-    """What the graph's dependencies say was handed over from one thread to another.
+    """Return what the graph's dependencies say was handed over from one thread to another.
 
     It begins where the thread takes it up, and lasts to the last moment at which another thread waits for it
     before the next is taken up; where none waits, until the thread waits outside of all events or takes up

@@ -23,7 +23,7 @@ def of_phase(graph: ReplayGraph, name: str) -> Flags:
 
 
 def with_launched(graph: ReplayGraph, host: Flags) -> Flags:
-    """The GPU work that chosen host segments launched."""
+    """Return the GPU work that chosen host segments launched."""
     launching = launching_segments(graph)
     held: Flags = (launching >= 0) & host[launching]
     return held

@@ -36,7 +36,7 @@ class Cost:
         return self.outside_ns + self.inside_ns
 
     def times(self, factor: float) -> "Cost":
-        """A multiple of it."""
+        """Return a multiple of it."""
         return Cost(self.outside_ns * factor, self.inside_ns * factor)
 
 
@@ -71,12 +71,12 @@ NO_OVERHEAD = Overhead(NONE_TAKEN, {})
 
 
 def given_overhead(ns: float) -> Overhead:
-    """The same cost for each Python frame and operator, as someone measured it."""
+    """Return the same cost for each Python frame and operator, as someone measured it."""
     return Overhead(GIVEN, dict.fromkeys(BOUNDS, Cost(ns / 2, ns / 2)))
 
 
 def estimate_overhead(graph: ReplayGraph) -> Overhead:
-    """The cost of Python frames and of operators, where the file shows it.
+    """Return the cost of Python frames and of operators, where the file shows it.
 
     A profiler takes its time before an event begins and before it ends. Where a parent does next to nothing
     before or between its calls, and a leaf next to nothing at all, that time is what is seen. So the mean of
@@ -98,7 +98,7 @@ def estimate_overhead(graph: ReplayGraph) -> Overhead:
 
 
 def _cost(calls: Calls, mine: Flags, is_leaf: Flags) -> Cost | None:
-    """The cost of the events `mine`, None where it cannot be seen."""
+    """Return the cost of the events `mine`, None where it cannot be seen."""
     index = np.flatnonzero(mine)
     index = index[np.lexsort((calls.start[index], calls.parent[index]))]
     parent, name = calls.parent[index], calls.name.codes.astype(np.int64)
@@ -128,7 +128,7 @@ class _Cheapest:
 
 
 def _cheap_mean(lengths: Ints, kind: Ints) -> _Cheapest | None:
-    """The mean of those kinds of stretches that are often as short as the shortest kinds."""
+    """Return the mean of those kinds of stretches that are often as short as the shortest kinds."""
     frame = pd.DataFrame({"length": lengths[lengths >= 0], "kind": kind[lengths >= 0]})
     groups = frame.groupby("kind")["length"]
     kinds = pd.DataFrame({"count": groups.size(), "low": groups.quantile(_LOWEST)})
@@ -164,7 +164,7 @@ def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
 
 
 def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane: Ints) -> Ints:
-    """What is taken of each work where the rest of what is due is taken of those after it on the lane."""
+    """Take what is due from each work, and the rest from those after it on the lane."""
     owed = np.cumsum(due - work)
     first = np.append(True, lane[1:] != lane[:-1])
     begun = np.maximum.accumulate(np.where(first, np.arange(len(lane)), 0))

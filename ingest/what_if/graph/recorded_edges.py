@@ -15,7 +15,7 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER
 
 
 def on_recorded_edges(graph: ReplayGraph) -> ReplayGraph:
-    """The graph as if nothing inferred were a cause: itself where nothing inferred binds.
+    """Return the graph as if nothing inferred were a cause: itself where nothing inferred binds.
 
     A wait that an inferred dependency ends is work of its thread then; what has no other cause follows what
     was before it on its lane, else its start is fixed. Every start stays as it is.
@@ -38,7 +38,7 @@ def on_recorded_edges(graph: ReplayGraph) -> ReplayGraph:
 
 
 def _bound_anew(segments: Segments, kept: Dependencies, freed: Ints, window: Window) -> Dependencies:
-    """The edges where each of the `freed` segments is bound by what completes last of its other causes."""
+    """Bind each of the `freed` segments to what completes last of its other causes."""
     before = freed - 1
     beside = (before >= 0) & (segments.lane[before] == segments.lane[freed])
     added = np.flatnonzero(beside & (segments.start[freed] > window.start) & ~np.isin(freed, kept.effect))

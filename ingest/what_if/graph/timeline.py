@@ -45,13 +45,13 @@ def event_times(graph: ReplayGraph, start: Ints, end: Ints) -> tuple[Ints, Ints,
     keys = segments.lane[threads] * stride + segments.start[threads] - window.start
 
     def before(time: Ints) -> Ints:
-        """The segment that ends at or after the time of each of `mine`, and began before it."""
+        """Return the segment that ends at or after the time of each of `mine`, and began before it."""
         place = np.searchsorted(keys, calls.lane[mine] * stride + time - window.start) - 1
         segment: Ints = threads[np.maximum(place, 0)]
         return segment
 
     def moved(time: Ints, segment: Ints) -> Ints:
-        """The time in the replay: as far into the segment as before, at its end where it was."""
+        """Return the time in the replay: as far into the segment as before, at its end where it was."""
         inside = np.minimum(start[segment] + time - segments.start[segment], end[segment])
         return np.where(time >= segments.end[segment], end[segment], inside)
 

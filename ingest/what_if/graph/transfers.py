@@ -20,7 +20,7 @@ def communicates(graph: ReplayGraph) -> Flags:
 
 
 def of_collectives(graph: ReplayGraph) -> Flags:
-    """The segments of kernels that communicate, and of what back ends for the CPU write on their threads."""
+    """Find segments of kernels that communicate, and of what CPU back ends write on their threads."""
     calls = graph.calls
     on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
@@ -28,7 +28,7 @@ def of_collectives(graph: ReplayGraph) -> Flags:
 
 
 def of_transfers(graph: ReplayGraph) -> Flags:
-    """The segments of copies, memsets and collectives."""
+    """Return the segments of copies, memsets and collectives."""
     return of_collectives(graph) | _of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
 
 

@@ -27,11 +27,11 @@ class Gain:
         return self.base_ns / self.predicted_ns if self.predicted_ns > 0 else float("inf")
 
     def times(self, factor: float) -> "Gain":
-        """The same window with a multiple of the gain, at most all of it."""
+        """Return the same window with a multiple of the gain, at most all of it."""
         return Gain(self.base_ns, max(0, self.base_ns - round(self.gain_ns * factor)))
 
     def at_most(self, gain_ns: int) -> "Gain":
-        """The same window with a gain that is not larger."""
+        """Return the same window with a gain that is not larger."""
         return Gain(self.base_ns, max(self.predicted_ns, self.base_ns - gain_ns))
 
 
@@ -44,7 +44,7 @@ class Bound:
 
 
 def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple[Bound, Bound]:
-    """What gains that are likely leave possible, lowest and highest: what a replay does not know is added.
+    """Widen a range of likely gains, lowest and highest, by what a replay does not know.
 
     `removed`: for each of them how long all that takes no time any more took, ns: nothing gains more.
     """

@@ -88,7 +88,7 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
 
 
 def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
-    """The gaps with a reason that take most of the path."""
+    """Yield the gaps with a reason that take most of the path."""
     is_gap = rows.event < 0
     spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES)).astype(np.int64)
     least = _LEAST * rows.duration.sum()
@@ -99,7 +99,7 @@ def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
 
 
 def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
-    """The names that hold most of the path, none of which is much the same as another."""
+    """Return the names that hold most of the path, none of which is much the same as another."""
     spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
     chosen: list[_Candidate] = []
     for one in sorted(_candidates(graph, spent), key=_preference):
@@ -110,7 +110,7 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
 
 
 def _holder(spent: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
-    """The smallest of the larger names that hold nearly all of one."""
+    """Return the smallest of the larger names that hold nearly all of one."""
     holding = [other.name for other in larger if _shared(spent, one, other) >= _SAME * one.path_ns]
     return holding[-1] if holding else None
 
@@ -120,7 +120,10 @@ def _shared(spent: Ints, one: _Candidate, other: _Candidate) -> int:
 
 
 def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
-    """The names that hold much of the path; `spent`: of the path in each segment, with the lag before it."""
+    """Yield the names that hold much of the path.
+
+    `spent`: of the path in each segment, with the lag before it.
+    """
     frames, marker = graph.frames, graph.step_marker
     own = np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64)
     handed = graph.handed_over
@@ -147,7 +150,10 @@ def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
 
 
 def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
-    """The kinds of frames with the largest sums; where a name calls itself it may count more than once."""
+    """Return the kinds of frames with the largest sums.
+
+    Where a name calls itself it may count more than once.
+    """
     distinct, place = np.unique(kind[called], return_inverse=True)
     sums = np.bincount(place, inclusive[called], len(distinct))
     kinds: Ints = distinct[np.argsort(-sums)[:_CANDIDATES]]

@@ -99,7 +99,7 @@ class Predictor:
         return (NAIVE, LEAST, USUAL, MOST) if self.overhead.of_role else (NAIVE,)
 
     def _work(self, level: str) -> Ints:
-        """The work of each segment without what is taken off for recording."""
+        """Return the work of each segment without what is taken off for recording."""
         if level not in self._works:
             work, overhead = self.graph.segments.work, self.overhead
             costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
@@ -109,7 +109,7 @@ class Predictor:
         return self._works[level]
 
     def unchanged(self, level: str = NAIVE) -> Outcome:
-        """The replay of the window without a change."""
+        """Return the replay of the window without a change."""
         if level not in self._outcomes:
             self._outcomes[level] = self._replay(self._work(level))
         return self._outcomes[level]
@@ -133,11 +133,11 @@ class Predictor:
         return self.span.length_where(self.unchanged(self._usual).end, self.unchanged().end)
 
     def gain(self, change: Change) -> Gain:
-        """The window before and after a change, corrected for the usual cost of recording."""
+        """Return the window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
 
     def glance(self, change: Change) -> Glance:
-        """What is said of a change, without how far that may be off."""
+        """Return what is said of a change, without how far that may be off."""
         replay = self._changed_graph(change)
         after = self._after(change, NAIVE, replay)
         naive = self._gain(NAIVE, after)
@@ -164,7 +164,7 @@ class Predictor:
         )
 
     def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
-        """A change's gain with its range, without what is then critical; `known`: what `gain` said of it.
+        """Give a change's gain with its range, without what is then critical; `known`: what `gain` said.
 
         `least`: less of the change, where that is the most that is possible.
         """
@@ -246,7 +246,7 @@ class Predictor:
         return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """The replay in which other things depend on each other, None where only work is changed."""
+        """Return the replay in which other things depend on each other, None where only work is changed."""
         if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
@@ -280,6 +280,6 @@ class Predictor:
 
 
 def predictor_of(model: Solution, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
-    """The predictor of the whole window of a run, with what recording it cost."""
+    """Return the predictor of the whole window of a run, with what recording it cost."""
     graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

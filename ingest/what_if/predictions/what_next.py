@@ -45,7 +45,7 @@ def find_what_next(model: Solution, predictor: Predictor | None = None) -> list[
 
 
 def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
-    """A hotspot with what is gained where it takes no time, as `what-if` answers its selector."""
+    """Return a hotspot with what is gained where it takes no time, as `what-if` answers its selector."""
     segments, name, category = model.segments, str(row["name"]), str(row["category"])
     if category == GAP:
         selector = f"remove-wait={name}"

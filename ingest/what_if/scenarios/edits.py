@@ -37,9 +37,12 @@ class Edited:
     def replay(self) -> Replay:
         """The replay of what is there.
 
-        Raises:
-            InputError: segments depend on each other in a circle.
-            TracegraphError: the replay of the unedited graph does not reproduce its starts.
+        Raises
+        ------
+        InputError
+            Segments depend on each other in a circle.
+        TracegraphError
+            The replay of the unedited graph does not reproduce its starts.
         """
         graph, recorded = self.graph, never_early(self.graph.dependencies)
         there = select_rows(self.dependencies, self.kept)
@@ -48,17 +51,17 @@ class Edited:
         return Replay(graph.segments, there, graph.window, graph.sink, graph.fixed)
 
     def run(self, span: Span) -> Outcome:
-        """The replay up to the last of what counts for a window."""
+        """Return the replay up to the last of what counts for a window."""
         return self.replay.run(self.work, span.counts)
 
     def replayed(self, span: Span) -> Replayed:
-        """The replay with what held in it."""
+        """Return the replay with what held in it."""
         there = select_rows(self.dependencies, self.kept)
         return replay_to_end(self.graph, self.run(span).start, self.work, there, self.gap_name[self.kept])
 
 
 def unedited(graph: ReplayGraph) -> Edited:
-    """A graph before its first edit."""
+    """Return a graph before its first edit."""
     found = never_early(graph.dependencies)
     return Edited(graph, graph.segments.work, found, graph.gap_name, np.ones(len(found), dtype=bool))
 
@@ -74,7 +77,7 @@ def with_added(edited: Edited, added: Dependencies) -> Edited:
 
 
 def of_step(scenario: Scenario, rank: int, number: int) -> Scenario:
-    """The part of a scenario that is one step: what of its path lies in the step's window."""
+    """Return the part of a scenario that is one step: what of its path lies in the step's window."""
     steps, lanes = scenario.steps, scenario.lanes
     at = int(np.flatnonzero((steps.rank == rank) & (steps.number == number))[0])
     window = Window(int(steps.start[at]), int(steps.window_end[at]))

@@ -35,7 +35,7 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER
 
 
 def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
-    """The change where what threads do stays on the thread that it was recorded on.
+    """Return the change where what threads do stays on the thread that it was recorded on.
 
     Works of a stream may overlap in a stored graph, those of a thread may not.
     """
@@ -48,13 +48,15 @@ def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
 
 
 def told_on_own_lanes(graph: ReplayGraph, edit: Edit, start: Ints, work: Ints) -> tuple[Ints, Ints]:
-    """Starts and work of a replay in which what is done ahead takes as long as its thread waits for it.
+    """Let what is done ahead take as long as its thread waits for it: starts and work of a replay.
 
     A stored graph has the threads that were recorded: of a batch that is not ready the first segment takes
     the time until it is, the others none.
 
-    Raises:
-        InputError: what is done ahead launches, or waits for, something: nothing says on which thread then.
+    Raises
+    ------
+    InputError
+        What is done ahead launches, or waits for, something: nothing says on which thread then.
     """
     moved = (edit.lane != 0) & graph.segments.on_thread
     if not moved.any():
@@ -98,11 +100,14 @@ def _ready(graph: ReplayGraph, start: Ints, work: Ints, last: int) -> int:
 def find_scenario(
     tables: GraphTables, graph: ReplayGraph, span: Span, change: Change, prediction: Prediction
 ) -> Scenario:
-    """What the naive replay of a change makes of the run with these tables, checked as a model is.
+    """Return what the naive replay of a change makes of the run with these tables, checked as a model is.
 
-    Raises:
-        InputError: what other lanes do ahead does more than take time.
-        TracegraphError: the changed graph breaks an invariant, a fault of tracegraph.
+    Raises
+    ------
+    InputError
+        What other lanes do ahead does more than take time.
+    TracegraphError
+        The changed graph breaks an invariant, a fault of tracegraph.
     """
     found, gap_name = changed_dependencies(graph, span, on_own_lanes(graph, change))
     start, work = prediction.after.start, prediction.after_work
@@ -116,7 +121,7 @@ def find_scenario(
 def scenario_tables(
     tables: GraphTables, scenario: Scenario, name: str, change: Mapping[str, object], folder: Path
 ) -> tuple[GraphTables, dict[str, object]]:
-    """The tables of a scenario and its manifest, as `ingest_run` returns those of a trace.
+    """Return the tables of a scenario and its manifest, as `ingest_run` returns those of a trace.
 
     `tables`: those of the run that it is a change of. `change`: the question and what was predicted.
     """
@@ -153,7 +158,7 @@ def scenario_tables(
 
 
 def _files(tables: GraphTables) -> list[FileFacts]:
-    """What the run's tables say of its files."""
+    """Return what the run's tables say of its files."""
     names = [field.name for field in fields(FileFacts)]
     rows = tables.nodes["Trace"].to_pylist()
     return [
@@ -167,7 +172,7 @@ def _files(tables: GraphTables) -> list[FileFacts]:
 
 
 def _stated(tables: GraphTables) -> pa.Table:
-    """What the run's events state."""
+    """Return what the run's events state."""
     events = tables.read_nodes("Event", CARRIED_COLUMNS)
     return pa.table({name: _encoded(events[name]) for name in CARRIED_COLUMNS})
 

@@ -34,10 +34,12 @@ _EDGE = ("start", "end", "mechanism", "evidence", "confidence", "lag_ns", "gap_n
 
 
 def read_graph(tables: GraphTables) -> ReplayGraph:
-    """The graph of a run as the model had it: events in the file's order, segments by lane and time.
+    """Return the graph of a run as the model had it: events in the file's order, segments by lane and time.
 
-    Raises:
-        StoreError: an earlier version stored the run, without the frames of its call stacks.
+    Raises
+    ------
+    StoreError
+        An earlier version stored the run, without the frames of its call stacks.
     """
     if "Frame" not in tables.nodes:
         raise StoreError(
@@ -106,7 +108,7 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
 def _segments(
     tables: GraphTables, events: pa.Table, calls: Calls, lanes: Lanes, first: int
 ) -> tuple[Segments, Ints, Ints]:
-    """The segments in their order, the place of each node among them (-1: no segment), and their frames."""
+    """Read the segments in order, the place of each node among them (-1: no segment), and their frames."""
     other = tables.read_nodes("Segment", _SEGMENT)
     piece = tables.relationships["PART_OF"]
     merged = np.flatnonzero(_is_valid(events["kind"]))
@@ -229,7 +231,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _coded(column: TextColumn, codes: "dict[str, int] | tuple[str, ...]", missing: int = 0) -> Ints:
-    """The code of each text, `missing` for those without one; of a tuple the positions."""
+    """Return the code of each text, `missing` for those without one; of a tuple the positions."""
     known = codes if isinstance(codes, dict) else {text: place for place, text in enumerate(codes)}
     values: Ints = np.array([known.get(str(text), missing) for text in column.values], dtype=np.int64)
     return values[column.codes]

@@ -29,7 +29,7 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 
 
 def meetings_at(tables: GraphTables, events: Events) -> Meetings | None:
-    """The operations of a run, whose events are at other times now; None for a run of one file."""
+    """Return the operations of a run, whose events are at other times now; None for a run of one file."""
     if "Collective" not in tables.nodes:
         return None
     rows, first = tables.nodes["Collective"], int(tables.read_nodes("Event", ("id",))["id"][0].as_py())
@@ -74,7 +74,7 @@ class Scenario(Solution):
 
 
 def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
-    """The scenario of a run with these tables, which are the `graph`, at the times of a replay."""
+    """Return the scenario of a run with these tables, which are the `graph`, at the times of a replay."""
     changed = change_graph(graph, replayed)
     segments, found = changed.segments, changed.dependencies
     sink = find_sink(segments, changed.window, graph.lanes)
@@ -160,7 +160,7 @@ def _beside(graph: ReplayGraph, replayed: Replayed, time: Ints) -> Ints:
 
 
 def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -> Events:
-    """The events at those times; what only the rules look at is absent."""
+    """Return the events at those times; what only the rules look at is absent."""
     calls = graph.calls
     kept = tables.read_nodes("Event", ("correlation", "sequence_number", "elements"))
     absent = np.broadcast_to(np.int64(NONE), len(calls))
@@ -201,7 +201,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 
 
 def _stack(graph: ReplayGraph, segments: Segments) -> CallStack:
-    """The call tree as it was, over the new segments of the threads."""
+    """Return the call tree as it was, over the new segments of the threads."""
     threads = np.flatnonzero(segments.on_thread)
     return CallStack(
         parent=graph.calls.parent,

@@ -70,7 +70,7 @@ def archive_path(folder: Path) -> Path:
 
 
 def failure_path(folder: Path) -> Path:
-    """The file with the reason of a failure; while it is there, nobody tries again."""
+    """Return the file with the reason of a failure; while it is there, nobody tries again."""
     return archive_path(folder).with_suffix(".failed")
 
 

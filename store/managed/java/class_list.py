@@ -22,8 +22,10 @@ _LONGEST_LINE = 4000  # Java refuses a list with a line of 4096 characters
 def record(command: Sequence[str]) -> list[str]:
     """Run a command and return the entries for the classes that its Java processes loaded, sorted.
 
-    Raises:
-        CalledProcessError: the command failed.
+    Raises
+    ------
+    CalledProcessError
+        The command failed.
     """
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(command, env={**os.environ, RECORD_VARIABLE: folder}, check=True)
@@ -32,7 +34,7 @@ def record(command: Sequence[str]) -> list[str]:
 
 
 def merge(lists: Iterable[str]) -> list[str]:
-    """The entries of several recorded lists, each once and sorted, without comments and numbers."""
+    """Return the entries of several recorded lists, each once and sorted, without comments and numbers."""
     lines = {line.partition(" id: ")[0] for text in lists for line in text.splitlines()}
     return sorted(line for line in lines if 0 < len(line) <= _LONGEST_LINE and not line.startswith("#"))
 

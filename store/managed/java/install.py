@@ -38,7 +38,7 @@ _STAGE = f"fetching Neo4j {NEO4J_VERSION}"
 
 
 def changed_jars(folder: Path, files: Iterable[str]) -> list[str]:
-    """The files, by their paths in `folder`, that differ in size or times from when they were last noted."""
+    """List files, by their paths in `folder`, whose size or times differ from those last noted."""
     noted = _read_notes(folder / _NOTE)
     return [file for file in files if noted.get(file) != _state(folder / file)]
 
@@ -62,7 +62,7 @@ def _read_notes(file: Path) -> Mapping[str, object]:
 
 
 def _state(file: Path) -> list[int]:
-    """What changes with the content: also where a time was set back, the system's own (ctime) tells."""
+    """Give what changes with the content: also where a time was set back, the system's own (ctime) tells."""
     try:
         found = file.stat()
     except OSError:
@@ -105,7 +105,7 @@ def damaged_jars() -> list[str]:
 
 
 def class_path() -> str:
-    """The jars as a Java class path."""
+    """Return the jars as a Java class path."""
     folder = jar_folder()
     return os.pathsep.join(str(unsigned_jars.place(folder, path)) for path in pinned_jars())
 
@@ -117,8 +117,10 @@ def install(progress: Progress) -> None:
     it is no longer what is recorded. Safe to run twice at once and to be killed: jars arrive in a folder of
     their own, which gets its final name when all are complete; a later call goes on with what is there.
 
-    Raises:
-        StoreError: no network, a folder that cannot be written, or a jar with other content.
+    Raises
+    ------
+    StoreError
+        No network, a folder that cannot be written, or a jar with other content.
     """
     folder = jar_folder()
     if not folder.is_dir():
@@ -239,6 +241,6 @@ def _sha256(path: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """What went wrong, without the layers that the HTTP client wraps around it."""
+    """Return what went wrong, without the layers that the HTTP client wraps around it."""
     inner = getattr(error.args[0], "reason", None) if error.args else None
     return str(inner or error).split("\n", 1)[0]

@@ -39,7 +39,7 @@ def heap_mib() -> int:
 
 
 def import_flags(file_bytes: int) -> tuple[str, ...]:
-    """Flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
+    """Give the flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
     heap = f"-Xmx{_within(memory_mib() // 3, 512, 4096)}m"
     return (heap,) if file_bytes > _LONG_IMPORT_BYTES else (heap, *_BRIEF)
 
@@ -97,8 +97,10 @@ def run_admin(
 
     It ends with this process, however that ends.
 
-    Raises:
-        AdminError: the command failed; says why.
+    Raises
+    ------
+    AdminError
+        The command failed; says why.
     """
     command = [
         *_java(*flags, _admin_mark(home)),
@@ -132,7 +134,7 @@ def run_admin(
 
 
 def cause_in(log: str) -> str:
-    """What a log says went wrong: its innermost cause, else its last lines."""
+    """Return what a log says went wrong: its innermost cause, else its last lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])

@@ -35,7 +35,7 @@ def in_use(folder: Path) -> bool:
 
 
 def copies(folder: Path, jars: Iterable[str]) -> list[str]:
-    """The copies that Java is given, by their paths in `folder`."""
+    """Return the copies that Java is given, by their paths in `folder`."""
     places = (place(folder, jar) for jar in jars if jar.startswith(_SIGNED))
     return [str(found.relative_to(folder)) for found in places if found.is_relative_to(folder / _FOLDER)]
 
@@ -93,7 +93,7 @@ def _copy(jar: Path, copy: Path) -> None:
 
 
 def _main_section(manifest: bytes) -> bytes:
-    """A manifest without what it says of single files: their hashes."""
+    """Return a manifest without what it says of single files: their hashes."""
     return re.split(rb"\r?\n\r?\n", manifest, maxsplit=1)[0] + b"\r\n\r\n"
 
 

@@ -56,5 +56,5 @@ def cheaper_first(new: Size) -> Load:
 
 
 def cheaper(new: Size, replaced: Size, others: Size) -> Load:
-    """The way that is estimated to take less time."""
+    """Return the way that is estimated to take less time."""
     return "bulk" if bulk_s(new + others) < bolt_s(new, replaced) else "bolt"

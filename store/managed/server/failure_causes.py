@@ -40,7 +40,10 @@ def explained(workspace: Workspace, state: ServerState | None = None) -> Iterato
 
 
 def _low_limit() -> StoreError | None:
-    """The error that names a limit under which Neo4j hardly runs; Java raises the soft limits itself."""
+    """Return the error that names a limit under which Neo4j hardly runs.
+
+    Java raises the soft limits itself.
+    """
     files, memory = (resource.getrlimit(kind)[1] for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
     if files != resource.RLIM_INFINITY and files < _FILES:
         return StoreError(

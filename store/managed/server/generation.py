@@ -32,10 +32,12 @@ class Generation:
 
 
 def current(home: Path) -> Generation:
-    """The record of a home; the default where there is none.
+    """Return the record of a home; the default where there is none.
 
-    Raises:
-        StoreError: the record is damaged.
+    Raises
+    ------
+    StoreError
+        The record is damaged.
     """
     path = home / _RECORD
     try:
@@ -57,8 +59,10 @@ def is_recorded(home: Path) -> bool:
 def commit(home: Path, generation: Generation) -> None:
     """Make `generation` the record of a home in one step that is on disk when this returns.
 
-    Raises:
-        StoreError: the record cannot be written.
+    Raises
+    ------
+    StoreError
+        The record cannot be written.
     """
     path, fresh = home / _RECORD, home / f"{_RECORD}.new"
     try:
@@ -75,7 +79,7 @@ def commit(home: Path, generation: Generation) -> None:
 
 
 def unserved(home: Path) -> str:
-    """The name that the next rebuild may take."""
+    """Return the name that the next rebuild may take."""
     return NAMES[1 - NAMES.index(current(home).database)]
 
 

@@ -40,7 +40,7 @@ def write_private(path: Path, line: str) -> None:
 
 
 def _initial_user(home: Path) -> Path:
-    """The file of `neo4j-admin dbms set-initial-password`: a Java process of seconds for this one line."""
+    """Name the file that `neo4j-admin dbms set-initial-password` writes, in seconds of Java for one line."""
     return home / "data" / "dbms" / "auth.ini"
 
 

@@ -81,7 +81,7 @@ def _same_parent(context: Context, one: Ints, other: Ints) -> Flags:
 
 
 def _ended_last(context: Context, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """What ended last of the work enqueued before each stretch, and how likely its end is near by chance."""
+    """Find what ended last of the work enqueued before each stretch, and how likely that is by chance."""
     events, streams = context.events, context.streams
     work, latest = np.full(len(start), -1, dtype=np.int64), np.full(len(start), NONE)
     ends = np.zeros(len(start), dtype=np.int64)

@@ -30,7 +30,7 @@ class Pairs:
 
 
 def no_pairs() -> Pairs:
-    """A table without rows."""
+    """Return a table without rows."""
     nothing = np.empty(0, dtype=np.int64)
     return Pairs(nothing, nothing, nothing, np.empty(0))
 
@@ -118,7 +118,7 @@ def _last_before(ended: Ints, start: Ints) -> Ints:
 
 
 def _low_lags(lag: Ints, at_once: Flags, usual: int) -> Ints:
-    """The least lag of each two nodes where it was what held the work, else the graph's usual one."""
+    """Return the least lag of each two nodes where it was what held the work, else the graph's usual one."""
     least = np.where(at_once, np.maximum(lag, 0), LONGEST_STREAM_GAP_NS).min(
         axis=0, initial=LONGEST_STREAM_GAP_NS
     )

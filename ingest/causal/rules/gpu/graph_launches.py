@@ -56,7 +56,7 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
 
 
 def _lane_bounds(events: Events, graphs: Graphs) -> tuple[Ints, Ints]:
-    """The last to end of each launch on each of its lanes, and the number of its launch."""
+    """Return the last to end of each launch on each of its lanes, and the number of its launch."""
     order = np.lexsort((events.end[graphs.work], events.lane[graphs.work], graphs.launch))
     work, launch = graphs.work[order], graphs.launch[order]
     lane = events.lane[work]
@@ -120,7 +120,7 @@ def _before(
 
 
 def graph_order(context: Context, found: Found) -> Found:
-    """The launches and stream order found with the order of graphs, without the launches that this excludes.
+    """Add the order of graphs to launches and stream order, without the launches that it excludes.
 
     What runs in a launch after its first work has its cause in the same launch: the work before it on its
     stream, a work on another stream (see `find_forks`), else the last of the launch that ended before it.
@@ -187,7 +187,7 @@ def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
 
 
 def graph_latency(context: Context, found: Found) -> Found:
-    """The edges found with launches of graphs that arrive as late as these usually do: later than a kernel's.
+    """Let launches of graphs arrive as late as these usually do, which is later than a kernel's.
 
     The usual latency is a low quantile over those for which no other cause arrived after the call ended.
     """

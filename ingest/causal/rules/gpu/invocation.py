@@ -8,7 +8,7 @@ from tracegraph.vocabulary.mechanisms import LAUNCH
 
 
 def invocation(context: Context, _: Found) -> Found:
-    """An edge from every launching call to each activity that shares its correlation.
+    """Return an edge from every launching call to each activity that shares its correlation.
 
     Work from inside a call is scored from the call's start. Work that seems to start before its call (a clock
     error) keeps the edge, from the moment of its own start.

@@ -63,6 +63,6 @@ def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
 
 
 def _busy(events: Events, begin: Ints, end: Ints) -> Ints:
-    """ns of each stretch in which any GPU of the file ran something."""
+    """Ns of each stretch in which any GPU of the file ran something."""
     work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
     return covered(ungrouped(begin, end), work)

@@ -99,7 +99,7 @@ class _Pieces:
         self.begins = self.keys.of(self.lane, self.start)
 
     def at(self, lane: Ints, time: Ints) -> Ints:
-        """The piece of each lane that is open just before each time; -1 for none."""
+        """Return the piece of each lane that is open just before each time; -1 for none."""
         found = np.searchsorted(self.begins, self.keys.of(np.maximum(lane, 0), time), "left") - 1
         there = (found >= 0) & (lane >= 0)
         there &= (self.lane[found] == lane) & (self.end[found] >= time) if len(self.lane) else False

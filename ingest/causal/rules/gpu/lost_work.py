@@ -11,7 +11,7 @@ from tracegraph.vocabulary.waiting_calls import WAITING
 
 
 def lost_work(context: Context, _: Found) -> Found:
-    """Synchronising calls that return long after all recorded work that they waited for, behind lost work.
+    """Bind synchronising calls that return long after all recorded work, behind lost work.
 
     A launch without work must stand between the last one that has its work, of the thread or of any of its
     process, and the call. What is left of the call is a gap that keeps its length: nothing shows when that

@@ -45,7 +45,7 @@ def queue_full(context: Context, _: Found) -> Found:
 
 
 def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple[Ints, Ints]:
-    """Calls that waited for room on one stream, and the work that made it."""
+    """Find calls that waited for room on one stream, and the work that made it."""
     nothing = np.empty(0, dtype=np.int64)
     call = launches.call[queue]
     place = np.flatnonzero((call >= 0) & (events.start[queue] >= events.end[np.maximum(call, 0)]))

@@ -46,8 +46,10 @@ def silent_waits(context: Context, found: Found) -> Found:
 
 
 def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
-    """Silences of one thread, in one kind of event, of one order of magnitude: what ends by chance in a short
-    one says nothing of the long ones."""
+    """Group silences of one thread, in one kind of event, of one order of magnitude.
+
+    What ends by chance in a short one says nothing of the long ones.
+    """
     name = np.append(context.events.name.codes, -1)[silences["event"]]
     kind = _numbered(pd.DataFrame({"lane": silences["lane"], "name": name, "size": _magnitude(silences)}))
     columns = {"silence": silences.index, "kind": kind, "name": kind, "least": _LEAST_SILENCES}
@@ -72,7 +74,7 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbered(kinds: pd.DataFrame) -> Ints:
-    """A number for each row, the same for equal ones."""
+    """Return a number for each row, the same for equal ones."""
     # A MultiIndex without rows cannot be factorised by pandas 2.
     numbers: Ints = np.asarray(kinds.groupby(list(kinds), sort=False).ngroup(), dtype=np.int64)
     return numbers
@@ -90,7 +92,7 @@ def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]
 
 
 def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
-    """The work enqueued last on a stream before each stretch, where it ended in it or just after."""
+    """Return the work enqueued last on a stream before each stretch, where it ended in it or just after."""
     events = context.events
     start, end, queued = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
     work = context.streams.last_queued(lane, queued)
@@ -102,7 +104,7 @@ def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.
 
 
 def _last_of_unlaunched(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
-    """The same where nothing says when work was enqueued: after which the stream ran nothing for a while."""
+    """Do the same if nothing says when work was enqueued: after it the stream ran nothing for a while."""
     events, work = context.events, context.streams.by_lane[lane]
     start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
     done = np.maximum.accumulate(events.end[work])
@@ -144,7 +146,7 @@ def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.D
 def _as_candidates(
     context: Context, stretches: pd.DataFrame, silence: Ints, work: Ints, rate: Floats, crowd: Floats | int
 ) -> pd.DataFrame:
-    """A table of candidates with their lags."""
+    """Return a table of candidates with their lags."""
     lag = stretches["end"].to_numpy(np.int64)[silence] - context.events.end[work]
     return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
 
@@ -167,8 +169,11 @@ def _beside_work(
 
 
 def _of_work(context: Context, running: Spans, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
-    """What works may hold the GPU up as well as the other way round, unless that worked throughout: but for
-    calls that launch nothing, where the lag is a small part of the call."""
+    """Find ends of work for stretches in which a thread works: these may hold up the GPU as well.
+
+    So the GPU must have worked throughout, but for calls that launch nothing, if the lag is a small part of
+    the call.
+    """
     event = stretches["event"].to_numpy(np.int64)[found["silence"]]
     close = found["lag"].abs() <= _CLOSE * _lengths(found, stretches)
     # What works may end in the midst of a row of short work: then any of it is as near.
@@ -193,14 +198,13 @@ def _worked(context: Context, running: Spans, found: pd.DataFrame, stretches: pd
 
 
 def _launches_nothing(context: Context) -> Flags:
-    """Calls into a runtime or driver without GPU work of their own."""
+    """Find calls into a runtime or driver without GPU work of their own."""
     found: Flags = context.events.of_role(Role.CALL) & ~context.launches.launching
     return found
 
 
 def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
-    """Silences with which the file begins, and the last work that was enqueued before it began, if it ended
-    as the silence did."""
+    """Find silences with which the file begins, and the last work enqueued before, if it ended with them."""
     events, streams, first = context.events, context.streams, context.recording_start
     opening = np.flatnonzero(silences["start"] == first)
     end = silences["end"].to_numpy(np.int64)[opening]
@@ -221,7 +225,7 @@ def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _held(context: Context, stretches: pd.DataFrame, found: pd.DataFrame) -> Found:
-    """The surest cause of each stretch as an edge, and the wait that it ends."""
+    """Return the surest cause of each stretch as an edge, and the wait that it ends."""
     events, launches = context.events, context.launches
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
     found = found.drop_duplicates("silence").sort_values("silence", kind="stable")

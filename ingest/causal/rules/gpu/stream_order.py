@@ -51,7 +51,7 @@ def stream_order(context: Context, _: Found) -> Found:
 
 
 def early_ends(context: Context, found: Found) -> Found:
-    """What waits for work that started early waits for the work before it, too: works end in order.
+    """Return what waits for work that started early waits for the work before it, too: works end in order.
 
     Without the later one a wait is as long as for the earlier one. None binds: the later one ends last.
     """

@@ -60,7 +60,7 @@ def synchronization(context: Context, _: Found) -> Found:
 
 
 def _in_time(context: Context, waits: HostWaits) -> HostWaits:
-    """The waits whose work ended by the return, or so little after it that only clocks say so.
+    """Return the waits whose work ended by the return, or so little after it that only clocks say so.
 
     Where clocks put all of that work behind the return of a call that lasts far longer, the call waited for
     its stream all the same: then for the work there that had begun.
@@ -78,7 +78,7 @@ def _in_time(context: Context, waits: HostWaits) -> HostWaits:
 
 
 def _begun(context: Context, work: Ints, by: Ints) -> Ints:
-    """The last work that began before each time on the stream of each work, -1 for none."""
+    """Return the last work that began before each time on the stream of each work, -1 for none."""
     events, found = context.events, np.full(len(work), -1, dtype=np.int64)
     for lane, queue in context.streams.by_lane.items():
         mine = events.lane[work] == lane
@@ -87,8 +87,10 @@ def _begun(context: Context, work: Ints, by: Ints) -> Ints:
 
 
 def _wake_up(after: Ints, mechanism: Ints, held: Flags) -> Ints:
-    """How long the news of an end takes at least, by rule: two thirds of a low quantile of `after`, the rest
-    being the call's own return; 0 where few were seen."""
+    """Find how long the news of an end takes at least, by rule, ns.
+
+    It is two thirds of a low quantile of `after`, the rest being the call's own return; 0 if few were seen.
+    """
     if held.sum() < _ENOUGH_RETURNS:
         return np.zeros(len(after), dtype=np.int64)
     usual = np.full(len(MECHANISMS), np.quantile(after[held], _LOW), dtype=np.int64)

@@ -131,7 +131,7 @@ def _next_queued(events: Events, streams: Streams, held: Ints, calls: Ints) -> I
 
 
 def _recorded_at(events: Events, calls: Ints) -> Ints:
-    """The last record call of the thread before each wait call, or the wait call where there is none."""
+    """Give the last record call of the thread before each wait call, or the wait call where there is none."""
     records = np.flatnonzero(is_call_named(events, "EventRecord"))
     record = nearest_on_thread(events, calls, records, "backward")
     return np.where(record >= 0, np.append(records, -1)[record], calls)

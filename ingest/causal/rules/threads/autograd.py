@@ -50,7 +50,7 @@ def _busy(events: Events, passes: Passes) -> Flags:
 
 
 def _waits(events: Events, passes: Passes, joins: Flags) -> Waits:
-    """The caller's waiting for the join, and the engine's for the hand-off (from its last work before)."""
+    """Make the waits: the caller's for the join, the engine's for the hand-off, from its last work on."""
     count = len(passes.begin)
     idle_since = np.empty(count, dtype=np.int64)
     for engine in np.unique(passes.engine).tolist():

@@ -38,7 +38,7 @@ class _Callers(NamedTuple):
 
 
 def _find_callers(context: Context, called: Ints) -> _Callers:
-    """The calls of `c10d::` of collectives.
+    """Return the calls of `c10d::` of collectives.
 
     The queue of a process group is first in, first out: the k-th call of a process is its k-th collective,
     but for those that began before the first call. This is believed where there are as many of both and none
@@ -64,7 +64,10 @@ def _find_callers(context: Context, called: Ints) -> _Callers:
 
 
 def _begun(context: Context, called: Ints, callers: _Callers) -> Found:
-    """A collective is handed over by its call on another thread; its own waits since what it did before."""
+    """Return a collective is handed over by its call on another thread.
+
+    Its own waits since what it did before.
+    """
     events, cause = context.events, callers.call
     works = called[(cause[called] >= 0) & (events.lane[cause[called]] != events.lane[called])]
     since = _ended_before(context, works)
@@ -82,7 +85,7 @@ def _begun(context: Context, called: Ints, callers: _Callers) -> Found:
 
 
 def _calls(context: Context) -> Ints:
-    """Calls of process groups that are in no other such call."""
+    """Find calls of process groups that are in no other such call."""
     events, stack = context.events, context.stack
     named = np.array([str(name).startswith(_CALLS) for name in events.name.values], dtype=bool)
     calls = np.flatnonzero(events.name.matching(named) & events.of_role(Role.OPERATOR) & events.on_thread)
@@ -103,7 +106,7 @@ def _ended_before(context: Context, works: Ints) -> Ints:
 
 
 def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
-    """A thread of the process goes on just after a collective while which it did nothing that was recorded.
+    """Bind a thread that goes on just after a collective during which nothing of it was recorded.
 
     It was in the own time of a function or an annotation, or in nothing, for at least 100 µs. Just after is
     a third of that and at most 200 µs, or 2 % of a long stretch, at most 1 ms; of the thread that called it
@@ -161,7 +164,7 @@ def _near(context: Context, called: Ints, silent: Ints) -> tuple[Ints, Ints]:
 
 
 def _may_wait(context: Context, called: Ints) -> Flags:
-    """The stretches in which nothing works as far as is recorded, on threads without collectives."""
+    """Return the stretches in which nothing works as far as is recorded, on threads without collectives."""
     stack, events = context.stack, context.events
     idle = np.append(events.of_role(Role.FRAME, Role.ANNOTATION), True)
     busy: Flags = np.isin(stack.piece_lane, np.unique(events.lane[called]))

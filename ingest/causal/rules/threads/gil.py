@@ -21,7 +21,7 @@ _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
 
 
 def gil_waits(context: Context, found: Found) -> Found:
-    """Waits for the GIL: the path stays on the thread that waits, and the holder is its second-best cause.
+    """Find waits for the GIL: the path stays on the thread that waits, the holder is its second cause.
 
     Entering and leaving a python frame needs the GIL. So while another thread of the process does so and this
     one does not, this one is without the GIL: it waits for it, or computes without it. It is taken to wait

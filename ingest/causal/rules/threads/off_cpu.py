@@ -69,7 +69,7 @@ def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints
 
 
 def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
-    """The phase of ticks of one length with which most stretches begin and end, each moment once."""
+    """Return the phase of ticks of one length with which most stretches begin and end, each moment once."""
     origin = int(start.min()) if len(start) else 0
     before, after = np.fmod(start - origin, tick), np.fmod(end - origin, tick)
     phases = np.concatenate([before, after])

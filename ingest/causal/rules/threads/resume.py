@@ -45,7 +45,7 @@ def resume(context: Context, found: Found) -> Found:
 
 
 def _count_signals(silence: Silence) -> Ints:
-    """Number of signals of each kind by lane."""
+    """Return the number of signals of each kind by lane."""
     by, pause = silence.signals["by"].to_numpy(), silence.signals["pause"].to_numpy()
     count = len(silence.process)
     return np.array(
@@ -71,7 +71,7 @@ def _of_callers(near: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
-    """The last signal of each kind of each other thread of the process shortly before each stretch ends.
+    """Give the last signal of each kind of each other thread of the process shortly before each stretch ends.
 
     The kinds are signals that a pause of at least 0, 20 and 100 µs follows. Shortly is a third of the stretch
     and at most 400 µs, or 2 % of a long one, at most 1 ms: Python wakes a thread 250 to 300 µs late.
@@ -129,7 +129,7 @@ def _first_begins(found: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _handed_inside(found: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
-    """What a thread begins in a stretch that ends with it: lane, start of its pause, cut, by, confidence."""
+    """List what begins in a stretch that ends with it: lane, start of its pause, cut, by, confidence."""
     usual = near.groupby(["lane", "by"])["share"].max()
     share = usual.reindex(pd.MultiIndex.from_frame(found[["by", "lane"]])).fillna(0.0).to_numpy()
     columns = {"lane": found["by"], "start": found["idle_since"], "cut": found["began"], "by": found["lane"]}
@@ -138,7 +138,7 @@ def _handed_inside(found: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
 
 
 def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """What a thread that is waited for begins after a pause, but for stretches that end with itself.
+    """Return what a thread that is waited for begins after a pause, but for stretches that end with itself.
 
     It is handed over by the thread that waits for it most: at that moment, or where that one began to wait
     for another thread if that was at most 200 µs earlier.
@@ -173,7 +173,7 @@ def _top_level(events: Events, stack: CallStack) -> pd.DataFrame:
 
 
 def _all_edges(ends: pd.DataFrame, *handed: pd.DataFrame) -> Found:
-    """The edges and waits of stretches that another thread ends, and of what was handed over to it."""
+    """Return the edges and waits of stretches that another thread ends, and of what was handed over to it."""
     back = ends.assign(start=ends["began"], left_at=ends["cut"])
     found = _found(RESUME, back)
     for frame in handed:

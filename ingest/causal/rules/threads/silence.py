@@ -53,7 +53,7 @@ class Silence:
         return np.where(inside, start, time), np.where(inside, end, time)
 
     def active_share(self, lane: Ints, start: Ints, end: Ints) -> Floats:
-        """The part of each stretch in which its lane is in no pause of at least 100 µs."""
+        """Return the part of each stretch in which its lane is in no pause of at least 100 µs."""
         long = self.pauses[_is_long(self.pauses) & ~self.pauses["leaf"]]
         before = np.append(0, np.cumsum(long["end"] - long["start"]))
         until = []
@@ -65,7 +65,7 @@ class Silence:
         return share
 
     def _find(self, pauses: pd.DataFrame, lane: Ints, time: Ints) -> tuple[Ints, Flags]:
-        """The last pause that began by each time, on its lane or one before it, and whether it goes on."""
+        """Find the last pause begun by each time, on its lane or one before, and whether it goes on."""
         begun = self.keys.of(pauses["lane"].to_numpy(), pauses["start"].to_numpy())
         row = np.searchsorted(begun, self.keys.of(lane, time), "right") - 1
         on, end = (np.append(pauses[c].to_numpy(), -1)[row] for c in ("lane", "end"))
@@ -121,7 +121,7 @@ def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
 
 
 def _signals(events: Events, stack: CallStack, silence: Silence, works: Ints) -> pd.DataFrame:
-    """Ends outside of operators, and where long pauses begin; by lane, once each, with the pause after."""
+    """Find ends outside of operators, and where long pauses begin; by lane, with the pause after."""
     passive = is_passive(events)
     outside = (stack.parent < 0) | (passive[stack.parent] & ~passive)
     ends = np.flatnonzero(
