@@ -13,21 +13,6 @@ _LEAST_OF_ONE = 2.0
 _NAMES = ["lane", "by", "kind"]
 
 
-def by_chance(hits: int, expected: float) -> float:
-    """How likely at least so many hits are by chance: the tail of a Poisson distribution."""
-    from scipy.special import pdtrc  # noqa: PLC0415  (few files need it, and it takes .1 s)
-
-    return 1.0 if hits <= expected else float(pdtrc(hits - 1, max(expected, 1e-12)))
-
-
-def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
-    """How likely causes are: their `share` of all cases, and more where a start came at once.
-
-    After another cause it would have come at once by `chance` only.
-    """
-    return np.where(at_once, share / (share + (1 - share) * chance), share)
-
-
 def believe_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:

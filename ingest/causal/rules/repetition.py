@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.rules.coincidence import by_chance
+from tracegraph.ingest.causal.rules.sureness import by_chance
 
 REACH_NS = (100_000, 60_000)
 """How long before the end of a stretch work may end that explains it, and after it, where clocks disagree or

@@ -9,14 +9,12 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.launches.launches import LONGEST_STREAM_GAP_NS
-from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs
+from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _MORE_NS = 2_000
-_PRIOR_CASES = 2
 _ALWAYS_IN_ORDER = 0.7
 _NOISY, _ODD = 0.5, 0.05
-_SURE, _LEAST = 0.98, 0.5
 
 
 @dataclass(frozen=True)
@@ -74,17 +72,15 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
     decisive = (end[:, node] > own) & (end[:, node] == latest[:, effect])
     at_once = decisive & (lag <= 2 * usual + _MORE_NS)
     count = len(work)
-    prior = _PRIOR_CASES * _ALWAYS_IN_ORDER * count / (count + 2)
-    share = (at_once.sum(axis=0) + prior) / (decisive.sum(axis=0) + _PRIOR_CASES)
+    share = share_for(at_once.sum(axis=0), decisive.sum(axis=0), _ALWAYS_IN_ORDER * count / (count + 2))
     waited = np.where(own > NONE, start[:, effect] - own, start[:, effect] - start.min(axis=1)[:, None])
     chance = np.minimum(1, (2 * usual + _MORE_NS) / np.maximum(waited, 1))
     sure = surer_at_once(share, at_once, chance)
     sure = np.where(only_slightly(events, work[:, node], work[:, effect]), sure, 0)
-    row, column = np.nonzero(sure >= _LEAST)
+    row, column = np.nonzero(sure >= LEAST_SURE)
     lags = _low_lags(lag, at_once, usual)
-    return Pairs(
-        work[row, node[column]], work[row, effect[column]], lags[column], np.minimum(sure[row, column], _SURE)
-    )
+    confidence = np.minimum(sure[row, column], MOST_SURE)
+    return Pairs(work[row, node[column]], work[row, effect[column]], lags[column], confidence)
 
 
 def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple[Ints, Ints]:

@@ -13,17 +13,15 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.launches.launches import LONGEST_LAUNCH_NS, REACH_NS, Launches, Streams
-from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gpu
 from tracegraph.ingest.causal.rules.gpu.graph_forks import Pairs, find_forks, no_pairs
 from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs, find_graphs
+from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
-_PRIOR_CASES = 2
 _OWN, _ANY = 0.8, 0.1
 """How likely a graph was launched on a stream that has works of it, and on any other, before any start."""
-_SURE, _LEAST = 0.98, 0.5
 _LOW = 0.05
 
 
@@ -47,8 +45,8 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
         share[row] = _shares(events, graphs, bounds, lane, following[row], arrival)
     best = share.argmax(axis=0)
     for row, lane in enumerate(streams.queue):
-        chosen = np.flatnonzero((best == row) & (share[row] >= _LEAST))
-        confidence = np.minimum(share[row], _SURE)
+        chosen = np.flatnonzero((best == row) & (share[row] >= LEAST_SURE))
+        confidence = np.minimum(share[row], MOST_SURE)
         parts.append(_after(events, bounds, lane, chosen, following[row], confidence))
         before = streams.last_queued(lane, called)
         parts.append(_before(events, graphs, lane, chosen, before, confidence, inside))
@@ -83,8 +81,7 @@ def _shares(
     at_once = decisive & (start - done <= REACH_NS)
     kinds = int(graphs.kind.max(initial=-1)) + 1
     cases = np.bincount(graphs.kind, at_once, kinds), np.bincount(graphs.kind, against, kinds)
-    prior = _PRIOR_CASES * np.where(own, _OWN, _ANY)
-    share = (cases[0][graphs.kind] + prior) / ((cases[0] + cases[1])[graphs.kind] + _PRIOR_CASES)
+    share = share_for(cases[0][graphs.kind], (cases[0] + cases[1])[graphs.kind], np.where(own, _OWN, _ANY))
     chance = np.minimum(1, REACH_NS / np.maximum(start - arrival[following], 1))
     return np.where(there & ~against, surer_at_once(share, at_once, chance), 0)
 

@@ -9,13 +9,11 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.events.overlaps import NOISE_NS, only_slightly
 from tracegraph.ingest.causal.launches.launches import REACH_NS, Launches, Streams, nearest_on_thread
-from tracegraph.ingest.causal.rules.coincidence import surer_at_once
+from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
 """How likely a stream is awaited before any start was seen: the one launched on last, and any other."""
-_PRIOR_CASES = 2
 _MOST_CALLS = 3
-_SURE, _LEAST = 0.98, 0.5
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def infer_waits(
     confidence = _judge(events, groups, lanes, cause, arrival[groups.work], known)
     # As many streams as there are calls, the likeliest first.
     rank = np.argsort(np.argsort(-confidence, axis=1, kind="stable"), axis=1)
-    row, column = np.nonzero((confidence >= _LEAST) & (rank < groups.size[:, None]))
+    row, column = np.nonzero((confidence >= LEAST_SURE) & (rank < groups.size[:, None]))
     return HeldWork(
         cause[row, column], groups.work[row], np.zeros(len(row), dtype=bool), confidence[row, column]
     )
@@ -169,7 +167,7 @@ def _judge(
     chance = REACH_NS / np.maximum(waited, REACH_NS)[:, None]
     sure = surer_at_once(share, at_once, chance)
     # What starts long after all of its causes had another one.
-    highest = np.where(decisive & ~at_once, _LEAST, _SURE)
+    highest = np.where(decisive & ~at_once, LEAST_SURE, MOST_SURE)
     return np.where(possible, np.minimum(sure, highest), 0)
 
 
@@ -200,6 +198,4 @@ def _shares(
     guess = _UNLIKELY + (_LIKELY - _UNLIKELY) * by_place[2] / by_place[3]
     elsewhere = pooled[0][of_place] - for_it, pooled[1][of_place] - by_place[1]
     prior = (elsewhere[0] + guess) / (elsewhere[0] + elsewhere[1] + 1)
-    cases = for_it + by_place[1] + rivals + _PRIOR_CASES
-    shares: Floats = (for_it + _PRIOR_CASES * prior) / cases
-    return shares[place]
+    return share_for(for_it, for_it + by_place[1] + rivals, prior)[place]

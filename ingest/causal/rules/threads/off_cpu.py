@@ -9,9 +9,9 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.launches.usual_work import median_by_name
-from tracegraph.ingest.causal.rules.coincidence import by_chance
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import OFF_CPU, UNEXPLAINED, Found, Waits
+from tracegraph.ingest.causal.rules.sureness import by_chance
 from tracegraph.ingest.intervals import Spans, covered
 
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)

@@ -1,0 +1,36 @@
+"""How sure a rule may be that judges by what repeats: shares of cases, and starts at once against chance."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+
+MOST_SURE = 0.98
+"""No rule that judges by times alone is surer: coincidence is never excluded."""
+LEAST_SURE = 0.5
+"""What is less likely than not is no cause."""
+_PRIOR_CASES = 2
+"""How many cases the prior counts for, so that one or two seen by chance do not decide."""
+
+
+def share_for(for_it: Ints | Floats, cases: Ints | Floats, prior: float | Floats) -> Floats:
+    """Find the share of `cases` that speak for a cause, begun with a few that do so as often as `prior` says.
+
+    This is the mean of a beta distribution with a prior of that mean and the weight of two cases.
+    """
+    shares: Floats = (for_it + _PRIOR_CASES * prior) / (cases + _PRIOR_CASES)
+    return shares
+
+
+def by_chance(hits: int, expected: float) -> float:
+    """Tell how likely at least so many hits are by chance: the tail of a Poisson distribution."""
+    from scipy.special import pdtrc  # noqa: PLC0415  (few files need it, and it takes .1 s)
+
+    return 1.0 if hits <= expected else float(pdtrc(hits - 1, max(expected, 1e-12)))
+
+
+def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
+    """Tell how likely causes are: their `share` of all cases, and more where a start came at once.
+
+    After another cause it would have come at once by `chance` only.
+    """
+    return np.where(at_once, share / (share + (1 - share) * chance), share)
