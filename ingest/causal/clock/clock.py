@@ -17,15 +17,23 @@ from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USU
 from tracegraph.ingest.findings import Integrity
 
 _NEAR_NS = 5_000.0
+"""Launch and return take about as long each time; what differs by less speaks for the same offset."""
 _AGAINST = 0.5
+"""A pair below an offset contradicts it, but rows may be damaged: it counts half against it."""
 _LARGEST_DRIFT = 300e-6
+"""Two quartz clocks differ by up to some 100 ppm; three times that is searched."""
 _MOST_STEPS = 400
+"""Drifts tried, so that a long recording takes no longer than a short one."""
 _BETTER = 1.2
+"""A drift is believed if it explains a fifth more pairs than none: a small gain is chance."""
 _PARTS, _PER_PART = 32, 64
+"""Pairs looked at: so many from each part of the recording, lest a busy one outvote the rest."""
 _LEAST_PAIRS = 8
+"""With fewer pairs any drift fits."""
 _USUAL_RETURN_NS = 4_000
 """From the end of awaited work to the return of the call that waits."""
 _FURTHEST_APART_NS = -15_000
+"""By how much the two sides may contradict each other before no correction is believed."""
 
 
 @dataclass(frozen=True)

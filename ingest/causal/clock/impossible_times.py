@@ -20,8 +20,11 @@ from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.vocabulary.categories import Role
 
 _MANY, _FEW = 3, 0.2
+"""A call that holds so many operators is suspect, unless a larger share of all calls does so."""
 _FAR_NS, _FAR_TIMES, _NOISE_NS = 1_000_000, 3, 50_000
+"""By how much an end must pass that of what is around it, and a noise of clocks that is none of that."""
 _ROUNDS = 20
+"""An end that is put earlier may uncover another one; nesting is far less deep than this."""
 _CALLS = (
     "calls and operators cannot have lasted as long as the file says: they hold what their thread ran after "
     "them, or outlive what they run in by far; they end there"

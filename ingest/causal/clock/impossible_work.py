@@ -13,10 +13,13 @@ from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, kerne
 _MANY = 3
 """Later works of one stream that a row holds whole before it cannot be one of that stream."""
 _OUT_OF_ORDER, _OVERLAPPING, _MOST_OVERRUNNING = 0.02, 0.1, 0.6
+"""Shares of works that may be out of order, overlap or outlive their waits in a file that is believed."""
 _NOISE_NS, _OUTLIER = 1_000, 3
+"""Overlap that rounding explains, and by how many times a work is longer than any other of its name."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
 """What clocks may differ by, and drift apart; a row late by less than this part of itself may be right."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
+"""Of what starts long before its launch: how long, and the largest share of works that may do so."""
 _LATEST = np.iinfo(np.int64).max
 
 

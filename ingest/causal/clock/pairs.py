@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thre
 from tracegraph.vocabulary.categories import Role
 
 _ENOUGH = 8
+"""With fewer pairs of a wait and its work the other kinds of pairs are used, too."""
 _TO_HOST = ("DtoH", "DeviceToHost")
 
 

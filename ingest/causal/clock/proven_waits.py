@@ -14,6 +14,7 @@ from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _OF_EVENT = ("Event",)
 _ALL_STREAMS = -1
+"""How a row of a wait names all streams of a device."""
 _TO_HOST = ("DtoH", "DeviceToHost")
 
 

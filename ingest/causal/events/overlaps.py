@@ -8,9 +8,11 @@ from tracegraph.ingest.causal.events.events import Events
 NOISE_NS = 1_000
 """By how much two rows may overlap only because their times are noisy."""
 _LONGEST_NS = 5_000
+"""Rows of one stream overlap by up to some µs if the next kernel begins while the last block ends."""
 _STEP, _DEEP_STEP = 0.5, 0.25
 """By how much of the shorter row the later one starts and ends later, where two and where more are deep."""
 _ALIKE, _MANY = 0.9, 8
+"""From how many overlaps on a stream may run its works in steps, and which share must be alike for that."""
 _REST_NS = (300, 2_500)
 """How long a stream rests between two of its works."""
 

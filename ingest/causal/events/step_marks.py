@@ -17,6 +17,7 @@ from tracegraph.vocabulary.step_names import marked_by, step_number
 _FEWEST, _COVERED, _FEWEST_ITERATIONS = 3, 0.5, 2
 """Annotations are like steps where there are so many, and so much of the time of their thread is in them."""
 _LISTED, _LONGEST = 8, 80
+"""Names that an error lists, and characters of each that it shows."""
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
 
 

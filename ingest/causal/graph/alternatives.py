@@ -16,6 +16,7 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES
 
 _HOTSPOTS = 5
+"""Hotspots that are compared between assumptions."""
 Summary = dict[str, object]
 
 

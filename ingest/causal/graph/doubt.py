@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.launches.doubts import Doubts
 from tracegraph.vocabulary.gaps import BUSY_GPU, GAP_CODE, LOST_WORK, UNKNOWN
 
 _MOST = 0.5
+"""The cause in the file may be right or the lost one: neither is likelier."""
 _OPEN = [GAP_CODE[UNKNOWN], GAP_CODE[BUSY_GPU]]
 
 

@@ -24,10 +24,15 @@ from tracegraph.vocabulary.gaps import (
 from tracegraph.vocabulary.waiting_calls import WAITING
 
 _SHORTEST_NS = 200_000
+"""A turn of another process on the GPU takes milliseconds; shorter pauses are launch latency."""
 _LEAST_PAUSES = 5
+"""Fewer pauses may be alike by chance."""
 _SPREAD = 0.05
+"""A time slice has one length: the middle half of the pauses differs by no more than this share."""
 _ALIKE = 0.1
+"""A pause is such a turn if it differs from their median by no more than this share."""
 _BUSY = 0.9
+"""A device is busy in a gap if its work covers nearly all of it."""
 _HELD = 4
 """Works that stand in a queue behind one that is not in the file."""
 

@@ -20,15 +20,21 @@ from tracegraph.vocabulary.mechanisms import CODE, LAUNCH, MECHANISMS
 _LAUNCH = CODE[LAUNCH]
 _RULES = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.races)
 _CLEAR_NS = 15_000
+"""A cause that comes last by that much is the cause whatever the lags are: from these they are fitted."""
 _CLOSE_NS = 20_000
+"""Causes that come within that time race; lags of launches and streams spread over some µs."""
 _LONGEST_NS = 50_000
+"""After a longer gap something else delayed the start: it says nothing of the usual lag."""
 _LEAST_SAMPLES = 12
+"""With fewer clear cases the prior around the usual lag is kept."""
 _PRIOR = 0.4 + 0.3 * np.array([-1.1, -0.4, 0.0, 0.4, 1.1])
 """What stands for a rule seen too seldom: logarithms of lags to its usual one, which is a low quantile."""
 _LONGEST_ODDS = 5.0
+"""Logarithm of the odds: a lag so long is shown once in 150 times by its rule, and no race any more."""
 _MODESTY = 1.7
 """Of favourites with a share of .55 two in five were right in simulated races, of those with .83 .73."""
 _LIKE_ANY_LAG_NS = 10_000
+"""If a rule's lags are not known, a race is open up to this one."""
 
 
 @dataclass(frozen=True)

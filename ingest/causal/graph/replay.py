@@ -20,6 +20,7 @@ from tracegraph.ingest.causal.graph.segments import GAP, Segments
 from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
 
 _FAR = 1 << 62
+"""Later than any time of a file, and far enough from the largest number to add to it."""
 
 
 @dataclass(frozen=True)

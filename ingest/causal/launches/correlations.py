@@ -12,12 +12,15 @@ from tracegraph.ingest.causal.launches.reused_ids import Named, assign_in_order
 from tracegraph.vocabulary.categories import Role
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
+"""By how much work may seem to start before its call, and how soon after the call it starts if idle."""
 _HALF = 0.5
+"""If most ids stand at several works, they tell no work from another."""
 _ENOUGH_WORK = 10_000
 """Activities from which the owner of a device is told, evenly over the file."""
 _MOST_BEGUN = 64
 """Calls of one id that can wait in queues at a time: more would take time and memory beyond all bounds."""
 _ANY = -1
+"""The owner of a device that is not known."""
 
 
 def tell_calls_apart(events: Events, process: Ints) -> Events:

@@ -11,7 +11,9 @@ from tracegraph.ingest.causal.launches.holes import Stretches, find_holes
 from tracegraph.ingest.causal.launches.launches import Launches
 
 _LEAST_PART, _FEWEST = 0.01, 3
+"""A second process shares a stream if it launched that part of its work, and more than a stray row or two."""
 _JOINED = 0.1
+"""If fewer works than this share have a call, launches and work have nothing that joins them."""
 
 
 @dataclass(frozen=True)

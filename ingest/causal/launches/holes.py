@@ -9,9 +9,13 @@ from tracegraph.ingest.intervals import pauses
 from tracegraph.vocabulary.categories import Role
 
 _LEAST_SHARE = 0.005
+"""A hole is a silence of all streams that lasts that share of the recording: shorter ones cost little."""
 _SHORTEST_NS = 50_000
+"""In a short recording, a hole is at least longer than a usual pause between launches."""
 _LEAST_LOST = 3
+"""One or two launches without work also stand at the end of a buffer."""
 _USUALLY, _FEWEST = 0.8, 5
+"""A call launches work if this share of the calls of its name does, of at least that many."""
 Stretches = tuple[Ints, Ints]
 """Starts and ends, ns."""
 

@@ -21,6 +21,7 @@ from tracegraph.vocabulary.mechanisms import (
 from tracegraph.vocabulary.memory_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
+"""How a row of a wait names all streams of a device."""
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
 SLIGHT = 10

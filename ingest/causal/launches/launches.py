@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.launches.lost_launches import LostLaunches, find_l
 from tracegraph.ingest.intervals import ended_before
 
 LONGEST_LAUNCH_NS = 20_000
+"""What takes longer is no latency of a launch: the work waited for something else."""
 LONGEST_STREAM_GAP_NS = 5_000
 """A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
 USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
@@ -22,7 +23,9 @@ LONG_LAG_NS = 50_000
 REACH_NS = 20_000
 """How long after the end of work on another stream a stream goes on because of it."""
 _LOW = 0.05
+"""The usual lag is a low quantile: longer ones had another cause. The least would be one lucky case."""
 _ENOUGH_GAPS = 20
+"""A stream with fewer gaps takes the usual one of all streams."""
 
 
 @dataclass(frozen=True)

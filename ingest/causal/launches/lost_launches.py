@@ -9,7 +9,9 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.vocabulary.categories import Role
 
 _FEWEST_CALLS = 10
+"""With fewer calls no order of their ids is certain."""
 _FALLING = 0.01
+"""Ids grow with time but for a few calls of other threads."""
 
 
 @dataclass(frozen=True)

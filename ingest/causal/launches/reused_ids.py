@@ -8,7 +8,9 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events
 
 _DENSE = 20
+"""Ids are used again if the calls of a cycle fill at least a twentieth of it."""
 _MOST = 0.9
+"""An order of calls and works is believed if it fits nearly all of them."""
 
 
 @dataclass(frozen=True)

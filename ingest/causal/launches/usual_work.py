@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.launches.launches import Lags, Launches
 
 _FEWEST = 3
+"""Of a name with fewer samples the median is chance."""
 _LOW, _SAME_KIND = 0.05, 4
 """Calls of up to four times the 5 % quantile are taken for those that nothing held."""
 Codes = npt.NDArray[np.signedinteger[Any]]

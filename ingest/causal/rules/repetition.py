@@ -12,14 +12,21 @@ REACH_NS = (100_000, 60_000)
 """How long before the end of a stretch work may end that explains it, and after it, where clocks disagree or
 the work said before its end that it was done."""
 _REACH_SHARE, _FURTHEST_NS = 0.02, 500_000
+"""An end is near that of a stretch within that part of its length, at most that long."""
 _ALIKE_NS = (10_000, 20_000, 40_000)
+"""Windows in which the lags of one kind may lie: what wakes a thread takes about as long each time."""
 _WIDER_NS = (80_000, 160_000, 320_000)
+"""Wider windows, only for stretches that are much longer than these."""
 _TIMES_WIDER = 20
 """Ends of stretches that last twenty times as long may differ by more than 40 µs."""
 _CHANCE, _HARDLY, _SURE, _ONE = 0.05, 0.01, 0.95, 0.8
+"""Largest chance for several of a kind, and for close ends; confidence if it is excluded, and of a single
+one."""
 _CONDITIONS = (("fits", "least", _CHANCE), ("close", "least_close", _HARDLY))
 _FEW = 3
+"""Above so many candidates in a window, more than chance gives are needed."""
 _RESOLUTION_NS = 1_000
+"""Times may be whole µs, so that a lag of 0 may be 1 µs."""
 COLUMNS = ("silence", "work", "lag", "rate", "crowd", "fits", "close")
 
 

@@ -26,6 +26,7 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 
 _SURE, _PASS, _LINKED, _OPERATORS = 1.0, 0.98, 0.9, 0.6
+"""Confidence of an annotation, a backward pass, a forward pass linked to it, and operators alone."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,11 @@ from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
 from tracegraph.vocabulary.memory_calls import ALLOCATE, FREE, WITHOUT_WAITING
 
 _NEAR_NS, _EARLY_NS = 100_000, 20_000
+"""The call returns within that time of the end it waits for; clocks may make it return before."""
 _BETWEEN_NS = 50_000
+"""The allocator tries again at once after an allocation that failed."""
 _SURE, _LEAST = 0.95, 0.6
+"""Confidence if chance is excluded, and at least: the allocator does wait for all of the device."""
 
 
 def allocator_flush(context: Context, _: Found) -> Found:

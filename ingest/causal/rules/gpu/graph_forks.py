@@ -13,8 +13,11 @@ from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs
 from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _MORE_NS = 2_000
+"""A work starts at once if it does so within twice the usual gap and that much: the event takes time, too."""
 _ALWAYS_IN_ORDER = 0.7
+"""How likely a work waits for one that always ended before it, if nothing else is known."""
 _NOISY, _ODD = 0.5, 0.05
+"""The share of launches in which two works may overlap though ordered, in a noisy file and in others."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LA
 _OWN, _ANY = 0.8, 0.1
 """How likely a graph was launched on a stream that has works of it, and on any other, before any start."""
 _LOW = 0.05
+"""The usual latency is a low quantile: longer ones had another cause."""
 
 
 def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: Flags, known: Edges) -> Pairs:

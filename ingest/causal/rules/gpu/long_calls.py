@@ -11,8 +11,11 @@ from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.vocabulary.categories import Role
 
 _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
+"""A call is held up if it takes so many times what its name usually does, and at least that long."""
 _FEWEST = 5
+"""Of a name with fewer calls nothing is usual."""
 _BUSY = 0.5
+"""The GPU must have worked for at least half of a call that it held up."""
 
 
 def unexplained_calls(context: Context, found: Found) -> Found:

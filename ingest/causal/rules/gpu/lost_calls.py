@@ -17,6 +17,7 @@ from tracegraph.vocabulary.mechanisms import LAUNCH
 UNSURE_NS = 5_000
 """By how much a launch whose moment is a guess gives way to causes that are known."""
 _CONFIDENCE = 0.7
+"""Ids show the order of the calls, but not what ran between them."""
 
 
 def lost_calls(context: Context, _: Found) -> Found:

@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences,
 from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5
+"""The GPU works through a wait for it; and most of the work has no launch in a file of such waits."""
 
 
 def opaque_waits(context: Context, found: Found) -> Found:

@@ -10,10 +10,15 @@ from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edg
 from tracegraph.vocabulary.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
+"""A call waits for room if it takes so many times its usual length, and that much longer."""
 _LEAST_CALLS = 8
+"""Fewer long calls may be held up by anything."""
 _SHARE = 0.5
+"""The depth is believed if it explains at least half of the long calls."""
 _LEAST_DEPTH = 8
+"""No queue of a GPU is shorter; driver queues hold 1,024 launches."""
 _CONFIDENCE = 0.95
+"""The depth repeats, but it is inferred from times."""
 
 
 def queue_full(context: Context, _: Found) -> Found:

@@ -15,9 +15,13 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SILENT_SYNCHRONIZE
 
 _LEAST_SILENCES, _LEAST_BESIDE_WORK, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 2, 1
+"""How many of a kind must end as GPU work does: more, the likelier another cause is."""
 _SURE, _LEAST = 0.95, 0.6
+"""Confidence if chance is excluded, and the least that is stored."""
 _BUSY, _CLOSE, _VERY_CLOSE = 0.8, 0.1, 0.01
+"""Shares of a stretch: worked on by the GPU, and the largest lag that is close, or very close, to its end."""
 _PAUSE_NS = 10_000
+"""A stream that runs nothing for longer had no work left in its queue."""
 
 
 def silent_waits(context: Context, found: Found) -> Found:

@@ -9,6 +9,7 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gp
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME
 
 _SURE, _LEAST = 0.8, 0.5
+"""Confidence if chance is excluded, and the least that is stored: nothing but times speaks for it."""
 
 
 def stream_resume(context: Context, found: Found) -> Found:

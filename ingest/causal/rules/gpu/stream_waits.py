@@ -14,7 +14,9 @@ from tracegraph.ingest.causal.rules.gpu.wait_calls import HeldWork, infer_waits
 from tracegraph.vocabulary.mechanisms import STREAM_WAIT_EVENT
 
 _LOW = 0.05
+"""The usual lag is a low quantile: longer ones had another cause."""
 _ENOUGH_LAGS = 3
+"""A pair of streams with fewer lags takes that of all."""
 
 
 def stream_waits(context: Context, found: Found) -> Found:

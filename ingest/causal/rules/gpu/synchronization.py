@@ -22,6 +22,7 @@ from tracegraph.vocabulary.mechanisms import (
 )
 
 _LOW, _ENOUGH_RETURNS = 0.05, 12
+"""The usual lag is a low quantile of at least that many returns."""
 
 
 def synchronization(context: Context, _: Found) -> Found:

@@ -14,6 +14,7 @@ from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share
 _LIKELY, _UNLIKELY = 0.9, 0.1
 """How likely a stream is awaited before any start was seen: the one launched on last, and any other."""
 _MOST_CALLS = 3
+"""More wait calls before one work are taken for so many: the streams awaited are few."""
 
 
 @dataclass(frozen=True)

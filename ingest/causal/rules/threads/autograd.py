@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits, make_edges
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
 _CONFIDENCE = 0.98
+"""PyTorch hands each backward pass over and joins it; only which thread took it is inferred."""
 
 
 def autograd(context: Context, _: Found) -> Found:

@@ -15,9 +15,13 @@ from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
 _CALLS = "c10d::"
 _SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
+"""A shorter silence is no wait for others; a thread that takes up a call does so within the other."""
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE, _LARGEST_PART = 200_000, 1_000_000, 0.02, 1 / 3
+"""How soon after the collective a thread goes on: at least and at most so long, by a share of the stretch."""
 _OF_CALLER, _LONGEST_OF_CALLER_NS = 0.1, 5_000_000
+"""The same for the thread that called it, which also unpacks what came."""
 _CALLED, _NEAREST, _RESUMED = 0.9, 0.6, 0.8
+"""Confidence that a call made a collective, that the nearest call did, and that a thread waited for it."""
 
 
 def collective_callers(context: Context, found: Found) -> Found:

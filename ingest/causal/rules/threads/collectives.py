@@ -12,11 +12,15 @@ from tracegraph.vocabulary.collectives import ON_THREADS
 from tracegraph.vocabulary.mechanisms import COLLECTIVE
 
 _LATENCY_NS = 1_000_000
+"""How long the smallest message takes at most, over Ethernet."""
 _NS_PER_ELEMENT = 8
 """A slow link moves 8 bytes in 8 ns; what takes longer than that and 1 ms is not the transfer."""
 _SHORTEST_WAIT_NS = 100_000
+"""A shorter wait is within what transfers differ."""
 _ARRIVAL_NS = 1_000
+"""What remains of a member before it waits, so that its start stays an event."""
 _SEEN_FASTER, _BY_SIZE = 0.8, 0.6
+"""Confidence if a faster one of the same size is in the file, and if the size alone tells."""
 
 
 def collective_waits(context: Context, _: Found) -> Found:

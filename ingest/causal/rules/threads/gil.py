@@ -16,8 +16,12 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import GIL_HOLDER, GIL_WAIT
 
 SHORTEST_WAIT_NS = 50_000
+"""Python hands the GIL over after 5 ms, or around system calls at once; shorter stretches are noise."""
 _TIMES_USUAL = 5
+"""A frame waits if it takes so many times what it usually does."""
 _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
+"""Confidence for a Python frame, a built-in, which may run without the GIL, and an operator, which mostly
+does."""
 
 
 def gil_waits(context: Context, found: Found) -> Found:

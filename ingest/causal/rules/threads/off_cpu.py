@@ -17,9 +17,13 @@ from tracegraph.ingest.intervals import Spans, covered
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
 """Linux looks for a thread to run instead at 1000, 300, 250 or 100 Hz."""
 _NEAR_NS = 60_000
+"""The scheduler looks every tick; a turn begins or ends within that of one."""
 _SHORTEST_NS, _TIMES_USUAL, _FEWEST = 1_000_000, 3, 5
+"""A held stretch lasts at least a tick and so many times what is usual, of a name with that many others."""
 _LEAST_HITS, _LEAST_SIDE, _LEAST_NAMES = 6, 2, 3
+"""Turns, those of either side, and names among them, without which a tick may fit by chance."""
 _CHANCE, _SHARE = 1e-3, 0.8
+"""How likely so many would be near ticks by chance, and which share of them must be beyond it."""
 
 
 class _Hits(NamedTuple):

@@ -14,12 +14,17 @@ from tracegraph.ingest.causal.rules.threads.silence import Silence, find_silence
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
+"""Shorter pauses are what an operator takes between two others."""
 _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE = 400_000, 1_000_000, 0.02
+"""Python wakes a thread 250 to 300 µs late; the limit grows with the stretch, to the last value."""
 _TAKE_UP_NS = 200_000
+"""A worker takes up what it is handed within this time."""
 _SHARE_AWAITED, _SHARE_ACTIVE = 0.25, 0.25
+"""Of a worker that share of its ends is awaited; who is awaited is active for that share of the time."""
 _EXPLAINED = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, HAND_OVER, RESUME))
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
+"""Confidence if chance is excluded, of what is handed over, the least stored, and the weight of few cases."""
 
 
 def resume(context: Context, found: Found) -> Found:

@@ -11,6 +11,7 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SERIALISED
 
 _CONFIDENCE = 0.5
+"""That threads never run beside each other is an assumption of the user."""
 
 
 def serialised(context: Context, _: Found) -> Found:

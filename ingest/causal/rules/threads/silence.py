@@ -14,9 +14,11 @@ from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.vocabulary.categories import Role
 
 SHORTEST_SILENCE_NS = 100_000
+"""Shorter silences are Python between two operators."""
 NEVER = np.iinfo(np.int64).max
 """The pause after the last event of a thread, ns."""
 _MOST = 0.95
+"""A thread polls if nearly all of its time is in short calls."""
 
 
 @dataclass(frozen=True)
