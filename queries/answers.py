@@ -65,9 +65,12 @@ class Answers:
 
         `heard` gets the name of each module that is asked, with the seconds it took.
 
-        Raises:
-            InputError: no such query, or a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            No such query, or a value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         may_keep = self.kept.hold()
         questions = {name: self._question(name, values, may_keep) for name, values in asked.items()}

@@ -96,7 +96,7 @@ class Query:
         return next((case.rstrip(".") for _, found, case in notes if found), None)
 
     def takes(self, name: str) -> bool:
-        """Whether it has a parameter of that name."""
+        """Tell whether it has a parameter of that name."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def cut_at(self, values: Mapping[str, object], rows: int) -> int | None:
@@ -116,9 +116,12 @@ class Query:
 
         Of several modules two are asked at a time.
 
-        Raises:
-            InputError: a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            A value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]

@@ -19,8 +19,10 @@ def phase_window(
     Of several of its name the one of that `occurrence`, by default the last; of several ranks the one that
     ends it last. No row where no work ends it.
 
-    Raises:
-        InputError: there is no such phase; the message lists those present.
+    Raises
+    ------
+    InputError
+        There is no such phase; the message lists those present.
     """
     phases, name = ask("phases", {"run": run, "rank": rank}), spelt(phase)
     if phases.empty:

@@ -40,8 +40,10 @@ class RunWindow:
 def ready_run(ask: Ask, run: str | None = None) -> str:
     """Name of `run`, or of the newest one, checked to be completely stored, and as queries expect it.
 
-    Raises:
-        InputError: there is no such run, it is not complete, or another version of the schema wrote it.
+    Raises
+    ------
+    InputError
+        There is no such run, it is not complete, or another version of the schema wrote it.
     """
     if run is None:
         newest = ask("newest_ready_run", {})
@@ -103,9 +105,12 @@ def find_window(
     A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
     it; a phase's likewise. Of several phases of a name in a step the last counts, unless `occurrence` says.
 
-    Raises:
-        InputError: the rank has no such step or phase; the message lists those present.
-        StoreError: no work ends at the window's end, so there is no such run or it is damaged.
+    Raises
+    ------
+    InputError
+        The rank has no such step or phase; the message lists those present.
+    StoreError
+        No work ends at the window's end, so there is no such run or it is damaged.
     """
     if phase is not None and (step is None or _has_step(ask, run, step, rank)):
         found = phase_window(ask, run, step, rank, phase, occurrence)
@@ -173,9 +178,11 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     work ends at the window's end, so `end_ns` and `chain` are given together or not at all. Where a query
     compares it with a second window, B, what is not given of that is as of the first: run, step, phase, rank.
 
-    Raises:
-        InputError: no such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
-            alone.
+    Raises
+    ------
+    InputError
+        No such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
+        alone.
     """
     values = {name: python_value(value) for name, value in given.items()}
     taken, taken_b = apart({one.name: one for one in query.parameters})

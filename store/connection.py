@@ -1,4 +1,4 @@
-"""A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
+"""A connection to Neo4j: queries in, tables out. Every other module reaches the database through it."""
 
 import logging
 import time
@@ -15,9 +15,13 @@ from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.failures import translated
 
 _FETCH_ROWS = 20_000
+"""Rows that the driver fetches at once."""
 _OLDEST_MAJOR = 5
+"""The oldest major version of Neo4j that is accepted."""
 _CONNECT_LIMIT_S = 15.0
+"""How long to try to connect, and to try again what a cut connection ended."""
 _AGAIN_S = 0.2
+"""The pause before a write that failed is tried again."""
 _COUNTERS = (
     *("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted"),
     *("properties_set", "labels_added", "labels_removed", "indexes_added", "indexes_removed"),
@@ -32,7 +36,10 @@ Parameters = Mapping[str, object] | None
 
 @dataclass(frozen=True)
 class ConnectionSettings:
-    """Where the database is. `uri` None means the workspace's managed server; `database` None the default."""
+    """Where the database is.
+
+    If `uri` is None, it is the workspace's managed server; if `database` is None, the server's default.
+    """
 
     uri: str | None = None
     username: str = "neo4j"
@@ -55,12 +62,25 @@ class Database:
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
 
-        Returns its columns in the query's order, also when there are no rows. Whole numbers stay exact:
-        int64, or nullable Int64 where some are null.
+        Parameters
+        ----------
+        query
+            One Cypher query.
+        parameters
+            Its parameters by name.
 
-        Raises:
-            InputError: the query is wrong or writes.
-            StoreError: the server cannot be reached or failed.
+        Returns
+        -------
+        pd.DataFrame
+            Its columns in the query's order, also if there are no rows. Whole numbers stay exact: they are
+            int64, or nullable Int64 if some are null.
+
+        Raises
+        ------
+        InputError
+            The query is wrong or writes.
+        StoreError
+            The server cannot be reached or failed.
         """
         return self._run(query, parameters, neo4j.READ_ACCESS)
 
@@ -69,7 +89,7 @@ class Database:
         return self._run(query, parameters, neo4j.WRITE_ACCESS)
 
     def change(self, query: str, parameters: Parameters = None) -> tuple[pd.DataFrame, dict[str, int]]:
-        """As `write`, and how much it changed, such as `nodes_created`; what is 0 is left out."""
+        """Run a query as `write` does, and count its changes by name, as `nodes_created`, without zeros."""
         with translated(self._uri), self.session(neo4j.WRITE_ACCESS) as session:
             result = session.run(query, dict(parameters or {}))
             rows = _frame(list(result.keys()), result.values())
@@ -78,21 +98,24 @@ class Database:
         return rows, {name: count for name, count in changed.items() if count}
 
     def write_together(self, queries: Iterable[str]) -> None:
-        """Run several queries without rows in one transaction."""
+        """Run several queries that return no rows in one transaction."""
         with translated(self._uri), self.session() as session, session.begin_transaction() as transaction:
             for query in queries:
                 transaction.run(query).consume()
             transaction.commit()
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
-        """The plan of a query that is not run: nested `operatorType`, `args`, `identifiers`, `children`."""
+        """Return the plan of a query without running it.
+
+        Each level of the plan has `operatorType`, `args`, `identifiers` and `children`.
+        """
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
         return dict(plan or {})
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS) -> Iterator[neo4j.Session]:
-        """A driver session on the chosen database, for what does not fit a table."""
+        """Open a driver session on the chosen database, for uses whose result is not a table."""
         session = self.driver.session(
             database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
         )
@@ -106,18 +129,20 @@ class Database:
                 session.close()
 
     def bookmark(self) -> str:
-        """Name of the last transaction committed in the database, by whomever; comparable, else opaque."""
+        """Return the name of the last transaction in the database, by whomever; comparable, else opaque."""
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             session.run("RETURN 1").consume()
             return " ".join(sorted(session.last_bookmarks().raw_values))
 
     def write_again(self, query: str, parameters: Parameters = None) -> list[list[object]]:
-        """Rows of a query that writes, tried again for some seconds where the connection is cut meanwhile.
+        """Return the rows of a query that writes; repeat it for some seconds if the connection is cut.
 
-        What is repeated was rolled back. A server that has ended is not waited for.
+        What is repeated was rolled back before. The call does not wait for a server that has ended.
 
-        Raises:
-            StoreError: the server cannot be reached or failed, or `give_up` was called.
+        Raises
+        ------
+        StoreError
+            The server cannot be reached or failed, or `give_up` was called.
         """
         limit = time.monotonic() + _CONNECT_LIMIT_S
         with translated(self._uri):
@@ -168,9 +193,12 @@ class Database:
 def connect(settings: ConnectionSettings) -> Database:
     """Connect to the server that the settings name and check that it answers.
 
-    Raises:
-        InputError: the address is none.
-        StoreError: no server there, the login is refused, no such database, or it is older than Neo4j 5.
+    Raises
+    ------
+    InputError
+        The address is not one of a Neo4j server.
+    StoreError
+        There is no server, it refuses the login, lacks the database, or is older than Neo4j 5.
     """
     uri = str(settings.uri)
     driver = _driver(settings)
@@ -209,7 +237,7 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
 
 
 def answers(settings: ConnectionSettings) -> bool:
-    """Whether the server takes queries yet; a refused login is raised as StoreError."""
+    """Tell whether the server takes queries yet; a refused login is raised as StoreError."""
     try:
         connect(settings).close()
     except StoreError as error:
@@ -220,7 +248,7 @@ def answers(settings: ConnectionSettings) -> bool:
 
 
 def why_closed(settings: ConnectionSettings) -> str:
-    """What the server says of a database that it failed to open; nothing where it may still open it."""
+    """Return what the server says of a database that it failed to open; "" if it may still open it."""
     query = "SHOW DATABASE $name YIELD statusMessage"
     try:
         with _driver(settings) as driver, driver.session(database="system") as session:

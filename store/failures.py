@@ -1,4 +1,4 @@
-"""The driver's errors as errors that a user can act on."""
+"""Translation of the driver's errors into errors that a user can act on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +22,12 @@ _NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 def translated(uri: str) -> Iterator[None]:
     """Turn what the driver raises inside the block into InputError or StoreError.
 
-    Raises:
-        InputError: the query or a parameter is wrong.
-        StoreError: the server cannot be reached, refuses the login or failed.
+    Raises
+    ------
+    InputError
+        The query or a parameter is wrong.
+    StoreError
+        The server cannot be reached, refuses the login or failed.
     """
     try:
         yield
@@ -44,7 +47,7 @@ def translated(uri: str) -> Iterator[None]:
 
 
 def is_cut(error: StoreError) -> bool:
-    """Whether an error of `translated` means that the server was not there or went away."""
+    """Tell whether an error of `translated` means that the server was not there or went away."""
     return isinstance(error.__cause__, _CUT)
 
 

@@ -22,6 +22,7 @@ _MANIFEST = "manifest.json"
 _SPOOL = "spool-"
 _FRESH, _OLD, _DOOMED = ".new", ".old", ".deleted"
 _LONGEST_FILE_NAME = 255
+"""The most bytes that usual file systems allow in a file name."""
 
 
 class Workspace:
@@ -44,15 +45,17 @@ class Workspace:
         self.old_folder = self.runs_dir / _OLD  # the kept tables that are being replaced
 
     def has_database(self) -> bool:
-        """Whether a managed database exists, running or not."""
+        """Tell whether a managed database exists, running or not."""
         return self.neo4j_home.is_dir()
 
     @contextmanager
     def spool(self) -> Iterator[Path]:
-        """A folder for the tables of a run that is being made; what killed commands left is removed.
+        """Make a folder for the tables of a run being built; remove those that killed commands left.
 
-        Raises:
-            StoreError: it cannot be made.
+        Raises
+        ------
+        StoreError
+            The folder cannot be made.
         """
         self.clear_spools()
         folder = self.root / f"{_SPOOL}{os.getpid()}"
@@ -79,8 +82,8 @@ class Workspace:
     def clear_unfinished(self) -> None:
         """Remove what a killed command left of kept runs; the caller holds `ingest_lock`.
 
-        A run that was being replaced is put back where the new one did not get its name. Where it did, the
-        old tables stay as long as it is in doubt.
+        A run that was being replaced gets its name back unless the new one took it. If the new one did, the
+        old tables stay as long as the run is in doubt.
         """
         replaced = self.read_manifest(self.old_folder)
         if replaced is not None and not (folder := self.run_folder(str(replaced["run"]))).exists():
@@ -90,7 +93,13 @@ class Workspace:
         self._fresh_doubt.unlink(missing_ok=True)
 
     def doubted(self) -> str | None:
-        """The run that a command stores or deletes just now, or was killed while it did; else None."""
+        """Return the run that a command is storing or deleting, or was when it was killed; else None.
+
+        Raises
+        ------
+        StoreError
+            The note of it is damaged.
+        """
         try:
             return str(json.loads(self.doubt_file.read_text())["run"])
         except FileNotFoundError:
@@ -101,8 +110,10 @@ class Workspace:
     def note_doubt(self, name: str) -> None:
         """Put the run `name` in doubt until `clear_doubt`, also after a kill; the caller holds `ingest_lock`.
 
-        Raises:
-            StoreError: that cannot be written down.
+        Raises
+        ------
+        StoreError
+            The note cannot be written.
         """
         try:
             with self._fresh_doubt.open("w") as file:
@@ -118,15 +129,15 @@ class Workspace:
         return self.doubt_file.with_suffix(".new")
 
     def clear_doubt(self) -> None:
-        """Nothing is in doubt any more: the kept tables are those of what is stored."""
+        """Note that no run is in doubt any more: the kept tables are those of the stored runs."""
         self.doubt_file.unlink(missing_ok=True)
         shutil.rmtree(self.old_folder, ignore_errors=True)
 
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
-        """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
+        """Keep a run's tables and manifest, replacing a run of the same name, and return its folder.
 
-        The caller holds `ingest_lock`. The folder gets its name when all is on disk: no reader sees a part.
-        The replaced tables of a run in doubt stay in `old_folder`.
+        The caller holds `ingest_lock`. The folder gets its name when all is on disk, so that no reader sees
+        a part of it. The replaced tables of a run in doubt stay in `old_folder`.
         """
         folder, doubted = self.run_folder(tables.run), self.doubted()
         fresh, old = self.runs_dir / _FRESH, self.old_folder
@@ -149,10 +160,12 @@ class Workspace:
         return folder
 
     def run_folder(self, name: str) -> Path:
-        """Folder of a run; any name is a safe file name here.
+        """Return the folder of a run; any name is encoded as a safe file name.
 
-        Raises:
-            InputError: the name is empty or too long for a file name.
+        Raises
+        ------
+        InputError
+            The name is empty or too long for a file name.
         """
         encoded = quote(name, safe=" ()[]{}=,+@")
         if encoded.startswith("."):
@@ -165,10 +178,12 @@ class Workspace:
         return self.runs_dir / encoded
 
     def load_run(self, name: str) -> GraphTables:
-        """The kept tables of a run.
+        """Open the kept tables of a run.
 
-        Raises:
-            StoreError: the run is not kept here, or its tables cannot be read.
+        Raises
+        ------
+        StoreError
+            The run is not kept here, or its tables cannot be read.
         """
         folder = self.run_folder(name)
         if not folder.is_dir():
@@ -177,28 +192,28 @@ class Workspace:
             return load_graph(folder)
 
     def rows(self, name: str, created: str, query: str) -> pa.Table | None:
-        """The kept rows of a query about a whole run, if they are of the run ingested at `created`."""
+        """Read the kept rows of a query about a whole run, if they are of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
         return self.load_run(name).rows.get(query)
 
     def manifest(self, name: str) -> dict[str, object] | None:
-        """Manifest of a kept run that is not in doubt, or None."""
+        """Read the manifest of a kept run that is not in doubt; None if there is none."""
         return None if name == self.doubted() else self.read_manifest(self.run_folder(name))
 
     def manifests(self) -> list[dict[str, object]]:
-        """Manifests of all kept runs that are not in doubt, oldest first."""
+        """Read the manifests of all kept runs that are not in doubt, oldest first."""
         doubted = self.doubted()
         return [entry for entry in self.all_manifests() if doubted is None or entry.get("run") != doubted]
 
     def all_manifests(self) -> list[dict[str, object]]:
-        """As `manifests`, and of the run in doubt."""
+        """Read the manifests of all kept runs, including the run in doubt, oldest first."""
         found = (self.read_manifest(path.parent) for path in self.runs_dir.glob(f"[!.]*/{_MANIFEST}"))
         return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
 
     def read_manifest(self, folder: Path) -> dict[str, object] | None:
-        """The manifest in the folder of a kept run, or None."""
+        """Read the manifest in the folder of a kept run; None if there is none."""
         return _read_manifest(folder / _MANIFEST)
 
     def delete_run(self, name: str) -> None:
@@ -206,7 +221,7 @@ class Workspace:
         self.discard(self.run_folder(name))
 
     def discard(self, folder: Path) -> None:
-        """Remove the folder of a kept run, if it is there, in one step for whoever comes after a kill."""
+        """Remove the folder of a kept run, if any, in one step for those who come after a kill."""
         if folder.is_dir():
             doomed = self.runs_dir / _DOOMED
             shutil.rmtree(doomed, ignore_errors=True)
@@ -215,17 +230,19 @@ class Workspace:
 
 
 def default_root() -> Path:
-    """The folder of the workspace that is used where none is named."""
+    """Return the folder of the workspace that is used if none is named."""
     return Path(platformdirs.user_data_dir("tracegraph"))
 
 
 def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
-    """Open the workspace in `path` (default: the user's data folder), making it when it is not there.
+    """Open the workspace in `path` (default: the user's data folder), making it if it does not exist.
 
-    Its managed server, once used, stays for `linger_s` seconds; 0: it ends with the command.
+    Its managed server, once used, stays for `linger_s` seconds; with 0 it ends with the command.
 
-    Raises:
-        StoreError: the folder cannot be written, or a newer version of tracegraph made it.
+    Raises
+    ------
+    StoreError
+        The folder cannot be written, or another version of the schema made it.
     """
     root = (path or default_root()).expanduser().resolve()
     workspace, marker = Workspace(root, linger_s), root / "workspace.json"
@@ -279,7 +296,7 @@ def _sync(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk: what was renamed stays so after a power cut."""
+    """Bring the names in a folder to the disk, so that what was renamed stays so after a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

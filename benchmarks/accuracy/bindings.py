@@ -115,7 +115,7 @@ class _Found:
         return np.where(event >= 0, self.model.events.source_index[event], -1)
 
     def _same_cause(self, rows: Ints, start: Ints) -> Flags:
-        """Whether the cause of each row is that of a true start: the activity, else the thread."""
+        """Tell whether the cause of each row is that of a true start: the activity, else the thread."""
         cause = self.cause[rows]
         same_lane = self.model.segments.lane[cause] == self.true.cause_lane[start]
         on_thread = self.model.segments.on_thread[cause]
@@ -124,7 +124,7 @@ class _Found:
         return same
 
     def on_streams(self, rows: Ints, _: int) -> tuple[Flags, Flags]:
-        """Whether each is right, and whether the truth knows it: by the first true start of the activity."""
+        """Tell whether each is right, and whether the truth knows it: by the first true start of the activity."""
         events = self.model.events
         order = np.lexsort((self.true.start, self.true.event))
         mine = self._source(self.effect[rows])
@@ -140,7 +140,7 @@ class _Found:
         return right & ~other_call, known
 
     def on_threads(self, rows: Ints, rounding: int) -> tuple[Flags, Flags]:
-        """Whether each is right, and whether the truth knows it."""
+        """Tell whether each is right, and whether the truth knows it."""
         segments, true = self.model.segments, self.true
         lane, time = segments.lane[self.effect[rows]], segments.start[self.effect[rows]]
         start, _ = true.around(np.ones(len(true.event), dtype=bool), lane, time + rounding)

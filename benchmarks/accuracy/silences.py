@@ -157,7 +157,7 @@ class _Around:
         return float(np.median(lasted[self._same(event)])) if event >= 0 else 0.0
 
     def is_first(self, event: int) -> bool:
-        """Whether no event of its name comes before one."""
+        """Tell whether no event of its name comes before one."""
         return event >= 0 and int(self.events.start[self._same(event)].min()) == self.events.start[event]
 
     def _same(self, event: int) -> Flags:

@@ -71,7 +71,7 @@ class Record:
             file.write("\n")
 
     def _is_cut(self) -> bool:
-        """Whether the last line does not end."""
+        """Tell whether the last line does not end."""
         return self._path.exists() and self._path.read_bytes()[-1:] not in (b"", b"\n")
 
 

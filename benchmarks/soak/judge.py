@@ -33,7 +33,7 @@ class Measure:
         return fmean(values[:quarter]), fmean(values[-quarter:])
 
     def grows(self, cycles: Sequence[Cycle]) -> bool:
-        """Whether it is judged and beyond the limit."""
+        """Tell whether it is judged and beyond the limit."""
         first, last = self.quarters(cycles)
         return self.judged and last > LIMIT * first
 

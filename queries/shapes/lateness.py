@@ -111,7 +111,7 @@ def _around(
 
 
 def _is_own(name: str, category: str, markers: set[str]) -> bool:
-    """Whether a name says where in the user's code that is, as `<listcomp>` does not."""
+    """Tell whether a name says where in the user's code that is, as `<listcomp>` does not."""
     if name.endswith(">"):
         return False
     if has_role(category, Role.ANNOTATION):

@@ -53,12 +53,12 @@ def _load(database: Database, tables: GraphTables, progress: Progress) -> None:
 
 
 def has_runs(database: Database) -> bool:
-    """Whether the database holds a run, visible or not: its Run node comes first and goes last."""
+    """Tell whether the database holds a run, visible or not: its Run node comes first and goes last."""
     return not database.read("MATCH (r:Run) RETURN r.name AS name LIMIT 1").empty
 
 
 def has_indexes(database: Database) -> bool:
-    """Whether the database has the schema's indexes, also such as are still being built."""
+    """Tell whether the database has the schema's indexes, also such as are still being built."""
     return ddl.names() <= set(_indexes(database)["name"])
 
 
@@ -131,8 +131,10 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 def ensure_schema(database: Database, progress: Progress = silent) -> None:
     """Create the schema's indexes and constraints where they are missing, and wait until they are online.
 
-    Raises:
-        StoreError: the server could not build one.
+    Raises
+    ------
+    StoreError
+        The server could not build one.
     """
     begin_schema(database, progress)
     finish_schema(database, progress)
@@ -141,8 +143,10 @@ def ensure_schema(database: Database, progress: Progress = silent) -> None:
 def finish_schema(database: Database, progress: Progress = silent) -> None:
     """Wait until what `begin_schema` began is done.
 
-    Raises:
-        StoreError: the server could not build an index.
+    Raises
+    ------
+    StoreError
+        The server could not build an index.
     """
     await_indexes(database, progress)
     if failed := _failed(_indexes(database)):

@@ -22,8 +22,10 @@ _LONGEST_LINE = 4000  # Java refuses a list with a line of 4096 characters
 def record(command: Sequence[str]) -> list[str]:
     """Run a command and return the entries for the classes that its Java processes loaded, sorted.
 
-    Raises:
-        CalledProcessError: the command failed.
+    Raises
+    ------
+    CalledProcessError
+        The command failed.
     """
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(command, env={**os.environ, RECORD_VARIABLE: folder}, check=True)

@@ -84,12 +84,12 @@ def jar_folder() -> Path:
 
 
 def is_there() -> bool:
-    """Whether the jars were installed once, whatever became of them."""
+    """Tell whether the jars were installed once, whatever became of them."""
     return jar_folder().is_dir()
 
 
 def is_installed() -> bool:
-    """Whether the jars are there, as they were when each was checked."""
+    """Tell whether the jars are there, as they were when each was checked."""
     folder = jar_folder()
     return folder.is_dir() and not changed_jars(folder, _checked(folder))
 
@@ -117,8 +117,10 @@ def install(progress: Progress) -> None:
     it is no longer what is recorded. Safe to run twice at once and to be killed: jars arrive in a folder of
     their own, which gets its final name when all are complete; a later call goes on with what is there.
 
-    Raises:
-        StoreError: no network, a folder that cannot be written, or a jar with other content.
+    Raises
+    ------
+    StoreError
+        No network, a folder that cannot be written, or a jar with other content.
     """
     folder = jar_folder()
     if not folder.is_dir():

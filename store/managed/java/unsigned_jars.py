@@ -30,7 +30,7 @@ _SIGNATURE = re.compile(r"META-INF/[^/]+\.(SF|RSA|DSA|EC)")
 
 
 def in_use(folder: Path) -> bool:
-    """Whether the copies of the jars in `folder` are there; they appear all at once."""
+    """Tell whether the copies of the jars in `folder` are there; they appear all at once."""
     return (folder / _FOLDER).is_dir()
 
 
@@ -51,7 +51,7 @@ def place(folder: Path, jar: str) -> Path:
 
 
 def is_damaged(folder: Path, jar: str) -> bool:
-    """Whether a copy is there that is not whole, or differs from its jar in more than the signature."""
+    """Tell whether a copy is there that is not whole, or differs from its jar in more than the signature."""
     copy = place(folder, jar)
     if copy == folder / jar:
         return False

@@ -28,8 +28,10 @@ def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Prog
     The caller holds `workspace.server_lock` and no server runs. The home gets its name when it is complete,
     so a kill leaves the workspace as it was.
 
-    Raises:
-        StoreError: Neo4j cannot be installed, the import failed or the disk is full.
+    Raises
+    ------
+    StoreError
+        Neo4j cannot be installed, the import failed or the disk is full.
     """
     install.install(progress)
     home = workspace.neo4j_home.with_suffix(".new")
@@ -52,8 +54,10 @@ def import_beside(workspace: Workspace, runs: Iterable[GraphTables], progress: P
 
     The caller holds `workspace.ingest_lock`, and nobody serves the new name.
 
-    Raises:
-        StoreError: a kept run cannot be read, the import failed or the disk is full.
+    Raises
+    ------
+    StoreError
+        A kept run cannot be read, the import failed or the disk is full.
     """
     home = workspace.neo4j_home
     server.end_imports(home)

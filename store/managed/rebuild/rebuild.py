@@ -32,8 +32,10 @@ class Plan:
 def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Load | None) -> Plan:
     """Decide how to add a run to the managed database: as `load` says, else in the way estimated cheaper.
 
-    Raises:
-        StoreError: `load` is bulk, and a rebuild would lose something.
+    Raises
+    ------
+    StoreError
+        `load` is bulk, and a rebuild would lose something.
     """
     others = tuple(name for name in visible_runs(database) if name != tables.run)
     if load == "bolt":
@@ -55,7 +57,7 @@ def visible_runs(database: Database) -> tuple[str, ...]:
 
 
 def loses_nothing(workspace: Workspace, database: Database) -> bool:
-    """Whether the kept tables hold all that the database holds."""
+    """Tell whether the kept tables hold all that the database holds."""
     try:
         check_nothing_lost(workspace, database, visible_runs(database))
     except StoreError:
@@ -68,8 +70,10 @@ def check_nothing_lost(
 ) -> None:
     """Check that the kept tables of these runs hold all that the database holds.
 
-    Raises:
-        StoreError: a rebuild would lose something.
+    Raises
+    ------
+    StoreError
+        A rebuild would lose something.
     """
     if generation.is_changed(workspace.neo4j_home, database):
         raise StoreError("the database holds changes of your own, which a rebuild would lose", hint)
@@ -94,8 +98,10 @@ def import_all(
 ) -> str:
     """Import `new` and the kept runs `others` into a database that nobody serves yet; returns its name.
 
-    Raises:
-        StoreError: the import failed, or somebody changed the old database meanwhile.
+    Raises
+    ------
+    StoreError
+        The import failed, or somebody changed the old database meanwhile.
     """
     name = import_beside(workspace, chain(new, _kept(workspace, others)), progress)
     check_nothing_lost(workspace, database, others, hint)

@@ -17,8 +17,10 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
 
     The old home stays beside as `neo4j.broken`. The caller holds `workspace.server_lock`.
 
-    Raises:
-        StoreError: see `server.start`; no run is kept, or somebody else wrote into the database.
+    Raises
+    ------
+    StoreError
+        See `server.start`; no run is kept, or somebody else wrote into the database.
     """
     home, broken = workspace.neo4j_home, _aside(workspace)
     if broken.exists() and not home.exists():

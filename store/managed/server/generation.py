@@ -34,8 +34,10 @@ class Generation:
 def current(home: Path) -> Generation:
     """The record of a home; the default where there is none.
 
-    Raises:
-        StoreError: the record is damaged.
+    Raises
+    ------
+    StoreError
+        The record is damaged.
     """
     path = home / _RECORD
     try:
@@ -50,15 +52,17 @@ def current(home: Path) -> Generation:
 
 
 def is_recorded(home: Path) -> bool:
-    """Whether a home has a record: a new one has none until its database is complete."""
+    """Tell whether a home has a record: a new one has none until its database is complete."""
     return (home / _RECORD).exists()
 
 
 def commit(home: Path, generation: Generation) -> None:
     """Make `generation` the record of a home in one step that is on disk when this returns.
 
-    Raises:
-        StoreError: the record cannot be written.
+    Raises
+    ------
+    StoreError
+        The record cannot be written.
     """
     path, fresh = home / _RECORD, home / f"{_RECORD}.new"
     try:
@@ -86,7 +90,7 @@ def discard_unserved(home: Path) -> None:
 
 
 def is_changed(home: Path, database: Database) -> bool:
-    """Whether somebody else wrote into the database, which its runs' kept tables do not know."""
+    """Tell whether somebody else wrote into the database, which its runs' kept tables do not know."""
     known = current(home)
     return known.changed or known.bookmark not in (None, database.bookmark())
 

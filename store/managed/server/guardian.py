@@ -123,7 +123,7 @@ def _ends(java: int, limit_s: float) -> bool:
 
 
 def _lives(java: int) -> bool:
-    """Whether it still is our parent: then no other process has its number."""
+    """Tell whether it still is our parent: then no other process has its number."""
     return os.getppid() == java
 
 

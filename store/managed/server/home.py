@@ -25,7 +25,7 @@ def prepare(workspace: Workspace, home: Path) -> None:
 
 
 def is_prepared(home: Path) -> bool:
-    """Whether a home has its password: for its first start, or in the database of its users."""
+    """Tell whether a home has its password: for its first start, or in the database of its users."""
     return _initial_user(home).exists() or (home / "data" / "databases" / "system").is_dir()
 
 

@@ -12,8 +12,10 @@ LINGER_MINUTES = 10.0
 def linger_s() -> float:
     """Seconds, as the environment says.
 
-    Raises:
-        InputError: it says no number of minutes.
+    Raises
+    ------
+    InputError
+        It says no number of minutes.
     """
     given = os.environ.get(LINGER) or LINGER_MINUTES
     try:

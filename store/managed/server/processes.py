@@ -14,7 +14,7 @@ IsMeant = Callable[[list[str]], bool]
 
 
 def runs(process: psutil.Process, is_meant: IsMeant) -> bool:
-    """Whether a process is alive and its command line is meant."""
+    """Tell whether a process is alive and its command line is meant."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE and is_meant(process.cmdline())
     except psutil.Error:

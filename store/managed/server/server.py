@@ -74,8 +74,10 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
 
     The caller holds `workspace.server_lock`. Ready means that Bolt answers.
 
-    Raises:
-        StoreError: Neo4j cannot be installed, or the server does not come up; with the end of its log.
+    Raises
+    ------
+    StoreError
+        Neo4j cannot be installed, or the server does not come up; with the end of its log.
     """
     state = running(workspace)
     serving = generation.current(workspace.neo4j_home).database
@@ -132,8 +134,10 @@ def restart_on(workspace: Workspace, database: str, progress: Progress) -> Serve
 
     The caller holds `workspace.server_lock`, and nobody uses the server.
 
-    Raises:
-        StoreError: the server does not come up; with the end of its log.
+    Raises
+    ------
+    StoreError
+        The server does not come up; with the end of its log.
     """
     old = running(workspace)
     stop(workspace)
@@ -174,8 +178,10 @@ def stop(workspace: Workspace, *, at_once: bool = False) -> bool:
 def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
     """How to connect to the managed server.
 
-    Raises:
-        StoreError: the file with its password is gone.
+    Raises
+    ------
+    StoreError
+        The file with its password is gone.
     """
     try:
         password = workspace.password_file.read_text().strip()
