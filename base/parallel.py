@@ -40,7 +40,7 @@ def beside(work: Callable[[], Result]) -> "Future[Result]":
     def fulfil() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # whoever asks for the result gets it
+        except BaseException as error:  # raised to the one who asks for the result
             future.set_exception(error)
 
     threading.Thread(target=fulfil, daemon=True).start()

@@ -12,24 +12,24 @@ from tracegraph.workbench.pictures.drawing import draw
 
 ROOT = Path(__file__).resolve().parents[1]
 STOREYS = (("cli",), ("workbench",), ("queries", "ingest"), ("store",), ("vocabulary",), ("base",))
-"""From the top: each knows only what lies below it; two beside each other do not know each other."""
+"""From the top: each knows only what lies below it; two on one level do not know each other."""
 _FONT = "Helvetica,Arial,sans-serif"
 
 
 def sentence_of(package: Path) -> str:
-    """The first sentence of a package, which says what is in it."""
+    """Return the first sentence of a package, which says what is in it."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
     return text.partition("\n")[0].rstrip(".")
 
 
 def packages_below(storey: str) -> Iterator[Path]:
-    """The packages of a storey, itself first."""
+    """Yield the folders of the packages of a storey, itself first."""
     for file in sorted((ROOT / storey).rglob("__init__.py"), key=lambda one: one.parent.parts):
         yield file.parent
 
 
 def picture() -> graphviz.Digraph:
-    """A box a storey with its packages, arrows from those that know to those that are known."""
+    """Draw a box for each storey with its packages, and arrows from each level to the one below."""
     graph = graphviz.Digraph("storeys", node_attr={"shape": "box", "style": "rounded", "fontname": _FONT})
     graph.attr(rankdir="TB", ranksep="0.3", nodesep="0.4")
     for storey in (one for level in STOREYS for one in level):
@@ -44,7 +44,7 @@ def picture() -> graphviz.Digraph:
 
 
 def listed() -> str:
-    """Markdown: a row a package."""
+    """Write the Markdown table with a row for each package."""
     rows = [
         f"| `{package.relative_to(ROOT).as_posix()}/` | {sentence_of(package)} |"
         for level in STOREYS
@@ -55,7 +55,7 @@ def listed() -> str:
 
 
 def with_list(page: str) -> str:
-    """The page with today's list between its markers."""
+    """Replace the list between the markers of a page by today's."""
     return re.sub(r"(<!-- storeys -->\n).*?(<!-- /storeys -->)", rf"\1{listed()}\n\2", page, flags=re.DOTALL)
 
 

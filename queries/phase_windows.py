@@ -1,4 +1,4 @@
-"""From when to when a phase goes, and the errors that list the phases present."""
+"""The window of a phase, and the errors that list the phases present."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,15 +9,16 @@ from tracegraph.base.suggest import did_you_mean
 from tracegraph.vocabulary.phases import spelt
 
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
+"""Gives the rows of a query by name for values of its parameters."""
 
 
 def phase_window(
     ask: Ask, run: str, step: int | None, rank: int | None, phase: str, occurrence: int | None
 ) -> pd.DataFrame:
-    """The row of `phase_window` of a phase of a step, or of one in no step.
+    """Return the row of the query `phase_window` for a phase of a step, or for one outside of steps.
 
-    Of several of its name the one of that `occurrence`, by default the last; of several ranks the one that
-    ends it last. No row where no work ends it.
+    Of several phases of its name it is the one of that `occurrence`, by default the last; of several ranks
+    the one that ends it last. There is no row if no work ends it.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Space:
 
     @property
     def is_mostly_dead(self) -> bool:
-        """Whether a new database would be worth its time: of what lives it would be less than half as large."""
+        """Whether a new database is worth its time: without the dead it would be less than half as large."""
         dead_bytes = self.total_bytes * (1 - self.live_share)
         return self.live_share < 1 / 2 and dead_bytes >= _LEAST_DEAD_BYTES
 

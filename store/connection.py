@@ -28,7 +28,7 @@ _COUNTERS = (
     *("constraints_added", "constraints_removed"),
 )
 
-# The driver tells each failure besides raising it; who has no logging of their own would see it twice.
+# The driver logs each failure besides raising it: without logging of their own, users would see it twice.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Parameters = Mapping[str, object] | None

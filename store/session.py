@@ -90,11 +90,11 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
                 yield server.settings_of(workspace, state)
         except StoreError:
             use.close()
-            _release_server(workspace, linger_s=0.0, at_once=True)  # whatever ails it: the next one is sound
+            _release_server(workspace, linger_s=0.0, at_once=True)  # whatever ails it: the next is sound
             raise
         except BaseException:
             use.close()
-            # Whoever interrupts a command waits for its end, not for the server's.
+            # A user who interrupts a command waits for its end, not for the server's.
             _release_server(workspace, linger_s=workspace.linger_s, at_once=True)
             raise
         use.close()
@@ -104,7 +104,7 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
 def _begin_use(workspace: Workspace, use: ExitStack, progress: Progress) -> ServerState:
     """Start the server or take the running one, and hold the lock on its use in `use`."""
     with lock(workspace.server_lock):
-        # Taken before the start: whoever wants to stop the server takes the server lock first.
+        # Taken before the start: a command that wants to stop the server takes the server lock first.
         use.enter_context(lock(workspace.use_lock, shared=True))
         with explained(workspace):
             state = restore.start(workspace, progress)

@@ -46,7 +46,7 @@ def _same(kept: GraphTables, tables: GraphTables) -> bool:
 
 
 def _same_tables(kept: Mapping[str, pa.Table], tables: Mapping[str, pa.Table]) -> bool:
-    # The node of the run first: it alone tells most runs apart, of whose other tables each takes a while.
+    # The node of the run first: it alone differs between most runs, and each other table takes a while.
     names = sorted(kept, key=lambda name: name != "Run")
     return set(kept) == set(tables) and all(_timeless(kept[n]).equals(_timeless(tables[n])) for n in names)
 

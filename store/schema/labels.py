@@ -184,7 +184,7 @@ LAUNCHED_INSIDE = (
     number("inner_kernels", "the most of these that one operator, annotation or function within launched"),
     Property("recursive", "BOOLEAN", "of an operator inside another one of its name: true"),
 )
-"""Of an event of a thread: what the operator takes itself, and the GPU work launched inside."""
+"""Properties of an event of a thread: an operator's own time, and the GPU work launched inside it."""
 EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it, unless that cannot be (`clipped_ns`).",

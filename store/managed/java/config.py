@@ -7,11 +7,12 @@ from tracegraph.store.managed.java.java import heap_mib, page_cache_mib
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
 _LOG_FILE_MIB = 32
+"""The size of a file of the transaction log; after two of them the server makes a checkpoint."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports the managed server listens on, on the loopback address; `http` None: it serves no Browser."""
+    """The ports of the managed server on the loopback address; if `http` is None it serves no Browser."""
 
     bolt: int
     http: int | None
@@ -33,7 +34,7 @@ class Ports:
 
 
 def configuration(ports: Ports, database: str) -> str:
-    """Text of neo4j.conf: serve `database`, be reached by this machine only, reach nothing oneself."""
+    """Write neo4j.conf: serve `database`, accept connections from this machine only, and make none."""
     settings = {
         "initial.dbms.default_database": database,
         "server.default_listen_address": HOST,
@@ -59,7 +60,7 @@ def configuration(ports: Ports, database: str) -> str:
         "db.tx_log.rotation.size": f"{_LOG_FILE_MIB}m",
         "db.checkpoint": "VOLUME",
         "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",
-        # A full disk tears the last transaction: nobody was told that it is stored, and all others are whole.
+        # A full disk tears the last transaction: it was never reported as stored, and all others are whole.
         "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
         # A query is planned anew when what is stored has grown tenfold, not fourfold: for a report that takes
         # seconds, and its queries find the nodes of a run by indexes, whatever else is there.
