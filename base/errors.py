@@ -1,4 +1,4 @@
-"""Errors a user can act on: each names the thing, the value and the next step, and holds its exit code."""
+"""Errors a user can act on: each names the thing, the value and the next step, and has an exit code."""
 
 
 class TracegraphError(Exception):

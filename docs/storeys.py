@@ -1,4 +1,4 @@
-"""Draw docs/storeys.svg and write the list of packages in docs/architecture.md: `python docs/storeys.py`."""
+"""Draw docs/storeys.svg and list the packages in docs/architecture.md: `python docs/storeys.py`."""
 
 import ast
 import re

@@ -27,8 +27,11 @@ from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 BATCH, WIDTH = 32, 128
 WARM_UP, RECORDED = 3, 2
+"""Steps in which the profiler warms up, and those that it records."""
 RECORDINGS = 30
+"""Recordings of which the shortest is kept."""
 ROUNDS, STEPS_A_ROUND, STEPS_DROPPED = 61, 12, 2
+"""Rounds of timing, steps in each, and the first of them that are not counted."""
 Step = Callable[[], object]
 
 
@@ -68,12 +71,12 @@ class Trainer:
 
 
 def random_bytes(count: int) -> bytes:
-    """Bytes that compress to about half."""
+    """Return bytes that compress to about half."""
     return bytes(torch.randint(16, (count,), dtype=torch.uint8).tolist())
 
 
 def train_small() -> Scenario:
-    """Plain training on a batch at hand."""
+    """Make plain training on a batch at hand."""
     trainer, batch = Trainer(), torch.randn(BATCH, WIDTH)
     return Scenario(
         bottleneck="nothing in particular: forward, backward and AdamW",
@@ -84,7 +87,7 @@ def train_small() -> Scenario:
 
 
 def slow_loader() -> Scenario:
-    """Training that decodes each batch in plain Python, on the training thread."""
+    """Make training that decodes each batch in plain Python, on the training thread."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(BATCH * WIDTH * 16))
 
     def decode() -> Tensor:
@@ -103,7 +106,7 @@ def slow_loader() -> Scenario:
 
 
 def fast_loader() -> Scenario:
-    """What slow_loader is after a fix: the same batch, decoded by operators instead of a loop in Python."""
+    """Make slow_loader after a fix: the same batch, decoded by operators instead of a loop in Python."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(BATCH * WIDTH * 16))
 
     def decode() -> Tensor:
@@ -122,7 +125,7 @@ def fast_loader() -> Scenario:
 
 
 def two_threads() -> Scenario:
-    """Training that waits for batches from one prefetching thread, which is slower than the training."""
+    """Make training that waits for batches from one prefetching thread, which is slower than training."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(2 << 20))
 
     def decode() -> Tensor:
@@ -162,7 +165,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
 
 
 AFTER_A_FIX = {"fast_loader"}
-"""Scenarios whose files are kept apart: nobody asks them what is slow."""
+"""Scenarios whose files are kept apart, because they are not examples of something slow."""
 
 
 def time_step(step: Step) -> float:
@@ -173,7 +176,7 @@ def time_step(step: Step) -> float:
 
 
 def time_round(step: Step) -> float:
-    """Return the median length of a step in ms, less the first, which meet what the other loop left."""
+    """Return the median length of a step in ms, without the first, which the other loop may disturb."""
     lengths = [time_step(step) for _ in range(STEPS_A_ROUND)]
     return statistics.median(lengths[STEPS_DROPPED:])
 
@@ -199,12 +202,15 @@ def record(scenario: Scenario) -> tuple[list[float], bytes]:
 
 
 def quartiles(values: list[float]) -> list[float]:
-    """Lower quartile, median and upper quartile, to three decimals."""
+    """Return lower quartile, median and upper quartile, to three decimals."""
     return [round(value, 3) for value in statistics.quantiles(values)]
 
 
 def measure(scenario: Scenario) -> dict[str, object]:
-    """Time the loop with and without its bottleneck, in turns: quartiles over the rounds, lengths in ms."""
+    """Time the loop with and without its bottleneck, in turns.
+
+    The result has the quartiles over the rounds, lengths in ms.
+    """
     pairs = [(time_round(scenario.step), time_round(scenario.changed_step)) for _ in range(ROUNDS)]
     return {
         "step_ms": quartiles([step for step, _ in pairs]),

@@ -17,7 +17,7 @@ VARIANTS = {"keep": "keep the gathered parameters from forward to backward (resh
 
 
 def make_step(variant: str) -> Step:
-    """One training step; each layer is sharded by itself."""
+    """Make one training step; each layer is sharded by itself."""
     mesh = init_device_mesh("cpu", (world(),))
     layers = [nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS)]
     model = nn.Sequential(*layers, nn.Linear(WIDTH, CLASSES))

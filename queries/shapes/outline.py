@@ -1,4 +1,4 @@
-"""The outline of a path's call stacks: the frames that hold most of it, without the plumbing between them."""
+"""The outline of a path's call stacks: the frames with most of it, without the plumbing between them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -47,7 +47,10 @@ ROOFLINE_COLUMNS = (
     Column("peak_flop_per_s", "FLOAT", True, "the device's peak for that element type, FLOP/s"),
     Column("peak_bytes_per_s", "FLOAT", True, "peak of the device's memory, B/s"),
 )
-"""Columns of `roofline`. Of float32 on tensor cores the peak is that of TF32, the most that may have run."""
+"""Columns of `roofline`.
+
+The peak of float32 on tensor cores is that of TF32, the most that may have run.
+"""
 _PLAIN = "float32"
 """The type whose matrix products may run as TF32, and whose peak bounds work without matrix units."""
 

@@ -27,7 +27,7 @@ from tracegraph.store.managed.java import unsigned_jars
 
 LIST_NAME = "classes.lst.gz"
 RECORD_VARIABLE = "TRACEGRAPH_RECORD_CLASSES"
-"""Environment variable with the folder where each Java process leaves the list of the classes it loaded."""
+"""Environment variable with the folder in which each Java process lists the classes that it loaded."""
 _USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # It keeps the heap near what lives: with ParallelGC, that of a server which stores and deletes grew
 # by 100 MB a medium run, towards its limit of some GB.
