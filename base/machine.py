@@ -15,7 +15,7 @@ def cores() -> int:
     """Count the processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # no Linux
+    except AttributeError:  # not on Linux
         return os.cpu_count() or 1
 
 
@@ -46,7 +46,7 @@ def _cgroup_limits() -> Iterator[tuple[Path, int]]:
     """Yield the control groups (v1 and v2) around this process that have a memory limit, and it in bytes."""
     try:
         lines = _OWN_CGROUPS.read_text().splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not on Linux
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)

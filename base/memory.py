@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-# Numbers of malloc.h.
+# The numbers of these settings in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGEST_BLOCK_BYTES = 1 << 30
 """Blocks up to this size come from the heap, which keeps them, instead of a mapping of their own."""

@@ -26,6 +26,7 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 BATCH, WIDTH = 32, 128
+"""Examples in a batch, and width of the model."""
 WARM_UP, RECORDED = 3, 2
 """Steps in which the profiler warms up, and those that it records."""
 RECORDINGS = 30
@@ -197,7 +198,7 @@ def record(scenario: Scenario) -> tuple[list[float], bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         profiler.export_chrome_trace(str(path))
-        # The exporter names its own file in full, which says nothing about the trace.
+        # The exporter writes the full path of its file, which says nothing about the trace.
         return lengths[WARM_UP:], path.read_bytes().replace(os.fsencode(path), os.fsencode(path.name))
 
 
@@ -235,7 +236,7 @@ def main() -> None:
         folder = options.output / ("after" if name in AFTER_A_FIX else ".")
         folder.mkdir(parents=True, exist_ok=True)
         timing = measure(scenario)
-        # A busy machine holds threads up inside operators: the shortest recording has least of it.
+        # A busy machine holds threads up inside operators, least of all in the shortest recording.
         recorded, trace = min((record(scenario) for _ in range(RECORDINGS)), key=lambda pair: sum(pair[0]))
         (folder / f"{name}.json.gz").write_bytes(gzip.compress(trace, 9, mtime=0))
         facts = {

@@ -90,7 +90,7 @@ class Answers:
         if not open_ones:
             return rows
         frames = self._ask((call for question in open_ones.values() for call in _calls(question)), heard)
-        # Whatever somebody wrote meanwhile may be in the rows.
+        # The rows may include what somebody wrote meanwhile.
         may_keep = may_keep and self.kept.hold()
         for name, question in open_ones.items():
             rows[name] = question.query.shaped(question.values, [frames[call] for call in _calls(question)])
@@ -113,7 +113,7 @@ class Answers:
         return None if kept is None else in_types(kept, question.query.columns)
 
     def _ask(self, calls: Iterable[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
-        # A query without its index looks at every node of a label.
+        # A query without its index scans every node of a label.
         await_indexes(self.database, self._progress)
 
         def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:

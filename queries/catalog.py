@@ -128,7 +128,7 @@ class Query:
         """
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
-        # A window that is compared with itself is asked about once.
+        # If a window is compared with itself, it is asked about once.
         distinct = list(dict.fromkeys(calls))
 
         def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:

@@ -91,7 +91,7 @@ def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     with turn_to_write(workspace, progress), explained(workspace):
         before = folder_bytes(data)
         if workspace.has_database():
-            with kept_warm(workspace):  # the end of which stops the server that a new database got
+            with kept_warm(workspace):  # its end stops the server of the new database
                 (_make_room if is_full(workspace.root) else _make_anew)(workspace, progress)
         return Compacted(before, folder_bytes(data))
 

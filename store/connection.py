@@ -57,7 +57,7 @@ class Database:
         self.has_ended: Callable[[], bool] = lambda: False
         """Whether the server's process is gone for certain: then nothing that failed is tried again."""
         self.limit_s: float | None = None
-        """Seconds after which the server ends a query that `read` asks; None: it takes what it takes."""
+        """Seconds after which the server ends a query that `read` asks; None: no limit."""
 
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
@@ -85,7 +85,7 @@ class Database:
         return self._run(query, parameters, neo4j.READ_ACCESS)
 
     def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
-        """Run a query that may write, in a transaction of its own or in those it opens itself."""
+        """Run a query that may write, in a transaction of its own or in those that it opens itself."""
         return self._run(query, parameters, neo4j.WRITE_ACCESS)
 
     def change(self, query: str, parameters: Parameters = None) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -152,7 +152,7 @@ def _add(
     workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress, load: Load | None
 ) -> Iterator[Database]:
     """Add the run to the managed database, made if there is none, and open the one that serves afterwards."""
-    # A rebuild restarts the server: not what a command that others work beside should choose by itself.
+    # A rebuild restarts the server, which a command should not choose by itself while others use it.
     wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
@@ -211,7 +211,7 @@ def _take(workspace: Workspace, database: Database, tables: GraphTables, manifes
 
 def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:
     """Keep a run that is hidden in the database, and make it visible."""
-    # What the run says of itself may have been found out while Neo4j took the rest.
+    # Late properties of the run may have become known while Neo4j took the rest.
     whole = tables.completed()
     workspace.save_run(whole, manifest)
     make_ready(database, whole)

@@ -41,7 +41,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 table,
                 self.file(name),
                 compression="zstd",
-                # Numbers seldom repeat, and nobody filters by statistics: half of the time for nothing.
+                # Numbers seldom repeat, and nothing filters by statistics: both would take half of the time.
                 use_dictionary=[entry.name for entry in table.schema if not pa.types.is_integer(entry.type)],
                 write_statistics=False,
             )

@@ -142,7 +142,7 @@ class Workspace:
         folder, doubted = self.run_folder(tables.run), self.doubted()
         fresh, old = self.runs_dir / _FRESH, self.old_folder
         if doubted not in (None, tables.run):
-            old = self.runs_dir / _DOOMED  # those of the other one may be needed
+            old = self.runs_dir / _DOOMED  # the old tables of the run in doubt may be needed
         try:
             self.clear_unfinished()
             fresh.mkdir(parents=True)
@@ -270,7 +270,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
 
 
 def _write_marker(workspace: Workspace, marker: Path) -> None:
-    fresh = marker.with_suffix(".new")  # one name for all: what a killed command left of it is used
+    fresh = marker.with_suffix(".new")  # one name for all, so that what a killed command left is replaced
     with lock(workspace.server_lock):
         if not marker.exists():
             fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))

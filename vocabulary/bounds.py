@@ -37,4 +37,4 @@ BOTTLENECKS = {
     TURNS: "turns",
     UNRECORDED: "unrecorded",
 }
-"""What each resource is called in a verdict, as a word for scripts."""
+"""The name of each resource in a verdict, as a word for scripts."""

@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Role(Enum):
-    """What the rows of a category are."""
+    """What the rows of a category are to the causal model."""
 
     OPERATOR = "operator"
     ANNOTATION = "annotation"

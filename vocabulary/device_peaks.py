@@ -53,7 +53,7 @@ PEAKS = (
     _tera("A100.*PCIE?.*80GB|A100 80GB PCIe", _A100_RATES, 1935, _A100),
     _tera("A100-(SXM4|SXM)-80GB", _A100_RATES, 2039, _A100),
     _tera("A100-(SXM4|SXM|PCIE)-40GB", _A100_RATES, 1555, _A100),
-    # Boards of one operator; that of 40 GB and that of 80 GB as totalGlobalMem of their traces tells.
+    # Boards of one operator: the totalGlobalMem of their traces shows which has 40 GB and which 80 GB.
     _tera("PG509-200", _A100_RATES, 1555, f"{_A100}; 40 GB by totalGlobalMem of traces"),
     _tera("PG509-210", _A100_RATES, 2039, f"{_A100}; 80 GB by totalGlobalMem of traces"),
     _tera("A100", _A100_RATES, None, f"{_A100}; the bandwidth depends on the memory, which the name lacks"),

@@ -44,7 +44,7 @@ GAPS = (
     Gap(WAITING_FOR_THREAD, "a thread that another one hands over to"),
     Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
 )
-"""All names."""
+"""All names of gaps; their order gives their codes."""
 NOT_IN_FILE = (OUTSIDE_RECORDING, UNRECORDED_GRAPH, EARLIER_WORK, LOST_WORK)
 """Gaps in which something ran, as the file shows, that it does not hold: its cost is unknown."""
 GAP_NAMES = tuple(gap.name for gap in GAPS)

@@ -38,7 +38,7 @@ def _threads(letter: str, dtype: str) -> tuple[CounterMeaning, ...]:
 COUNTERS = (
     *_threads("f", "float32"),
     *_threads("d", "float64"),
-    # Of packed instructions two operations count as one, and compilers use them to load constants, too.
+    # Two operations of a packed instruction count as one, and compilers also use it to load constants.
     *_threads("h", "float16"),
     CounterMeaning("sm__ops_path_tensor_src_fp16_dst_fp16.sum", 1.0, None, "float16", _TENSOR),
     CounterMeaning("sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1.0, None, "float16", _TENSOR),

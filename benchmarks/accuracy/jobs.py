@@ -23,6 +23,7 @@ from tracegraph.workbench.what_if.assumptions import INFINITE_BANDWIDTH, NO_STRA
 
 MACHINES = ("mixed", "cpu", "gpu", "comm", "loader")
 RANKS = (2, 4, 8)
+"""The sizes of the simulated jobs."""
 LAGS = (("--int-us",), (JITTER,))
 _STRAGGLER, _SKEW_US, _LATE_US = "straggler_host_work", 1500, 5000
 """The late rank's extra work, the time between clocks of neighbouring ranks, and how late it is made."""

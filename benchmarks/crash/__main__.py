@@ -1,4 +1,4 @@
-"""`python -m benchmarks.crash`: kill commands at each of their steps for an hour; a later call goes on."""
+"""`python -m benchmarks.crash`: kill commands at each of their steps; a later call goes on."""
 
 import fnmatch
 import os

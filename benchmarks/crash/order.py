@@ -53,7 +53,7 @@ def _one_of_each_site(way: str, trials: Sequence[Trial], seen: set[Site]) -> lis
     for trial in trials:
         sites.setdefault(site_of(way, trial), []).append(trial)
     new = [found for site, found in sites.items() if site not in seen]
-    # The same order each time, but not that of the command: its beginning alone would take an hour.
+    # The same order each time, but not that of the command, whose beginning alone would take an hour.
     random.Random(way).shuffle(new)
     return [found[number % len(found)] for number, found in enumerate(new)]
 

@@ -6,6 +6,7 @@ from benchmarks.soak.cycles import Cycle
 from benchmarks.soak.judge import LIMIT, MEASURES, Measure
 
 _COLUMNS = 3
+"""Panels beside each other."""
 _WIDTH, _HEIGHT = 300, 170
 """The size of a panel, in the picture's units."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 40, 26

@@ -87,7 +87,7 @@ def main(
         results = []
         for trace in found:
             results.append((trace, measure(trace, place, runs[trace.size])))
-            # After each trace: an hour's figures outlive whatever ends the rest.
+            # After each trace, so that an hour's figures are kept if the rest fails.
             block.write(describe(results, runs, machine()))
 
 

@@ -16,12 +16,14 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
 BATCH, WIDTHS, CLASSES = 4, (512, 512, 512, 512, 512, 1536, 512, 512), 10
+"""Examples in a micro-batch, widths of the layers, and classes that they are sorted into."""
 FORWARD_S, BACKWARD_S = 0.0005, 0.001
 """How long a layer computes forward and backward.
 
 It pauses instead of computing, so that the cores are as free for gloo as they are beside a GPU.
 """
 MICRO_BATCHES = 4
+"""Micro-batches for each optimizer step."""
 SMALL_MB, LARGE_MB = 0.5, 25.0
 """The sizes of DDP's buckets in the original job and in the variant."""
 VARIANTS = {

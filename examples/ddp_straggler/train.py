@@ -14,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, BATCHES = 32, 1024, 10, 4
+"""Examples in a batch, numbers in an example, classes, and batches in a shard."""
 LATE = 1
 """The rank whose shard is still text."""
 

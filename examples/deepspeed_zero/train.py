@@ -12,6 +12,7 @@ from torch import nn
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, LAYERS = 32, 512, 10, 4
+"""Examples in a batch, width of the layers, classes, and number of layers."""
 SHARED_MEMORY = "deepspeed_shm_comm"
 """An extension for inference that DeepSpeed would compile first, for a minute or two."""
 VARIANTS = {"stage3": "ZeRO stage 3 instead of 2: parameters are sharded, too"}

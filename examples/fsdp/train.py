@@ -13,6 +13,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, LAYERS = 32, 768, 10, 4
+"""Examples in a batch, width of the layers, classes, and number of layers."""
 VARIANTS = {"keep": "keep the gathered parameters from forward to backward (reshard_after_forward=False)"}
 
 

@@ -18,6 +18,7 @@ from torch.futures import Future
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 WIDTH, BATCH, BINS, VALUES, CHECKED = 384, 96, 32, 40_000, 700
+"""Width of the layers, examples in a batch, bins and values of the statistics, and size of the check."""
 VARIANTS = {
     "vectorised": "the statistics are two operators in place of a loop",
     "later": "a check is read after the next step's work, in place of at once",

@@ -24,6 +24,7 @@ from torchvision.models import resnet18
 from torchvision.transforms import v2
 
 BATCH, SIDE, CLASSES = 8, 64, 10
+"""Photos in a batch, the side of a photo after the augmentation in pixels, and classes."""
 FILES, FILE_SIZE = 16, (1600, 1200)
 """The number of photos, and their width and height."""
 WAIT, WARM_UP, RECORDED = 2, 2, 6

@@ -46,7 +46,7 @@ def _with_sums(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows["own_ns"].to_numpy(dtype=np.int64)
     total, gap = own.copy(), np.where(rows["category"].eq(GAP), own, 0)
     parent = pd.Index(rows["frame"]).get_indexer(pd.Index(rows["parent"].fillna(-1).astype("int64")))
-    # Backwards, as a frame stands after its parent.
+    # Backwards, because a frame stands after its parent.
     for here in range(len(rows) - 1, -1, -1):
         if parent[here] >= 0:
             total[parent[here]] += total[here]

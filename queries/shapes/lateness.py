@@ -79,7 +79,7 @@ def _on_path(frames: pd.DataFrame) -> pd.DataFrame:
     tree = call_tree(frames)
     ranks = frames.drop_duplicates("frame").set_index("frame")["rank"]
     own, around = (tree[name].fillna(-1).astype("int64") for name in ("frame", "parent"))
-    # A gap that the graph has no frame for is in the frame around it.
+    # A gap for which the graph has no frame is in the frame around it.
     tree["rank"] = own.where(own.isin(ranks.index), around).map(ranks).astype("int64")
     return _plain(tree[tree["own_ns"] > 0])
 

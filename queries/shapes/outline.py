@@ -72,7 +72,7 @@ def _linked(tree: pd.DataFrame, least_ns: float) -> list[_Frame]:
     roots: list[_Frame] = []
     large = tree[tree["duration_ns"] >= max(1.0, least_ns)]
     for row in large.sort_values("duration_ns", ascending=False, kind="stable").to_dict("records"):
-        # A frame has no more time than its parent, and of as much it stands after it.
+        # A frame has at most the time of its parent, and with the same time it stands after it.
         parent = None if pd.isna(row["parent"]) else found[int(row["parent"])]
         texts, times = (str(row["name"]), str(row["category"])), (int(row["duration_ns"]), int(row["own_ns"]))
         frame = found[int(row["frame"])] = _Frame(*texts, *times, parent)

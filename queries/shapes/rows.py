@@ -101,7 +101,7 @@ def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.D
     is open, a wait, or the lag between a cause and its effect. The result is empty if the run has no such
     chain.
     """
-    # Of segments that start together, the one after a lag is the first, and only the last has a length.
+    # Of segments that start together, the first is the one after a lag, and only the last has a length.
     order = ["start_ns", "end_ns", "gap_ns"]
     segments = unfold_segments(groups).sort_values(order, ascending=[True, True, False])
     lags = segments.assign(

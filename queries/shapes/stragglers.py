@@ -1,4 +1,4 @@
-"""Ranks that others wait for, over steps: what HTA calls potential stragglers."""
+"""Ranks for which others wait, over steps: the potential stragglers of HTA."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -17,7 +17,7 @@ from tracegraph.store.schema import schema
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import LABELS
 
-_BATCH_ROWS = 4_000  # what a transaction holds should fit into the server's heap for new objects
+_BATCH_ROWS = 4_000  # a transaction should fit into the server's heap for new objects
 _WRITERS = 2
 """Batches that are written at once."""
 
@@ -141,7 +141,7 @@ def node_query(labels: str, properties: Mapping[str, str]) -> str:
     _check(set(labels.split(";")), _LABELS, "label")
     return (
         f"UNWIND range(0, $last) AS i CREATE (n:{labels.replace(';', ':')} {_map(properties)}) "
-        # One row of pairs: the driver takes as long for thousands of rows as the server for the nodes.
+        # One row of pairs: for thousands of rows the driver takes as long as the server for the nodes.
         "RETURN collect([i, id(n)]) AS ids"
     )
 
@@ -162,7 +162,7 @@ def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
 def _map(properties: Mapping[str, str]) -> str:
     _check(set(properties), _PROPERTIES, "property")
     if all(value == same(name) for name, value in properties.items()):
-        return "$same"  # to plan a text with a dozen of names takes a fresh server a quarter of a second
+        return "$same"  # a fresh server takes a quarter of a second to plan a dozen names
     return "{" + ", ".join(f"{name}: {value}" for name, value in properties.items()) + "}"
 
 

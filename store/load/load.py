@@ -1,4 +1,4 @@
-"""Runs in the database: load, replace, delete. A run is visible from the moment its state is `ready`."""
+"""Runs in the database: load, replace, delete. A run is visible as soon as its state is `ready`."""
 
 import time
 
@@ -48,7 +48,7 @@ def load_first(database: Database, tables: GraphTables, progress: Progress = sil
     """Load a run as `load_hidden` does into a database that never held one, without waiting for indexes."""
     _ensure_constraints(database)
     _load(database, tables, progress)
-    # Last: nodes are stored faster without.
+    # Last, because nodes are stored faster without indexes.
     progress("building indexes", 0, 100)
     database.write_together(ddl.indexes())
 
@@ -199,5 +199,5 @@ def _failed(indexes: pd.DataFrame) -> set[str]:
 
 
 def _indexes(database: Database) -> pd.DataFrame:
-    # One text for all who ask: a fresh server takes a sixth of a second to plan each.
+    # One text for all callers, because a fresh server takes a sixth of a second to plan each text.
     return database.read(_INDEXES, {"unique": ddl.constraint_names()})

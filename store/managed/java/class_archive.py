@@ -2,7 +2,7 @@
 
 Java calls this class data sharing. The archive is made once for each installation from the list that
 `tracegraph.store.managed.java.class_list` records. Java itself refuses an archive that does not fit its
-version or the jars, and works without.
+version or the jars, and then works without it.
 """
 
 import gzip
@@ -29,8 +29,8 @@ LIST_NAME = "classes.lst.gz"
 RECORD_VARIABLE = "TRACEGRAPH_RECORD_CLASSES"
 """Environment variable with the folder in which each Java process lists the classes that it loaded."""
 _USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# It keeps the heap near what lives: with ParallelGC, that of a server which stores and deletes grew
-# by 100 MB a medium run, towards its limit of some GB.
+# It keeps the heap near the size of the live objects: with ParallelGC, the heap of a server that stores and
+# deletes grew by 100 MB for each medium run, towards its limit of several GB.
 _COLLECTOR = "SerialGC"
 _STAGE = "preparing a fast start of Neo4j, once"
 _SPACE_BYTES = 512 << 20

@@ -55,15 +55,16 @@ def configuration(ports: Ports, database: str) -> str:
         # Everything stored can be loaded again from the workspace: no long transaction log is needed.
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.retention_policy": "keep_none",
-        # What a transaction frees in an index, and the log itself, is used again after a checkpoint only: by
-        # default one in 15 min, in which a hundred runs stored and deleted take as much as if all were there.
+        # The space that a transaction frees in an index, and the log itself, are used again only after a
+        # checkpoint: by default every 15 min, in which a hundred runs that are stored and deleted take as much
+        # space as if all were there.
         "db.tx_log.rotation.size": f"{_LOG_FILE_MIB}m",
         "db.checkpoint": "VOLUME",
         "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",
         # A full disk tears the last transaction: it was never reported as stored, and all others are whole.
         "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
-        # A query is planned anew when what is stored has grown tenfold, not fourfold: for a report that takes
-        # seconds, and its queries find the nodes of a run by indexes, whatever else is there.
+        # A query is planned anew when what is stored has grown tenfold, not fourfold: that takes a report
+        # seconds, and its queries find the nodes of a run by indexes, whatever else is stored.
         "dbms.cypher.statistics_divergence_threshold": "0.9",
         # One query that collects the whole graph must not take the server from all others.
         "db.memory.transaction.max": f"{heap_mib() // 2}m",

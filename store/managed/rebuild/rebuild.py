@@ -81,7 +81,7 @@ def check_nothing_lost(
         manifest = workspace.manifest(name)
         if manifest is None:
             raise StoreError(f"the workspace does not keep the tables of the run {name!r}", hint)
-        # An older run holds all that the database holds of it; a newer one may need what is not known here.
+        # The tables of an older run hold all of it; those of a newer one may need what this version lacks.
         version = manifest.get("schema_version", SCHEMA_VERSION)
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise StoreError(f"the run {name!r} has schema version {version}, newer than here", hint)

@@ -38,7 +38,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         _restore(workspace, progress)
         state = server.start(workspace, progress, keep=keep)
     if not generation.is_recorded(home) and workspace.all_manifests():
-        # Here, or after a restoring that a kill cut off.
+        # The database was made anew just now, or before a kill.
         with connect(server.settings_of(workspace, state)) as database:
             ensure_schema(database, progress)
             generation.commit(home, generation.Generation(bookmark=database.bookmark()))
@@ -53,7 +53,7 @@ def make_anew(workspace: Workspace, progress: Progress) -> None:
     data, doomed = workspace.neo4j_home / "data", workspace.neo4j_home / "discarded"
     if data.exists():
         shutil.rmtree(doomed, ignore_errors=True)
-        data.rename(doomed)  # of half of it a server would make an empty database
+        data.rename(doomed)  # from half of it a server would make an empty database
     shutil.rmtree(doomed, ignore_errors=True)
     if workspace.all_manifests():
         _build(workspace, progress)

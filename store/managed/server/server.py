@@ -45,7 +45,7 @@ class ServerState:
     pid: int
     bolt: int
     http: int | None
-    linger_s: float | None  # how long it stays unused; None: started by `tracegraph db start`, it just stays
+    linger_s: float | None  # how long it stays unused; None: `tracegraph db start` keeps it
     database: str = generation.NAMES[0]
 
     @property
@@ -221,7 +221,7 @@ def _start_on_free_ports(
 def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
     home = workspace.neo4j_home
     if not keep:
-        ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth
+        ports = replace(ports, http=None)  # serving the Browser makes a start longer by a sixth
     (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
     brief = not keep and _is_small(home, database)
