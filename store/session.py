@@ -110,7 +110,7 @@ def _begin_use(workspace: Workspace, use: ExitStack, progress: Progress) -> Serv
             state = restore.start(workspace, progress)
         if state.keep or state.linger_s == workspace.linger_s:
             return state
-        # As one that was begun ahead: it would outlive a command that is killed from now on.
+        # One that was begun ahead, for example, would outlive a command that is killed from now on.
         return server.linger(workspace, state, workspace.linger_s)
 
 

@@ -19,17 +19,26 @@ _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "
 
 @dataclass(frozen=True)
 class GraphTables:
-    """Nodes and relationships of one run.
+    """Nodes and relationships of one run, in memory or in a folder and read when asked for.
 
-    `nodes[label]` has the columns `id` (int64, 0..N-1 over all node tables of the run), `labels` (dictionary
-    of strings such as "Event;Kernel;Segment"), then properties in the types of the schema; a null means that
-    the node lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
-    properties of a segment; `nodes["Segment"]` holds the segments that are not events. `relationships[type]`
-    has the columns `start` and `end` (int64 node ids), then properties. `rows[query]` holds the rows of a
-    query about the whole run that would be too many to ask the database for; they are kept with the tables,
-    but are not part of the graph. `late` gives properties of the Run node that are still being computed, for
-    `completed`. Any column of texts may be a dictionary. The tables are in memory, or in a folder and read
-    when asked for.
+    Any column of texts may be a dictionary.
+
+    Attributes
+    ----------
+    run
+        The name of the run.
+    nodes
+        By label: `id` (int64, 0..N-1 over all node tables of the run), `labels` (dictionary of strings such
+        as "Event;Kernel;Segment"), then properties in the types of the schema; a null means that the node
+        lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
+        properties of a segment; `nodes["Segment"]` holds the segments that are not events.
+    relationships
+        By type: `start` and `end` (int64 node ids), then properties.
+    rows
+        By query: rows about the whole run of which there are too many to ask the database for; kept with the
+        tables, but not part of the graph.
+    late
+        Properties of the Run node that are still being computed, for `completed`.
     """
 
     run: str

@@ -33,9 +33,16 @@ def _of_all(members: int) -> float:
 class Kind:
     """One kind of operation; its factors are functions of the number of members, which is at least 2.
 
-    `spelling` is what its names begin with once their punctuation is removed. `bus_factor` is the bus
-    bandwidth divided by the algorithm bandwidth. `whole` is all bytes of the operation divided by those that
-    one member puts in.
+    Attributes
+    ----------
+    spelling
+        The beginning of its names once their punctuation is removed.
+    bus_factor
+        Bus bandwidth divided by algorithm bandwidth.
+    whole
+        All bytes of the operation divided by those that one member puts in.
+    moves_data
+        False for an operation that only synchronises.
     """
 
     name: str

@@ -15,9 +15,17 @@ _TYPES = "float64 float32 tf32 float16 bfloat16 float8"
 class Peaks:
     """Peaks of a kind of device, recognised by `pattern` in its name.
 
-    `flop_per_s` maps element types to the rate of the fastest unit that computes in them (tensor or matrix
-    cores if there are any); a type is absent if the source states no peak for it. `bytes_per_s` is the
-    bandwidth of the memory, None if devices of the same name differ.
+    Attributes
+    ----------
+    pattern
+        Regular expression that matches a whole word of the name.
+    flop_per_s
+        By element type, the rate of the fastest unit that computes in it (tensor or matrix cores if there are
+        any); a type is absent if the source states no peak for it.
+    bytes_per_s
+        Bandwidth of the memory; None if devices of the same name differ.
+    source
+        The document that states the peaks.
     """
 
     pattern: str

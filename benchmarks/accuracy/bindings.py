@@ -18,9 +18,16 @@ _NEAR_NS = 50_000
 class TrueStarts:
     """Segments of the simulation by (lane, start): what happened there, and why it started then.
 
-    `event` and `cause` are positions in traceEvents, -1 for a thread with no event open. `lane` and
-    `cause_lane` are lanes of the model. `along` says that the segment before on the same thread or stream is
-    the cause. Times are in ns.
+    Attributes
+    ----------
+    event, cause
+        Positions in traceEvents, -1 for a thread with no event open.
+    lane, cause_lane
+        Lanes of the model.
+    start
+        Times in ns.
+    along
+        Whether the segment before on the same thread or stream is the cause.
     """
 
     event: Ints

@@ -15,11 +15,19 @@ CPU_WORK = (Role.CALL, Role.OPERATOR)
 class Goal:
     """What a set must reach, as shares (0..1).
 
-    `path` is the least recall and overlap. `what_if` is the largest error of a predicted gain, as a share of
-    the makespan; None if no simulation says what is true. `calls` is the same for calls and operators, if it
-    differs. `or_tied` says that a lower path is right, too, if all that is missed depends on starts with
-    margin 0. `or_said` says that the truth cannot be known, so that a warning of its own and a confidence of
-    at most 0.5 are right, too.
+    Attributes
+    ----------
+    path
+        The least recall and overlap.
+    what_if
+        The largest error of a predicted gain, as a share of the makespan; None if no simulation says what is
+        true.
+    calls
+        The same for calls and operators, if it differs.
+    or_tied
+        A lower path is right, too, if all that is missed depends on starts with margin 0.
+    or_said
+        The truth cannot be known, so a warning of its own and a confidence of at most 0.5 are right, too.
     """
 
     path: float

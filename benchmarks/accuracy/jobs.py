@@ -34,11 +34,20 @@ _PATH_COLUMNS = ["start_ns", "end_ns", "rank", "source_index", "margin_ns"]
 
 @dataclass(frozen=True)
 class JobScore:
-    """The scores of one job: recall and overlap of the path, and the largest error of an offset (ns).
+    """The scores of one job.
 
-    `late` is the rank for which the others waited longest, None if they did not wait. `errors` has, for each
-    gain, predicted minus true as a share of the makespan. `told_missed` is the share of the path that is
-    missed although the files show it.
+    Attributes
+    ----------
+    recall, overlap
+        Those of the path, 0..1.
+    offset_error_ns
+        The largest error of a clock's offset.
+    late
+        The rank for which the others waited longest; None if they did not wait.
+    errors
+        For each gain, predicted minus true as a share of the makespan.
+    told_missed
+        The share of the path that is missed although the files show it.
     """
 
     of: OracleSet

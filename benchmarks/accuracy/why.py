@@ -16,15 +16,30 @@ Stretches of one length show a timer or repeated work if there are at least as m
 class Facts:
     """The facts that decide about one stretch.
 
-    `is_gap`, `is_call` and `is_python` say that it is unknown or untraced, a call of the runtime, or a
-    Python frame; otherwise it is an annotation or a step. `inside` says that an event is open in a gap,
-    `on_stream` that a gap is before GPU work. `busy` is the share of the time in which any stream ran
-    something, negative in a file without GPU work. `end_near` says that GPU work ended within 50 µs of its
-    end, `first` that no call of its name comes before. `times_usual` is its length divided by the usual one
-    of its name; infinite for calls that only wait. `same_length` is how many stretches of the path have that
-    name and, within 1 %, that length. `stacks` says that the file holds Python frames, `off_cpu` that
-    stretches of the file were spent off the CPU, and `transfers` that it is what a collective takes without
-    waiting for others.
+    Attributes
+    ----------
+    is_gap, is_call, is_python
+        It is unknown or untraced, a call of the runtime, or a Python frame; else an annotation or a step.
+    inside
+        An event is open in a gap.
+    on_stream
+        It is a gap before GPU work.
+    busy
+        Share of the time in which any stream ran something, 0..1; negative in a file without GPU work.
+    end_near
+        GPU work ended within 50 µs of its end.
+    first
+        No call of its name comes before it.
+    times_usual
+        Its length divided by the usual one of its name; infinite for calls that only wait.
+    same_length
+        Number of stretches of the path that have its name and, within 1 %, its length.
+    stacks
+        The file holds Python frames.
+    off_cpu
+        Stretches of the file were spent off the CPU.
+    transfers
+        It is what a collective takes without waiting for others.
     """
 
     is_gap: bool

@@ -54,8 +54,15 @@ def _outside(text: str) -> Iterator[str]:
 def matched_names(rows: pd.DataFrame, kind: str) -> "pd.Series[Any]":
     """Return a name for each row that is the same for similar names of A and of B.
 
-    `rows` have the columns name, category, `kind`, count_a and count_b. A name that both sides have stays.
-    The other names of one kind that share a short name get it, if there are some on either side.
+    A name that both sides have stays. The other names of one kind that share a short name get it, if there
+    are some on either side.
+
+    Parameters
+    ----------
+    rows
+        A row for each name, category and kind, with `count_a` and `count_b`.
+    kind
+        The column that has to be the same, too.
     """
     lone = rows[rows["count_a"].eq(0) | rows["count_b"].eq(0)]
     pairs = zip(lone["name"], lone["category"], strict=True)

@@ -44,8 +44,15 @@ def late_causes(
 
     Parameters
     ----------
-    waits, work, gaps, frames, steps
-        The rows of `rank_waits`, `rank_work`, `rank_gaps`, `path_frames` and `steps`.
+    waits, work, gaps
+        The rows of `rank_waits`, `rank_work` and `rank_gaps`.
+    frames, steps
+        The rows of `path_frames` and `steps`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `LATE_COLUMNS`, the largest `late_ns` first.
     """
     columns = [column.name for column in LATE_COLUMNS]
     on_path = _on_path(frames)

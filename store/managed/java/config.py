@@ -56,8 +56,8 @@ def configuration(ports: Ports, database: str) -> str:
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.retention_policy": "keep_none",
         # The space that a transaction frees in an index, and the log itself, are used again only after a
-        # checkpoint: by default every 15 min, in which a hundred runs that are stored and deleted take as much
-        # space as if all were there.
+        # checkpoint: by default every 15 min, in which a hundred runs stored and deleted take as much space
+        # as if all were there.
         "db.tx_log.rotation.size": f"{_LOG_FILE_MIB}m",
         "db.checkpoint": "VOLUME",
         "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",

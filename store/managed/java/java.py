@@ -13,8 +13,8 @@ from tracegraph.store.managed.server import guardian
 
 _MIB = 1 << 20
 # Code that runs for a few seconds does not repay its optimisation: with it an import of 10,000 events took
-# 6.9 s, without it 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it Java
-# reserves little room for compiled code, and when that is used up, searches all of its memory for more.
+# 6.9 s, without it 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
+# Java reserves little room for compiled code, and when that is used up, searches all of its memory for more.
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 # A report's queries run for seconds, in which the optimiser takes one of two cores from them. It begins after
 # four times as many calls: a first report's queries on a million events took 10.2 s instead of 11 to 13.
@@ -55,8 +55,8 @@ def server_command(home: Path, *, brief: bool) -> list[str]:
     A `brief` server starts fast but never becomes as fast as the other kind.
     """
     heap = heap_mib()
-    # Most objects die at once: a small space for new ones is used again, while a large one has to come page by
-    # page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one the
+    # Most objects die at once: a small space for new ones is used again, while a large one has to come page
+    # by page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one the
     # objects of a transaction are copied again and again: loads over Bolt took a twentieth more CPU time.
     new = (f"-XX:NewSize={min(heap // 3, 200)}m", f"-XX:MaxNewSize={min(heap // 3, 300)}m")
     sizes = (f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", *new)

@@ -80,7 +80,7 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
     shutil.rmtree(files, ignore_errors=True)
     try:
         arguments = write_files(home, runs, progress)
-        # Its threads also wait for each other: with a few more than cores a million events took a tenth less time.
+        # Its threads also wait for each other: a few more than cores saved a tenth with a million events.
         threads = (os.cpu_count() or 1) + 2
         command = ["database", "import", "full", name, f"--threads={threads}", *arguments]
         flags = java.import_flags(sum(file.stat().st_size for file in files.iterdir()))

@@ -75,7 +75,7 @@ def _watch_use(java: int, root: Path) -> None:
     last_use = time.time()
     while _lives(java):
         with ExitStack() as held:
-            # In the same order as everywhere, so that this look at the locks keeps nobody else from taking them.
+            # In the same order as everywhere: nobody then finds a lock taken by this mere look.
             free = all(_take(held, root / f"{name}.lock") for name in ("server", "use", "warm"))
             last_use = _last_use(root, last_use) if free else time.time()
             if free and time.time() - last_use >= _linger_s(java, root):
