@@ -133,8 +133,8 @@ def switch(
 ) -> None:
     """Serve the database `name` from now on, once it has its indexes and `keep` has kept its new run.
 
-    Until the last step the next start of the server serves the old database again, and the new one is
-    removed.
+    Until the last step, which removes the old database, the next start of the server serves the old one
+    again.
     """
     home = workspace.neo4j_home
     with alone(workspace, progress):
