@@ -43,7 +43,7 @@ def _used(group: Path) -> int:
 
 
 def _cgroup_limits() -> Iterator[tuple[Path, int]]:
-    """Yield the control groups (v1 and v2) around this process that limit its memory, with limits in bytes."""
+    """Yield the control groups (v1 and v2) around this process that have a limit, and its bytes."""
     try:
         lines = _OWN_CGROUPS.read_text().splitlines()
     except OSError:  # not on Linux

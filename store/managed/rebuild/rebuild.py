@@ -133,8 +133,8 @@ def switch(
 ) -> None:
     """Serve the database `name` from now on, once it has its indexes and `keep` has kept its new run.
 
-    Until the last step, which removes the old database, the next start of the server serves the old one
-    again.
+    Until the change is committed, the next start of the server serves the old database again; afterwards the
+    old one is removed.
     """
     home = workspace.neo4j_home
     with alone(workspace, progress):
