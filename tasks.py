@@ -14,7 +14,7 @@ BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 EXAMPLE = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
 OUTPUT = ROOT / "report"
 AT_ONCE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
-"""Two tests at a time, those of one file or of one database one after the other."""
+"""Two tests at a time; those of one file or of one database run one after the other."""
 
 
 def run(*command: str | Path) -> None:
@@ -51,7 +51,7 @@ def lint(_: Sequence[str] = ()) -> None:
 
 
 def test(selection: Sequence[str]) -> None:
-    """Check as `lint` does, then run the tests, two at once, with `--all` the exhaustive ones, too."""
+    """Check as `lint` does, then run the tests, two at once; with `--all` also the exhaustive ones."""
     lint()
     chosen = any(word.startswith(("-n", "--numprocesses")) for word in selection)
     run(BIN / "pytest", *(() if chosen else AT_ONCE), *selection)

@@ -1,8 +1,8 @@
-"""Errors a user can act on: each names the thing, the value and the next step, and holds its exit code."""
+"""Errors a user can act on: each names the thing, the value and the next step, and has an exit code."""
 
 
 class TracegraphError(Exception):
-    """Base of every error that reaches a user as one line; `hint` says what to do next."""
+    """The base of every error that reaches a user as one line; `hint` says what to do next."""
 
     exit_code = 1
 
@@ -16,7 +16,7 @@ class TracegraphError(Exception):
 
 
 class InputError(TracegraphError):
-    """The trace, the name or the option that was given cannot be used."""
+    """The given trace, name or option cannot be used."""
 
     exit_code = 2
 

@@ -25,7 +25,7 @@ def lock(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Give True and hold the exclusive lock on `path`, or give False at once when somebody holds it."""
+    """Give True and hold the exclusive lock on `path`, or give False at once if somebody holds it."""
     with _open(path) as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,7 +37,7 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def waiting_lock(path: Path, say_waiting: Callable[[], None]) -> Iterator[None]:
-    """As `lock`, exclusive; calls `say_waiting` where somebody holds it."""
+    """Hold the exclusive lock on `path`; call `say_waiting` before waiting for somebody who holds it."""
     with _open(path) as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What of the machine this process may use."""
+"""The processors and the memory that this process may use."""
 
 import os
 from collections.abc import Iterator
@@ -12,26 +12,26 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """Count the processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # no Linux
+    except AttributeError:  # not on Linux
         return os.cpu_count() or 1
 
 
 def memory_mib() -> int:
-    """Memory that this process may use, in MiB: the machine's, or less where a container has a limit."""
+    """Return the memory that this process may use, in MiB: the machine's, or a container's lower limit."""
     return min([int(psutil.virtual_memory().total), *(limit for _, limit in _cgroup_limits())]) // _MIB
 
 
 def free_memory_bytes() -> int:
-    """Return what is left of that memory now, in bytes; what the system keeps of files counts as free."""
+    """Return how much of that memory is free now, in bytes; the system's cache of files counts as free."""
     left = [limit - _used(group) for group, limit in _cgroup_limits()]
     return max(0, min([int(psutil.virtual_memory().available), *left]))
 
 
 def _used(group: Path) -> int:
-    """Bytes that a control group has taken, without those that it can give back at once; 0 if unknown."""
+    """Return the bytes that a control group has taken and cannot give back at once; 0 if unknown."""
     for name in ("memory.current", "memory.usage_in_bytes"):
         try:
             used = int((group / name).read_text())
@@ -43,10 +43,10 @@ def _used(group: Path) -> int:
 
 
 def _cgroup_limits() -> Iterator[tuple[Path, int]]:
-    """Control groups (v1 and v2) that the process is in, those around them, and their limits in bytes."""
+    """Yield the control groups (v1 and v2) around this process that have a limit, and its bytes."""
     try:
         lines = _OWN_CGROUPS.read_text().splitlines()
-    except OSError:  # no Linux
+    except OSError:  # not on Linux
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)

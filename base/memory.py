@@ -1,22 +1,25 @@
-"""Memory that columns took: kept for the next ones, and given back to the system where that was asked for."""
+"""The memory of columns: kept for the next columns, or given back to the system."""
 
 import ctypes
 from contextlib import suppress
 
 import pyarrow as pa
 
-# Numbers of malloc.h.
+# The numbers of these settings in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGEST_BLOCK_BYTES = 1 << 30
+"""Blocks up to this size come from the heap, which keeps them, instead of a mapping of their own."""
 _NEVER = (1 << 31) - 1
+"""The largest C int: the heap is not trimmed before it has that many free bytes."""
 
 
 def reuse_dropped_columns() -> None:
-    """Keep memory that is freed for the next columns, from now on, until `give_back_memory`.
+    """Keep freed memory for the next columns, from now on, until `give_back_memory`.
 
-    glibc would map a block for each large column and unmap it, so that the system clears every page anew: a
-    quarter of the time to build the tables of a million events. Arrow's own pool would keep its part for
-    itself. Does nothing where the C library has no such setting.
+    By default glibc maps a block for each large column and unmaps it again, so that the system clears every
+    page anew. That took a quarter of the time to build the tables of a million events. Arrow's own pool would
+    keep its part for itself, so the system's pool replaces it. Nothing happens if the C library has no such
+    setting.
     """
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
@@ -26,6 +29,6 @@ def reuse_dropped_columns() -> None:
 
 
 def give_back_memory() -> None:
-    """Give what is free back to the system: before columns of other sizes, for which it would not do."""
+    """Give free memory back to the system, before columns of other sizes, which could not reuse it."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""A few jobs at once: results as they come and nothing new after a failure, or one beside one's own work."""
+"""A few jobs at once: results in the order in which they end, or one job beside the caller's own work."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable
@@ -17,7 +17,8 @@ def run_all(
 ) -> Generator[Result, None, None]:
     """Yield `work(item)` of all items, in the order in which they end; the first error ends the rest.
 
-    An interrupt calls `give_up`, which makes the jobs that run fail soon.
+    Jobs that have not begun are cancelled after an error. An interrupt calls `give_up`, which has to make the
+    running jobs fail soon.
     """
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(work, item) for item in items]
@@ -33,13 +34,13 @@ def run_all(
 
 
 def beside(work: Callable[[], Result]) -> "Future[Result]":
-    """Begin `work` in a thread of its own, which an interrupted command does not wait for."""
+    """Begin `work` in a thread of its own, for which an interrupted command does not wait."""
     future: Future[Result] = Future()
 
     def fulfil() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # whoever asks for the result gets it
+        except BaseException as error:  # raised to the one who asks for the result
             future.set_exception(error)
 
     threading.Thread(target=fulfil, daemon=True).start()

@@ -1,27 +1,30 @@
-"""What a workspace holds is for its owner alone, whatever the rights of the folder that it was put into."""
+"""Rights of files: a workspace is for its owner alone, whatever the rights of the folder around it."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
 FOLDER, FILE = 0o700, 0o600
+"""Modes of folders and files that only their owner may use."""
 _OTHERS = 0o077
+"""The bits of a mode that give rights to the group and to others."""
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that nobody else may enter, and its parents, where it is not there."""
+    """Make a folder that nobody else may enter, and its parents, unless it exists."""
     path.mkdir(mode=FOLDER, parents=True, exist_ok=True)
 
 
 def opener(path: str, flags: int) -> int:
-    """For `open`: a new file is readable by its owner alone."""
+    """Open a file for `open`, so that a new file is readable by its owner alone."""
     return os.open(path, flags, FILE)
 
 
 def close_to_others(root: Path) -> None:
-    """Take from others the rights to what lies in a workspace; what belongs to another user stays as it is.
+    """Take the rights of others from the entries of a workspace's folder.
 
-    Behind a folder that is closed, nobody reaches what is in it.
+    Entries of another user stay as they are. Nobody else reaches what lies deeper, behind a folder that is
+    closed.
     """
     for entry in os.scandir(root):
         with suppress(OSError):  # gone meanwhile, another user's, or on a disk that nobody may write to

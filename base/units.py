@@ -1,10 +1,10 @@
-"""Durations in sentences that are stored."""
+"""Durations as text, for sentences that are stored."""
 
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 
 
 def told(ns: float) -> str:
-    """Return a duration with three digits and the unit that suits it, as `12.3 ms`."""
+    """Write a duration in ns with three digits and the unit that suits it, as `12.3 ms`."""
     for scale, unit in _SCALES:
         if abs(ns) >= scale:
             return f"{float(f'{ns / scale:.3g}'):,g} {unit}"

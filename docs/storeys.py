@@ -1,4 +1,4 @@
-"""Draw docs/storeys.svg and write the list of packages in docs/architecture.md: `python docs/storeys.py`."""
+"""Draw docs/storeys.svg and list the packages in docs/architecture.md: `python docs/storeys.py`."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tracegraph.workbench.pictures.drawing import draw
 
 ROOT = Path(__file__).resolve().parents[1]
 STOREYS = (("cli",), ("workbench",), ("queries", "ingest"), ("store",), ("vocabulary",), ("base",))
-"""From the top: each knows only what lies below it; two beside each other do not know each other."""
+"""From the top: each knows only what lies below it; two on one level do not know each other."""
 _FONT = "Helvetica,Arial,sans-serif"
 
 
@@ -23,13 +23,13 @@ def sentence_of(package: Path) -> str:
 
 
 def packages_below(storey: str) -> Iterator[Path]:
-    """Yield the packages of a storey, itself first."""
+    """Yield the folders of the packages of a storey, itself first."""
     for file in sorted((ROOT / storey).rglob("__init__.py"), key=lambda one: one.parent.parts):
         yield file.parent
 
 
 def picture() -> graphviz.Digraph:
-    """Return a box a storey with its packages, arrows from those that know to those that are known."""
+    """Draw a box for each storey with its packages, and arrows from each level to the one below."""
     graph = graphviz.Digraph("storeys", node_attr={"shape": "box", "style": "rounded", "fontname": _FONT})
     graph.attr(rankdir="TB", ranksep="0.3", nodesep="0.4")
     for storey in (one for level in STOREYS for one in level):
@@ -44,7 +44,7 @@ def picture() -> graphviz.Digraph:
 
 
 def listed() -> str:
-    """Markdown: a row a package."""
+    """Write the Markdown table with a row for each package."""
     rows = [
         f"| `{package.relative_to(ROOT).as_posix()}/` | {sentence_of(package)} |"
         for level in STOREYS
@@ -55,7 +55,7 @@ def listed() -> str:
 
 
 def with_list(page: str) -> str:
-    """Return the page with today's list between its markers."""
+    """Replace the list between the markers of a page by today's."""
     return re.sub(r"(<!-- storeys -->\n).*?(<!-- /storeys -->)", rf"\1{listed()}\n\2", page, flags=re.DOTALL)
 
 

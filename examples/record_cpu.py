@@ -26,9 +26,13 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 BATCH, WIDTH = 32, 128
+"""Examples in a batch, and width of the model."""
 WARM_UP, RECORDED = 3, 2
+"""Steps in which the profiler warms up, and those that it records."""
 RECORDINGS = 30
+"""Recordings of which the shortest is kept."""
 ROUNDS, STEPS_A_ROUND, STEPS_DROPPED = 61, 12, 2
+"""Rounds of timing, steps in each, and the first of them that are not counted."""
 Step = Callable[[], object]
 
 
@@ -68,12 +72,12 @@ class Trainer:
 
 
 def random_bytes(count: int) -> bytes:
-    """Bytes that compress to about half."""
+    """Return bytes that compress to about half."""
     return bytes(torch.randint(16, (count,), dtype=torch.uint8).tolist())
 
 
 def train_small() -> Scenario:
-    """Plain training on a batch at hand."""
+    """Make plain training on a batch at hand."""
     trainer, batch = Trainer(), torch.randn(BATCH, WIDTH)
     return Scenario(
         bottleneck="nothing in particular: forward, backward and AdamW",
@@ -84,7 +88,7 @@ def train_small() -> Scenario:
 
 
 def slow_loader() -> Scenario:
-    """Training that decodes each batch in plain Python, on the training thread."""
+    """Make training that decodes each batch in plain Python, on the training thread."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(BATCH * WIDTH * 16))
 
     def decode() -> Tensor:
@@ -103,7 +107,7 @@ def slow_loader() -> Scenario:
 
 
 def fast_loader() -> Scenario:
-    """Give slow_loader after a fix: operators instead of a loop in Python decode the same batch."""
+    """Make slow_loader after a fix: the same batch, decoded by operators instead of a loop in Python."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(BATCH * WIDTH * 16))
 
     def decode() -> Tensor:
@@ -122,7 +126,7 @@ def fast_loader() -> Scenario:
 
 
 def two_threads() -> Scenario:
-    """Training that waits for batches from one prefetching thread, which is slower than the training."""
+    """Make training that waits for batches from one prefetching thread, which is slower than training."""
     trainer, packed = Trainer(), zlib.compress(random_bytes(2 << 20))
 
     def decode() -> Tensor:
@@ -162,7 +166,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
 
 
 AFTER_A_FIX = {"fast_loader"}
-"""Scenarios whose files are kept apart: nobody asks them what is slow."""
+"""Scenarios whose files are kept apart, because they are not examples of something slow."""
 
 
 def time_step(step: Step) -> float:
@@ -173,7 +177,7 @@ def time_step(step: Step) -> float:
 
 
 def time_round(step: Step) -> float:
-    """Return the median length of a step in ms, less the first, which meet what the other loop left."""
+    """Return the median length of a step in ms, without the first, which the other loop may disturb."""
     lengths = [time_step(step) for _ in range(STEPS_A_ROUND)]
     return statistics.median(lengths[STEPS_DROPPED:])
 
@@ -194,17 +198,20 @@ def record(scenario: Scenario) -> tuple[list[float], bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trace.json")
         profiler.export_chrome_trace(str(path))
-        # The exporter names its own file in full, which says nothing about the trace.
+        # The exporter writes the full path of its file, which says nothing about the trace.
         return lengths[WARM_UP:], path.read_bytes().replace(os.fsencode(path), os.fsencode(path.name))
 
 
 def quartiles(values: list[float]) -> list[float]:
-    """Lower quartile, median and upper quartile, to three decimals."""
+    """Return lower quartile, median and upper quartile, to three decimals."""
     return [round(value, 3) for value in statistics.quantiles(values)]
 
 
 def measure(scenario: Scenario) -> dict[str, object]:
-    """Time the loop with and without its bottleneck, in turns: quartiles over the rounds, lengths in ms."""
+    """Time the loop with and without its bottleneck, in turns.
+
+    The result has the quartiles over the rounds, lengths in ms.
+    """
     pairs = [(time_round(scenario.step), time_round(scenario.changed_step)) for _ in range(ROUNDS)]
     return {
         "step_ms": quartiles([step for step, _ in pairs]),
@@ -229,7 +236,7 @@ def main() -> None:
         folder = options.output / ("after" if name in AFTER_A_FIX else ".")
         folder.mkdir(parents=True, exist_ok=True)
         timing = measure(scenario)
-        # A busy machine holds threads up inside operators: the shortest recording has least of it.
+        # A busy machine holds threads up inside operators, least of all in the shortest recording.
         recorded, trace = min((record(scenario) for _ in range(RECORDINGS)), key=lambda pair: sum(pair[0]))
         (folder / f"{name}.json.gz").write_bytes(gzip.compress(trace, 9, mtime=0))
         facts = {

@@ -1,4 +1,4 @@
-"""Answers to queries about stored runs: kept where nothing has changed since, else from the database."""
+"""Answers to queries about stored runs: a kept one if nothing has changed since, else the database's."""
 
 import hashlib
 import json
@@ -21,15 +21,19 @@ _RUNS = (RUN, second(RUN))
 """Names of the parameters that name a run."""
 Values = Mapping[str, object]
 Heard = Callable[[str, float], None]
+"""Called with the name of a module and the seconds that it took."""
 
 
 def _unheard(name: str, seconds: float) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A query with all values, and the run and the key under which its answer is kept, if it can be."""
+    """A query with all its values.
+
+    `run` and `key` say where its answer is kept, if it can be.
+    """
 
     query: Query
     values: Values
@@ -39,7 +43,7 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Call:
-    """A module to be asked, with its values in the order of its parameters; what several queries share."""
+    """A module to be asked, with its values in the order of its parameters; several queries may share it."""
 
     module: CypherModule
     values: tuple[object, ...]
@@ -50,25 +54,31 @@ class _Call:
 
 
 class Answers:
-    """Asks a `database`, which may still be building its indexes, and keeps what it answered."""
+    """Asks a `database`, which may still be building its indexes, and keeps the answers."""
 
     def __init__(self, database: Database, kept: KeptAnswers, progress: Progress = silent) -> None:
         self.database, self.kept, self._progress = database, kept, progress
         self._created: dict[str, str | None] = {}
 
     def of(self, name: str, values: Values) -> pd.DataFrame:
-        """Rows of a query for these values of its parameters; raises as `of_all`."""
+        """Return the rows of a query for these values of its parameters, as `of_all` does."""
         return self.of_all({name: values})[name]
 
     def of_all(self, asked: Mapping[str, Values], heard: Heard = _unheard) -> dict[str, pd.DataFrame]:
-        """Rows of several queries: what is not kept is asked from the database, two modules at a time.
+        """Return the rows of several queries, from the kept answers or the database.
 
-        `heard` gets the name of each module that is asked, with the seconds it took.
+        Parameters
+        ----------
+        asked
+            The values of each query's parameters, by the name of the query.
+        heard
+            Called with the name of each module that is asked, and the seconds it took. Two are asked at a
+            time.
 
         Raises
         ------
         InputError
-            No such query, or a value is missing, unknown or not allowed.
+            There is no such query, or a value is missing, unknown or not allowed.
         StoreError
             The server failed.
         """
@@ -80,7 +90,7 @@ class Answers:
         if not open_ones:
             return rows
         frames = self._ask((call for question in open_ones.values() for call in _calls(question)), heard)
-        # Whatever somebody wrote meanwhile may be in the rows.
+        # The rows may include what somebody wrote meanwhile.
         may_keep = may_keep and self.kept.hold()
         for name, question in open_ones.items():
             rows[name] = question.query.shaped(question.values, [frames[call] for call in _calls(question)])
@@ -103,7 +113,7 @@ class Answers:
         return None if kept is None else in_types(kept, question.query.columns)
 
     def _ask(self, calls: Iterable[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
-        # A query without its index looks at every node of a label.
+        # A query without its index scans every node of a label.
         await_indexes(self.database, self._progress)
 
         def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:
@@ -120,7 +130,7 @@ class Answers:
         return frames
 
     def _created_at(self, run: str) -> str | None:
-        """When a run was stored; None where there is none that is complete."""
+        """Return when a run was stored; None if there is no complete run of that name."""
         if run not in self._created:
             details = ask(self.database, "run_details", run=run)
             ready = details[details["state"] == "ready"]
@@ -133,10 +143,10 @@ def _calls(question: _Question) -> list[_Call]:
 
 
 def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:
-    """Return what an answer depends on, as a SHA-256 in hexadecimal.
+    """Hash all that an answer depends on, as a SHA-256 in hexadecimal.
 
-    The text of the query's modules and of the functions that shape their rows, the values of all parameters,
-    and name and creation of every run that is asked about.
+    That is the text of the query's modules and of the functions that shape their rows, the values of all
+    parameters, and the name and creation of every run that is asked about.
     """
     said = [query.name, query.source, dict(values), dict(runs)]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""All queries by name with parameters and columns: the .cypher modules, and what is made of their rows."""
+"""All queries by name with parameters and columns: the .cypher modules, and shapes of their rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SESSIONS = 2
 SHAPING = ("tracegraph.queries.shapes", "tracegraph.vocabulary")
 """Packages whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
-"""Queries that list so many rows by default are to list all."""
+"""A query whose limit is at least this by default is meant to list all rows."""
 _Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
 
 
@@ -30,7 +30,7 @@ _Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
 class Query:
     """A query that can be called by name: one module, or a shape of the rows of several.
 
-    `again`: modules that are asked about a second window, B.
+    The modules in `again` are asked about a second window, B.
     """
 
     name: str
@@ -52,22 +52,25 @@ class Query:
 
     @property
     def source(self) -> str:
-        """All text that decides on the rows: that of the modules, and of the functions that shape theirs."""
-        shaping = () if self.derived is None else _shaping_texts()
+        """All text that decides the rows: that of the modules, and of the functions that shape their rows."""
+        shaping = () if self.derived is None else map(inspect.getsource, SHAPING)
         return "\n".join([*(one.text for one in (*self.modules, *self.again)), *shaping])
 
     @property
     def empty_when(self) -> str | None:
-        """In what case it has no rows, None where its first module does not say."""
+        """The case in which it has no rows; None if its first module does not say."""
         notes = (note.partition("Empty when: ") for note in self.modules[0].notes)
         return next((case.rstrip(".") for _, found, case in notes if found), None)
 
     def takes(self, name: str) -> bool:
-        """Whether it has a parameter of that name."""
+        """Tell whether it has a parameter of that name."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def cut_at(self, values: Mapping[str, object], rows: int) -> int | None:
-        """Give the limit that the rows end at, None if they are all, or were to be the first few only."""
+        """Return the limit that cut the result at this number of rows.
+
+        None if these are all rows, or if the query is meant to list only the first few.
+        """
         limit = next((one for one in self.parameters if one.name == "limit"), None)
         if limit is None or not isinstance(limit.default, int) or limit.default < _MEANT_WHOLE:
             return None
@@ -75,13 +78,13 @@ class Query:
         return given if rows >= given else None
 
     def complete(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Check the values of all parameters and fill in defaults; InputError names what is valid."""
+        """Check the values of all parameters and fill in defaults; InputError says what is valid."""
         return complete_values(self.name, self.parameters, values)
 
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
-        """Ask for `values` of the parameters; the result has the types that `CypherModule.run` tells.
+        """Ask the query for `values` of its parameters; two modules are asked at a time.
 
-        Of several modules two are asked at a time.
+        The types of the result are those of `CypherModule.run`.
 
         Raises
         ------
@@ -92,7 +95,7 @@ class Query:
         """
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
-        # A window that is compared with itself is asked about once.
+        # If a window is compared with itself, it is asked about once.
         distinct = list(dict.fromkeys(calls))
 
         def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:
@@ -102,7 +105,7 @@ class Query:
         return self.shaped(complete, [found[call] for call in calls])
 
     def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
-        """List modules as `shaped` takes their rows, each with those of all `values` that it takes."""
+        """List the modules in the order in which `shaped` takes their rows, each with its own `values`."""
         fixed = {} if self.derived is None else self.derived.fixed
         of_a, of_b = apart(values) if self.again else (values, {})
         asked = [(one, {**of_a, **fixed}) for one in self.modules]
@@ -110,7 +113,7 @@ class Query:
         return [(one, {p.name: known[p.name] for p in one.parameters}) for one, known in asked]
 
     def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Return the result from those of the modules, in their order."""
+        """Make the result from those of the modules, in their order."""
         if self.derived is None:
             return frames[0]
         return in_types(self.derived.shape(values, *frames), self.columns)
@@ -125,7 +128,7 @@ def _shaping_texts() -> tuple[str, ...]:
 
 @cache
 def queries() -> dict[str, Query]:
-    """All queries by name, sorted; modules with lists as columns are only there to be shaped."""
+    """Return all queries by name, sorted; modules with a column of lists only serve for shapes."""
     own = [load(name) for name in module.names()]
     found = [
         Query(one.name, one.summary, (one,), one.columns)
@@ -147,7 +150,7 @@ def queries() -> dict[str, Query]:
 
 
 def find(name: str) -> Query:
-    """Return the query of that name; InputError lists those there are."""
+    """Find the query of that name; InputError lists those that exist."""
     if name not in queries():
         listed = f"there are: {', '.join(queries())}"
         raise InputError(f"there is no query named {name!r}", did_you_mean(name, queries(), listed))
@@ -155,10 +158,10 @@ def find(name: str) -> Query:
 
 
 def asking(database: Database) -> Callable[[str, Mapping[str, object]], pd.DataFrame]:
-    """Give what gives the rows of a query by name, for values of its parameters, always from the database."""
+    """Return a function that asks the database for the rows of a query, by name and values of parameters."""
     return lambda name, values: find(name).run(database, values)
 
 
 def ask(database: Database, name: str, **values: object) -> pd.DataFrame:
-    """Rows of the query of that name, as of `Query.run`."""
+    """Ask the database for the rows of the query of that name, as `Query.run` does."""
     return find(name).run(database, values)

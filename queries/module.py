@@ -23,6 +23,7 @@ DTYPES: dict[tuple[str, bool], Any] = {
     ("BOOLEAN", False): "bool",
     ("BOOLEAN", True): "boolean",
 }
+"""The type of a result's column in pandas, by its type in the header and whether it is nullable."""
 _FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN|LIST)(\??) (\S.*)")
 _NOTE = re.compile(r"// (Order|Empty when|Cost): \S.*")
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
@@ -46,7 +47,8 @@ class Column:
 class Parameter:
     """One parameter; bounds and default are read from its meaning (`1..1000, default 10`).
 
-    `nullable` is written as `?` after the type: it need not be given, and the meaning says what null means.
+    `nullable` is written as `?` after the type: the parameter may be left out, and the meaning says what null
+    means.
     """
 
     name: str
@@ -57,7 +59,7 @@ class Parameter:
     nullable: bool = False
 
     def parse(self, text: str) -> object:
-        """Value of a text typed by a user; InputError when it is not of the parameter's type."""
+        """Read the value of a text typed by a user; InputError if it is not of the parameter's type."""
         try:
             if self.type == "BOOLEAN":
                 return _BOOLEANS[text.lower()]
@@ -68,7 +70,7 @@ class Parameter:
             ) from None
 
     def check(self, value: object) -> None:
-        """InputError unless `value` has the parameter's type and lies in its bounds, both ends included."""
+        """Raise InputError unless `value` has the parameter's type and lies in its bounds, ends included."""
         allowed = (int, float) if self.type == "FLOAT" else PYTHON_TYPES[self.type]
         fits = isinstance(value, allowed) and (self.type == "BOOLEAN") == isinstance(value, bool)
         if fits and isinstance(value, (int, float)) and self.bounds is not None:
@@ -97,11 +99,18 @@ class CypherModule:
         return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
 
     def run(self, database: Database, **values: object) -> pd.DataFrame:
-        """Ask the query; the result has the header's columns in its order and types.
+        """Ask the query; the result has the header's columns, in its order and types.
 
-        INTEGER is int64 (Int64 where nullable), FLOAT float64, BOOLEAN bool (boolean where nullable), STRING
-        object with None for null, LIST object. InputError for a parameter that is missing, unknown, of
-        another type or out of bounds.
+        Returns
+        -------
+        pd.DataFrame
+            INTEGER is int64 (Int64 if nullable), FLOAT float64, BOOLEAN bool (boolean if nullable), STRING
+            object with None for null, LIST object.
+
+        Raises
+        ------
+        InputError
+            A parameter is missing, unknown, of another type or out of bounds.
         """
         complete = complete_values(self.name, self.parameters, values)
         return in_types(database.read(self.text, complete), self.columns)
@@ -110,7 +119,7 @@ class CypherModule:
 def complete_values(
     query: str, parameters: Iterable[Parameter], values: Mapping[str, object]
 ) -> dict[str, object]:
-    """Check the values of all parameters of a query and fill in defaults; InputError names what is valid."""
+    """Check the values of all parameters of a query and fill in defaults; InputError says what is valid."""
     known = {parameter.name: parameter for parameter in parameters}
     valid = f"{query} takes: {', '.join(known) or 'no parameters'}"
     for name in values:
@@ -126,14 +135,14 @@ def complete_values(
 
 
 def python_value(value: object) -> object:
-    """Return a value as Python's own: those of a frame's columns are numpy's."""
+    """Convert a value to Python's own: those of a frame's columns are numpy's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
-    """Return the columns of a result in their order and types, see `CypherModule.run`.
+    """Return the columns of a result in their order and types; texts may stay categories.
 
-    Texts may stay categories.
+    The types are those of `CypherModule.run`.
     """
     return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in columns})
 
@@ -150,7 +159,7 @@ def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
 
 
 def parse(name: str, text: str) -> CypherModule:
-    """Read the text of a .cypher file; ValueError names the first header line that is not in form."""
+    """Read a module from the text of a .cypher file; ValueError names the first malformed header line."""
     header = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -184,19 +193,19 @@ def _parameter(name: str, type_: str, meaning: str, *, nullable: bool) -> Parame
 
 @cache
 def load(name: str) -> CypherModule:
-    """Return the module in `cypher/{name}.cypher` of this package, with the parts that it includes."""
+    """Read the module in `cypher/{name}.cypher` of this package, with the parts that it includes."""
     return parse(name, _INCLUDE.sub(_part, _read(name)))
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of all modules, sorted."""
+    """Return the names of all modules, sorted."""
     files_here = (path.name for path in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(_ENDING) for name in files_here if name.endswith(_ENDING)))
 
 
 def _part(include: re.Match[str]) -> str:
-    """Return the text of a part: what several modules need word for word, such as the walk over chains."""
+    """Read a part: text that several modules need word for word, such as the walk over chains."""
     return _read(f"parts/{include[1]}")
 
 

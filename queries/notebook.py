@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from py2neo import Subgraph
 
 PY2NEO = "py2neo==2021.2.4"
-"""What pip installs: the version of the extra `py2neo`, which pip finds by itself."""
+"""The version that pip installs for the extra `py2neo`."""
 
 
 def subgraph(
     settings: ConnectionSettings, query: str, parameters: Mapping[str, object] | None = None
 ) -> "Subgraph":
-    """Return the nodes and relationships that a read-only query returns, as one py2neo `Subgraph`.
+    """Return the nodes and relationships that a read-only query finds, as one py2neo `Subgraph`.
 
-    Empty results give an empty subgraph. Raises `StoreError` where py2neo is not installed.
+    An empty result gives an empty subgraph.
+
+    Raises
+    ------
+    StoreError
+        py2neo is not installed.
     """
     try:
         from py2neo import Graph, Subgraph  # noqa: PLC0415 (an extra: most installations lack it)

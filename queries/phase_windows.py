@@ -1,4 +1,4 @@
-"""From when to when a phase goes, and the errors that list the phases present."""
+"""The window of a phase, and the errors that list the phases present."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,12 +10,16 @@ from tracegraph.queries.run_part import RunPart
 from tracegraph.vocabulary.phases import spelt
 
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
+"""Gives the rows of a query by name for values of its parameters."""
 
 
-def phase_window(ask: Ask, run: str, part: RunPart) -> pd.DataFrame:
-    """Ask for the row of the query `phase_window` about a part that is a phase.
+def phase_window(
+    ask: Ask, run: str, step: int | None, rank: int | None, phase: str, occurrence: int | None
+) -> pd.DataFrame:
+    """Return the row of the query `phase_window` for a phase of a step, or for one outside of steps.
 
-    No row if no work ends it.
+    Of several phases of its name it is the one of that `occurrence`, by default the last; of several ranks
+    the one that ends it last. There is no row if no work ends it.
 
     Raises
     ------

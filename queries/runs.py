@@ -1,4 +1,4 @@
-"""Which run, rank and window a question is about, where a caller does not say."""
+"""The run, rank and window that a question is about, if its caller does not say."""
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 WINDOW = ("start_ns", "end_ns", "chain")
-"""Parameters that a window gives, for those who do not give them themselves."""
+"""Parameters whose values come from a window, unless a caller gives them."""
 STEP = Parameter("step", "INTEGER", "number of a step: the window of this step")
 PHASE = Parameter(
     "phase", "STRING", f"phase, of the step where there are steps: {', '.join(PHASE_NAMES)}; its window"
@@ -25,14 +25,14 @@ PHASE = Parameter(
 OCCURRENCE = Parameter("occurrence", "INTEGER", "which phase of that name, 1 the first; by default the last")
 RANK = Parameter("rank", "INTEGER", "rank of that step or phase, by default the one that ends it last")
 PARTS = (STEP, PHASE, OCCURRENCE, RANK)
-"""What names a part of a run."""
+"""The parameters that name a part of a run."""
 Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 """Gives the rows of a query by name for values of its parameters, such as `Answers.of`."""
 
 
 @dataclass(frozen=True)
 class RunWindow:
-    """From when to when a critical path goes, ns, and the chain that it ends in."""
+    """The start and end of a critical path in ns, and the chain that it ends in."""
 
     start_ns: int
     end_ns: int
@@ -40,7 +40,7 @@ class RunWindow:
 
 
 def ready_run(ask: Ask, run: str | None = None) -> str:
-    """Name of `run`, or of the newest one, checked to be completely stored, and as queries expect it.
+    """Return the name of `run`, or of the newest run, after a check that it can be queried.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
 
 
 def unknown_run(ask: Ask, name: str) -> InputError:
-    """Return the error about a name of no stored run, with the one that may have been meant."""
+    """Make the error about a name of no stored run, with the one that may have been meant."""
     stored = ask("runs", {})["name"]
     return InputError(
         f"there is no run named {name!r}", did_you_mean(name, stored, "tracegraph runs lists those stored")
@@ -76,29 +76,37 @@ def unknown_run(ask: Ask, name: str) -> InputError:
 
 
 def first_rank(ask: Ask, run: str) -> int:
-    """Return the lowest rank of a run: that of its file where there is one, whatever its number."""
+    """Return the lowest rank of a run: that of its file if there is one, whatever its number."""
     return int(ask("traces", {"run": run})["rank"].min())
 
 
 def check_rank(ask: Ask, run: str, rank: int) -> None:
-    """InputError where a run has no such rank; lists those that it has."""
+    """Raise InputError, which lists the ranks of a run, if it does not have this one."""
     ranks = sorted(set(ask("traces", {"run": run})["rank"]))
     if ranks and rank not in ranks:
         raise InputError(f"run {run!r} has no rank {rank}", f"present: {', '.join(map(str, ranks))}")
 
 
 def last_of_step(ask: Ask, run: str, step: int) -> int:
-    """Return the rank on which a step ends last, of several the lowest; the first rank where none has it."""
+    """Return the rank on which a step ends last, of several the lowest; the first rank if none has it."""
     steps = ask("steps", {"run": run})
     found = steps[steps["number"].eq(step)].sort_values(["window_end_ns", "rank"], ascending=[False, True])
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
 
 
-def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
-    """Find the window of a run, or of a part of it.
+def find_window(
+    ask: Ask,
+    run: str,
+    step: int | None = None,
+    rank: int | None = None,
+    phase: str | None = None,
+    occurrence: int | None = None,
+) -> RunWindow:
+    """Find the window of a run, or of a step or phase on a rank, by default the one that ends it last.
 
-    A step's goes from the annotation's start to the later of its end and the end of the GPU work launched in
-    it; a phase's likewise.
+    The window of a step goes from the annotation's start to the later of its end and the end of the GPU work
+    launched in it; that of a phase likewise. Of several phases of a name in a step the last counts, unless
+    `occurrence` says otherwise, counted from 1.
 
     Raises
     ------
@@ -152,7 +160,7 @@ def _no_step(ask: Ask, run: str, step: int, rank: int) -> InputError | StoreErro
 
 
 def parameters(query: Query) -> tuple[Parameter, ...]:
-    """Give what a caller may give: the query's own, and step, phase and rank where a window is among them."""
+    """Return what a caller may give: the query's own parameters, and those of a part if it has a window."""
     of_a, of_b = apart({one.name: one for one in query.parameters})
     added = [one for one in PARTS if _window(of_a) and one.name not in of_a]
     added += [about_b(one) for one in PARTS if _window(of_b) and one.name not in of_b]
@@ -160,7 +168,7 @@ def parameters(query: Query) -> tuple[Parameter, ...]:
 
 
 def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
-    """Values of texts typed by a user; InputError for an unknown name or a text of another type."""
+    """Read values from texts typed by a user; InputError for an unknown name or a text of another type."""
     known = {parameter.name: parameter for parameter in parameters(query)}
     for name in texts:
         if name not in known:
@@ -170,17 +178,18 @@ def parse(query: Query, texts: Mapping[str, str]) -> dict[str, object]:
 
 
 def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, object]:
-    """Values for a query: `given`, the newest run unless one is given, its first rank, and its window.
+    """Complete the values for a query: `given`, or else the newest run, its first rank and its window.
 
-    The window is that of the step or phase, if one is given, else of the run. A path ends in the chain whose
-    work ends at the window's end, so `end_ns` and `chain` are given together or not at all. Where a query
-    compares it with a second window, B, what is not given of that is as of the first: run, step, phase, rank.
+    The window is that of the step or phase if one is given, else of the run. A path ends in the chain whose
+    work ends at the window's end, so `end_ns` and `chain` are given together or not at all. If a query
+    compares the window with a second one, B, then run, step, phase and rank of B are those of the first
+    unless given.
 
     Raises
     ------
     InputError
-        No such run, step or phase, one of these beside a part of a window, `end_ns` or `chain`
-        alone.
+        There is no such run, step or phase; one of these is given beside a part of a window; or `end_ns` or
+        `chain` is given alone.
     """
     values = {name: python_value(value) for name, value in given.items()}
     taken, taken_b = apart({one.name: one for one in query.parameters})
@@ -196,7 +205,7 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
 
 
 def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the values about one window for the parameters that are `taken`."""
+    """Complete the values about one window for the parameters that are `taken`."""
     values = dict(given)
     run = values.get(RUN)
     values[RUN] = name = ready_run(ask, None if run is None else str(run))
@@ -222,9 +231,9 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
     return {one: getattr(window, one) for one in wanted} | values
 
 
-def _part(taken: Container[str], values: dict[str, object]) -> RunPart:
-    """Give what part of the run is meant, taken out of the values of a query but for what it takes itself."""
-    given: dict[str, Any] = {}
+def _part(taken: Container[str], values: dict[str, object]) -> dict[str, object]:
+    """Take the part of the run that is meant out of `values`, except for what the query takes itself."""
+    given = {}
     for one in PARTS:
         value = values.get(one.name) if one.name in taken else values.pop(one.name, None)
         if value is not None:
@@ -234,5 +243,5 @@ def _part(taken: Container[str], values: dict[str, object]) -> RunPart:
 
 
 def _window(taken: Container[str]) -> tuple[str, ...]:
-    """Which of the parameters that are taken a window gives."""
+    """Return those of the parameters that are `taken` which a window gives."""
     return tuple(name for name in WINDOW if name in taken)

@@ -1,4 +1,4 @@
-"""Giving space back: the managed database made anew from the kept runs, without what was deleted."""
+"""Giving space back: the managed database is made anew from the kept runs, without what was deleted."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,33 +15,35 @@ from tracegraph.store.workspace import Workspace
 
 _NODES = "neostore.nodestore.db"
 _PAGE_BYTES, _NODES_A_PAGE = 8192, 8192 // 15
-"""Neo4j's own layout: records of 15 bytes, none across two pages."""
+"""Neo4j's own layout of node records: each takes 15 bytes, and none crosses from one page to the next."""
 _LEAST_DEAD_BYTES = 32 << 20
+"""A database with less dead space than this is not made anew after a deletion."""
 _IMPORT_LOG_BYTES = 256 << 20
+"""Space allowed for the log of an import, besides its files and the new store."""
 _HINT = "nothing was changed; what you wrote yourself can be exported first"
 
 
 @dataclass(frozen=True)
 class Space:
-    """Bytes of a database's files, and how many of its node records are in use, 0..1."""
+    """The size of a database's files in bytes, and the share of its node records that are in use, 0..1."""
 
     total_bytes: int
     live_share: float
 
     @property
     def needed_bytes(self) -> int:
-        """What a new database of what lives takes while it is imported, about: files, store, log."""
+        """About what an import of the living part needs meanwhile: its files, the new store and the log."""
         return round(2 * self.live_share * self.total_bytes) + _IMPORT_LOG_BYTES
 
     @property
     def is_mostly_dead(self) -> bool:
-        """Whether a new database of what lives is worth its time: it would be less than half as large."""
+        """Whether a new database is worth its time: without the dead it would be less than half as large."""
         dead_bytes = self.total_bytes * (1 - self.live_share)
         return self.live_share < 1 / 2 and dead_bytes >= _LEAST_DEAD_BYTES
 
 
 def space_of(home: Path, database: Database) -> Space:
-    """Return what the database of a home takes."""
+    """Measure what the database of a home takes."""
     nodes = int(database.read("RETURN COUNT { () } AS nodes")["nodes"][0])
     store = home / "data" / "databases" / generation.current(home).database / _NODES
     records = store.stat().st_size // _PAGE_BYTES * _NODES_A_PAGE
@@ -49,20 +51,20 @@ def space_of(home: Path, database: Database) -> Space:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes that the files of a folder take on the disk."""
+    """Sum the bytes that the files of a folder take on the disk."""
     return sum(file.lstat().st_blocks for file in folder.rglob("*")) * 512
 
 
 @dataclass(frozen=True)
 class Compacted:
-    """What the database took on the disk before and after, bytes."""
+    """The size of the database on the disk before and after, in bytes."""
 
     before_bytes: int
     after_bytes: int
 
 
 def is_wasteful(workspace: Workspace, settings: ConnectionSettings, database: Database) -> bool:
-    """Whether `compact` should follow a deletion: most is dead, there is room, nothing would be lost."""
+    """Tell whether `compact` should follow a deletion: most is dead, there is room, nothing would be lost."""
     if settings.uri is not None:
         return False
     space = space_of(workspace.neo4j_home, database)
@@ -76,19 +78,20 @@ def is_wasteful(workspace: Workspace, settings: ConnectionSettings, database: Da
 def compact(workspace: Workspace, progress: Progress = silent) -> Compacted:
     """Make the managed database anew from the kept tables of its runs.
 
-    The old one serves until the new one is complete: an interrupt or a kill leaves it as it was. Waits for
-    commands that use it. On a full disk what a cut off load left makes room first.
+    The old one serves until the new one is complete: an interrupt or a kill leaves it as it was. The call
+    waits for commands that use it. If the disk is full, it first removes what a load that was cut off left
+    behind.
 
     Raises
     ------
     StoreError
-        Something in the database is in no kept run, or the disk is full.
+        The database holds something that is not in a kept run, or the disk is full.
     """
     data = workspace.neo4j_home / "data"
     with turn_to_write(workspace, progress), explained(workspace):
         before = folder_bytes(data)
         if workspace.has_database():
-            with kept_warm(workspace):  # the end of which stops the server that a new database got
+            with kept_warm(workspace):  # its end stops the server of the new database
                 (_make_room if is_full(workspace.root) else _make_anew)(workspace, progress)
         return Compacted(before, folder_bytes(data))
 
@@ -106,7 +109,7 @@ def _make_anew(workspace: Workspace, progress: Progress) -> None:
 
 
 def _make_room(workspace: Workspace, progress: Progress) -> None:
-    """As `_make_anew` where no server can start, and only what cut off loads wrote is in no kept run."""
+    """Make the database anew if no server can start and nothing is lost but what cut off loads wrote."""
     known = generation.current(workspace.neo4j_home)
     if known.changed or known.bookmark is not None:
         raise full(workspace.root)
@@ -117,11 +120,11 @@ def _make_room(workspace: Workspace, progress: Progress) -> None:
 
 
 def _nothing(_: Database) -> None:
-    """All runs are kept already."""
+    """Do nothing: all runs are kept already."""
 
 
 def _drop(workspace: Workspace, progress: Progress) -> None:
-    """Leave no database where no run is stored, as in a new workspace."""
+    """Leave no database if no run is stored, as in a new workspace."""
     with rebuild.alone(workspace, progress):
         state = server.running(workspace)
         server.stop(workspace)

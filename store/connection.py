@@ -1,4 +1,4 @@
-"""A connection to Neo4j: queries in, tables out. The one seam to the database for every other module."""
+"""A connection to Neo4j: queries in, tables out. Every other module reaches the database through it."""
 
 import logging
 import time
@@ -15,16 +15,20 @@ from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.failures import translated
 
 _FETCH_ROWS = 20_000
+"""Rows that the driver fetches at once."""
 _OLDEST_MAJOR = 5
+"""The oldest major version of Neo4j that is accepted."""
 _CONNECT_LIMIT_S = 15.0
+"""How long to try to connect, and to try again what a cut connection ended."""
 _AGAIN_S = 0.2
+"""The pause before a write that failed is tried again."""
 _COUNTERS = (
     *("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted"),
     *("properties_set", "labels_added", "labels_removed", "indexes_added", "indexes_removed"),
     *("constraints_added", "constraints_removed"),
 )
 
-# The driver tells each failure besides raising it; who has no logging of their own would see it twice.
+# The driver logs each failure besides raising it: without logging of their own, users would see it twice.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Parameters = Mapping[str, object] | None
@@ -32,7 +36,10 @@ Parameters = Mapping[str, object] | None
 
 @dataclass(frozen=True)
 class ConnectionSettings:
-    """Where the database is. `uri` None means the workspace's managed server; `database` None the default."""
+    """Where the database is.
+
+    If `uri` is None, it is the workspace's managed server; if `database` is None, the server's default.
+    """
 
     uri: str | None = None
     username: str = "neo4j"
@@ -50,13 +57,23 @@ class Database:
         self.has_ended: Callable[[], bool] = lambda: False
         """Whether the server's process is gone for certain: then nothing that failed is tried again."""
         self.limit_s: float | None = None
-        """Seconds after which the server ends a query that `read` asks; None: it takes what it takes."""
+        """Seconds after which the server ends a query that `read` asks; None: no limit."""
 
     def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
 
-        Returns its columns in the query's order, also when there are no rows. Whole numbers stay exact:
-        int64, or nullable Int64 where some are null.
+        Parameters
+        ----------
+        query
+            One Cypher query.
+        parameters
+            Its parameters by name.
+
+        Returns
+        -------
+        pd.DataFrame
+            Its columns in the query's order, also if there are no rows. Whole numbers stay exact: they are
+            int64, or nullable Int64 if some are null.
 
         Raises
         ------
@@ -68,11 +85,11 @@ class Database:
         return self._run(query, parameters, neo4j.READ_ACCESS)
 
     def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
-        """Run a query that may write, in a transaction of its own or in those it opens itself."""
+        """Run a query that may write, in a transaction of its own or in those that it opens itself."""
         return self._run(query, parameters, neo4j.WRITE_ACCESS)
 
     def change(self, query: str, parameters: Parameters = None) -> tuple[pd.DataFrame, dict[str, int]]:
-        """As `write`, and how much it changed, such as `nodes_created`; what is 0 is left out."""
+        """Run a query as `write` does, and count its changes by name, as `nodes_created`, without zeros."""
         with translated(self._uri), self.session(neo4j.WRITE_ACCESS) as session:
             result = session.run(query, dict(parameters or {}))
             rows = _frame(list(result.keys()), result.values())
@@ -81,21 +98,24 @@ class Database:
         return rows, {name: count for name, count in changed.items() if count}
 
     def write_together(self, queries: Iterable[str]) -> None:
-        """Run several queries without rows in one transaction."""
+        """Run several queries that return no rows in one transaction."""
         with translated(self._uri), self.session() as session, session.begin_transaction() as transaction:
             for query in queries:
                 transaction.run(query).consume()
             transaction.commit()
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:
-        """Plan a query without running it: nested `operatorType`, `args`, `identifiers`, `children`."""
+        """Return the plan of a query without running it.
+
+        Each level of the plan has `operatorType`, `args`, `identifiers` and `children`.
+        """
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
         return dict(plan or {})
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS) -> Iterator[neo4j.Session]:
-        """Give a driver session on the chosen database, for what does not fit a table."""
+        """Open a driver session on the chosen database, for uses whose result is not a table."""
         session = self.driver.session(
             database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
         )
@@ -109,15 +129,15 @@ class Database:
                 session.close()
 
     def bookmark(self) -> str:
-        """Name of the last transaction committed in the database, by whomever; comparable, else opaque."""
+        """Return the name of the last transaction in the database, by whomever; comparable, else opaque."""
         with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
             session.run("RETURN 1").consume()
             return " ".join(sorted(session.last_bookmarks().raw_values))
 
     def write_again(self, query: str, parameters: Parameters = None) -> list[list[object]]:
-        """Rows of a query that writes, tried again for some seconds where the connection is cut meanwhile.
+        """Return the rows of a query that writes; repeat it for some seconds if the connection is cut.
 
-        What is repeated was rolled back. A server that has ended is not waited for.
+        What is repeated was rolled back before. The call does not wait for a server that has ended.
 
         Raises
         ------
@@ -176,9 +196,9 @@ def connect(settings: ConnectionSettings) -> Database:
     Raises
     ------
     InputError
-        The address is none.
+        The address is not one of a Neo4j server.
     StoreError
-        No server there, the login is refused, no such database, or it is older than Neo4j 5.
+        There is no server, it refuses the login, lacks the database, or is older than Neo4j 5.
     """
     uri = str(settings.uri)
     driver = _driver(settings)
@@ -217,7 +237,7 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
 
 
 def answers(settings: ConnectionSettings) -> bool:
-    """Whether the server takes queries yet; a refused login is raised as StoreError."""
+    """Tell whether the server takes queries yet; a refused login is raised as StoreError."""
     try:
         connect(settings).close()
     except StoreError as error:
@@ -228,10 +248,7 @@ def answers(settings: ConnectionSettings) -> bool:
 
 
 def why_closed(settings: ConnectionSettings) -> str:
-    """Return what the server says of a database that it failed to open.
-
-    Nothing where it may still open it.
-    """
+    """Return what the server says of a database that it failed to open; "" if it may still open it."""
     query = "SHOW DATABASE $name YIELD statusMessage"
     try:
         with _driver(settings) as driver, driver.session(database="system") as session:

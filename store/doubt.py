@@ -1,4 +1,4 @@
-"""The run of which database and kept tables may differ: noted on disk while a command changes both."""
+"""The run in doubt: database and kept tables may differ, noted on disk while a command changes both."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ def changing(workspace: Workspace, name: str) -> Iterator[None]:
     """Note that the run `name` of the managed database is in doubt until the block has ended well.
 
     The caller holds `workspace.ingest_lock`, and no other run is in doubt. Meanwhile the kept tables that are
-    replaced stay beside, for `settle`.
+    replaced stay in `workspace.old_folder`, for `settle`.
     """
     workspace.note_doubt(name)
     yield
@@ -23,10 +23,10 @@ def changing(workspace: Workspace, name: str) -> Iterator[None]:
 
 
 def settle(workspace: Workspace, database: Database) -> None:
-    """Make the kept tables say of the run in doubt what the database says, if there is one.
+    """Make the kept tables agree with the database about the run in doubt, if there is one.
 
-    A run that is not ready there is removed; of one that was being replaced the tables stay that belong to
-    what is stored. The caller holds `workspace.ingest_lock`.
+    A run that is not ready in the database is removed. Of a run that was being replaced, the tables that
+    belong to the stored one stay. The caller holds `workspace.ingest_lock`.
     """
     name = workspace.doubted()
     if name is None:
@@ -40,7 +40,7 @@ def settle(workspace: Workspace, database: Database) -> None:
 
 
 def _put_back(workspace: Workspace, folder: Path, created: object) -> None:
-    """Give the old tables their name back where it is they that are stored."""
+    """Give the old tables their name back if they are the ones whose run is stored."""
     if _created(workspace, folder) != created and _created(workspace, workspace.old_folder) == created:
         workspace.discard(folder)
         workspace.old_folder.rename(folder)

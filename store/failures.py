@@ -1,4 +1,4 @@
-"""The driver's errors as errors that a user can act on."""
+"""Translation of the driver's errors into errors that a user can act on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ def translated(uri: str) -> Iterator[None]:
 
 
 def is_cut(error: StoreError) -> bool:
-    """Whether an error of `translated` means that the server was not there or went away."""
+    """Tell whether an error of `translated` means that the server was not there or went away."""
     return isinstance(error.__cause__, _CUT)
 
 

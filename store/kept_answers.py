@@ -1,4 +1,4 @@
-"""Answers kept beside the run that they are about, as files that are named by all that they depend on."""
+"""Answers kept beside the run that they are about, in files named by everything that they depend on."""
 
 import os
 from contextlib import suppress
@@ -13,13 +13,13 @@ from tracegraph.store.workspace import Workspace
 
 FOLDER = "answers"
 _MOST = 500
-"""Answers of one run: of more, those that were not asked for longest go."""
+"""The most answers that are kept of one run; beyond it those go that were not asked for longest."""
 
 
 class KeptAnswers:
-    """The kept answers of a workspace's runs, for as long as its database holds no changes of somebody else.
+    """The kept answers of a workspace's runs, for as long as nobody else changes its database.
 
-    Of a server that `settings.uri` names nobody knows who writes into it: for it nothing is kept.
+    For a server that `settings.uri` names nothing is kept, because others may write to it unseen.
     """
 
     def __init__(self, workspace: Workspace, settings: ConnectionSettings, database: Database) -> None:
@@ -27,11 +27,11 @@ class KeptAnswers:
         self._managed = settings.uri is None
 
     def hold(self) -> bool:
-        """Whether the database holds what tracegraph stored and nothing else, so that answers stay true."""
+        """Tell whether the database holds only what tracegraph stored, so that answers are still true."""
         return self._managed and not generation.may_be_changed(self._workspace.neo4j_home, self._database)
 
     def load(self, run: str, key: str) -> pd.DataFrame | None:
-        """Return the answer with that key, if it is kept."""
+        """Read the answer with that key; None if it is not kept."""
         path = self._workspace.run_folder(run) / FOLDER / f"{key}.parquet"
         try:
             table = pq.read_table(path)
@@ -42,7 +42,7 @@ class KeptAnswers:
         return rows
 
     def save(self, run: str, key: str, rows: pd.DataFrame) -> None:
-        """Keep an answer. It can be asked again, so that what cannot be written is let go."""
+        """Keep an answer. If it cannot be written it is dropped, since the query can be asked again."""
         folder = self._workspace.run_folder(run) / FOLDER
         fresh = folder / f".{key}.{os.getpid()}"
         with suppress(OSError):
@@ -58,5 +58,5 @@ class KeptAnswers:
 
 
 def nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
-    """Whole numbers of Arrow as those of pandas that may be absent: for `to_pandas`."""
+    """Choose pandas' nullable whole numbers for Arrow's, as a mapper of types for `to_pandas`."""
     return pd.Int64Dtype() if kind == pa.int64() else None

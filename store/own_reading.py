@@ -1,4 +1,4 @@
-"""What a query of a user's own may do in a session that only reads: an allow list, checked on its plan."""
+"""What a user's own query may do in a session that only reads: an allow list, checked on its plan."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,20 +17,23 @@ PROCEDURES = frozenset(
         *("dbms.components", "dbms.info", "dbms.showCurrentUser"),
     }
 )
-"""Procedures that look at the graph. A session that reads runs others, too, and Community has no roles."""
+"""Procedures that only look at the graph.
+
+A session that reads can run other procedures, too, and the Community edition has no roles to forbid them.
+"""
 _SHOWN = frozenset({"ShowIndexes", "ShowConstraints", "ShowFunctions", "ShowProcedures", "ShowTransactions"})
 _MAY_DO_MORE = re.compile(r"\b(?:CALL|SHOW|TERMINATE|PROFILE)\b|\\u", re.IGNORECASE)
-"""Without one of these words, or a letter in disguise, a query that reads does nothing else."""
+"""Without one of these words, or an escaped letter that may hide one, a reading query only reads."""
 _PROFILE = re.compile(r"((?:\s|//[^\n]*\n|/\*.*?\*/|CYPHER\b|[\w.]+\s*=\s*\w+)*)PROFILE\b", re.I | re.DOTALL)
 
 
 def check_reads(database: Database, query: str, parameters: Parameters) -> None:
-    """Refuse a query that changes nothing stored, but the server or other sessions, or shows its settings.
+    """Refuse a query that stores nothing, but affects the server or other sessions, or shows settings.
 
     Raises
     ------
     InputError
-        It does, or the query is wrong.
+        The query does so, or it is wrong.
     StoreError
         The server cannot be reached or failed.
     """

@@ -16,24 +16,25 @@ from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 _AHEAD_S = 60.0
-"""How long a server that was begun ahead waits for its first use."""
+"""How many seconds a server that was begun ahead waits for its first use."""
 
 
 @contextmanager
 def open_database(
     workspace: Workspace, settings: ConnectionSettings, progress: Progress = silent
 ) -> Iterator[Database]:
-    """Open the server that `settings.uri` names, else the managed one, started when it does not run.
+    """Open the server that `settings.uri` names, or else the managed one, started if it does not run.
 
-    Indexes that a managed server is building are waited for. At the end, when no other command uses it, it
-    stays for the workspace's `linger_s`, or until it is told to end where `tracegraph db start` keeps it.
+    The call waits for indexes that a managed server is building. At the end, when no other command uses the
+    server, it stays for the workspace's `linger_s`, or until somebody stops it if `tracegraph db start`
+    keeps it.
 
     Raises
     ------
     StoreError
         The server cannot be reached, installed or started.
     InputError
-        The address is none.
+        The address is not one of a Neo4j server.
     """
     with open_at_once(workspace, settings, progress) as database:
         if settings.uri is None:
@@ -45,7 +46,7 @@ def open_database(
 def open_at_once(
     workspace: Workspace, settings: ConnectionSettings, progress: Progress = silent
 ) -> Iterator[Database]:
-    """As `open_database`, but do not wait for indexes."""
+    """Open the database as `open_database` does, but do not wait for indexes."""
     if settings.uri is not None:
         with connect(settings) as database:
             yield database
@@ -57,7 +58,7 @@ def open_at_once(
 
 
 def _watched(workspace: Workspace) -> Callable[[], bool]:
-    """Return what tells whether the server that runs now has ended."""
+    """Make the function that tells whether the server that runs now has ended."""
     served = server.running(workspace)
 
     def has_ended() -> bool:
@@ -69,7 +70,7 @@ def _watched(workspace: Workspace) -> Callable[[], bool]:
 
 @contextmanager
 def begun_ahead(workspace: Workspace) -> Iterator[None]:
-    """Have the managed server start while the block prepares what it is opened for soon after."""
+    """Have the managed server start while the block prepares the work for which it is opened soon after."""
     if not is_full(workspace.root):
         with lock(workspace.server_lock), suppress(OSError, StoreError):  # opening it says why it cannot
             server.begin(workspace, max(workspace.linger_s, _AHEAD_S))
@@ -89,11 +90,11 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
                 yield server.settings_of(workspace, state)
         except StoreError:
             use.close()
-            _release_server(workspace, linger_s=0.0, at_once=True)  # whatever ails it: the next one is sound
+            _release_server(workspace, linger_s=0.0, at_once=True)  # whatever ails it: the next is sound
             raise
         except BaseException:
             use.close()
-            # Whoever interrupts a command waits for its end, not for the server's.
+            # A user who interrupts a command waits for its end, not for the server's.
             _release_server(workspace, linger_s=workspace.linger_s, at_once=True)
             raise
         use.close()
@@ -103,21 +104,22 @@ def _use_of_server(workspace: Workspace, progress: Progress) -> Iterator[Connect
 def _begin_use(workspace: Workspace, use: ExitStack, progress: Progress) -> ServerState:
     """Start the server or take the running one, and hold the lock on its use in `use`."""
     with lock(workspace.server_lock):
-        # Taken before the start: whoever wants to stop the server takes the server lock first.
+        # Taken before the start: a command that wants to stop the server takes the server lock first.
         use.enter_context(lock(workspace.use_lock, shared=True))
         with explained(workspace):
             state = restore.start(workspace, progress)
         if state.keep or state.linger_s == workspace.linger_s:
             return state
-        # Begun ahead, say: it would outlive a command that is killed from now on.
+        # One that was begun ahead, for example, would outlive a command that is killed from now on.
         return server.linger(workspace, state, workspace.linger_s)
 
 
 @contextmanager
 def kept_warm(workspace: Workspace) -> Iterator[None]:
-    """Let the managed server run on between one use of it and the next; the last who wants that stops it.
+    """Keep the managed server running between its uses; the last holder stops it.
 
-    Nobody need wait for the holder: it uses no server, and the next use finds the one that serves then.
+    Nobody needs to wait for the holder: it does not use the server itself, and the next use finds the server
+    that runs then.
     """
     try:
         with lock(workspace.warm_lock, shared=True):
@@ -145,7 +147,7 @@ def _release_server(workspace: Workspace, *, linger_s: float, at_once: bool = Fa
 def start_server(workspace: Workspace, progress: Progress = silent) -> ServerState:
     """Start the managed server, or take the running one, and keep it when commands end.
 
-    One that another command started and uses serves no Browser, and is kept as it is.
+    A server that another command started and uses does not serve Neo4j's Browser; it is kept as it is.
     """
     with lock(workspace.server_lock):
         with try_lock(workspace.use_lock) as unused:
@@ -156,7 +158,7 @@ def start_server(workspace: Workspace, progress: Progress = silent) -> ServerSta
 
 
 def stop_server(workspace: Workspace) -> bool:
-    """Stop the managed server; returns whether one ran.
+    """Stop the managed server and tell whether one ran.
 
     Raises
     ------
@@ -170,5 +172,5 @@ def stop_server(workspace: Workspace) -> bool:
 
 
 def find_server(workspace: Workspace) -> ServerState | None:
-    """Return the managed server when it runs."""
+    """Return the managed server if it runs."""
     return server.running(workspace)

@@ -48,17 +48,22 @@ def store_and_open(
     progress: Progress = silent,
     load: Load | None = None,
 ) -> Iterator[Database]:
-    """Store a run in the database and in the workspace, replacing one of the same name, and open it.
+    """Store a run in database and workspace, replacing one of the same name, and open the database.
 
-    Order: the database with the run hidden, the kept tables, then the run turns visible. A kill at any point
-    leaves at worst a hidden run or a database that nobody serves, which the next call removes. `load` forces
-    the way into the managed database; None takes the one estimated to be faster.
+    First the database gets the run, hidden, then the workspace keeps the tables, then the run turns visible.
+    A kill at any point leaves at worst a hidden run or a database that nobody serves; the next call removes
+    it.
 
-    A run that is stored already and the same is taken as it is, unless `load` says how to store it; one that
-    differs is replaced when nobody reads runs any more.
+    A run that is stored already and is the same is taken as it is, unless `load` says how to store it. A run
+    that differs is replaced as soon as nobody reads runs any more.
 
-    The indexes of a new database are still being built when it opens: `await_indexes` before anything is
-    asked that needs them. The end waits for them.
+    The indexes of a new database may still be in the making when it opens: call `await_indexes` before a
+    query that needs them. The end of the block waits for them.
+
+    Parameters
+    ----------
+    load
+        Forces the way into the managed database; None takes the one estimated to be faster.
 
     Raises
     ------
@@ -101,7 +106,8 @@ def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Dat
 def turn_to_write(workspace: Workspace, progress: Progress = silent) -> Iterator[None]:
     """Hold `workspace.ingest_lock`, waiting for it.
 
-    Taken before the database is opened: a rebuild, which holds it, waits until nobody uses the database.
+    It has to be taken before the database is opened: a rebuild holds it and waits until nobody uses the
+    database.
     """
 
     def say_waiting() -> None:
@@ -112,12 +118,12 @@ def turn_to_write(workspace: Workspace, progress: Progress = silent) -> Iterator
 
 
 def _is_imported(workspace: Workspace, tables: GraphTables, load: Load | None) -> bool:
-    """Whether the run is the workspace's first and better imported than added."""
+    """Tell whether the run is the workspace's first and better imported than added."""
     return not workspace.has_database() and (load or cheaper_first(size_of(tables))) == "bulk"
 
 
 def _import_offline(workspace: Workspace, tables: GraphTables, progress: Progress) -> bool:
-    """Import the run where there is no database yet; False where there is one."""
+    """Import the run if there is no database yet; return False if there is one."""
     if workspace.has_database():
         return False
     with lock(workspace.server_lock):
@@ -145,8 +151,8 @@ def _open_import(
 def _add(
     workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress, load: Load | None
 ) -> Iterator[Database]:
-    """Add the run to the managed database, made where there is none, and open the one that then serves."""
-    # A rebuild restarts the server: not what a command that others work beside should choose by itself.
+    """Add the run to the managed database, made if there is none, and open the one that serves afterwards."""
+    # A rebuild restarts the server, which a command should not choose by itself while others use it.
     wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:
         database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
@@ -188,9 +194,9 @@ def _add(
 
 
 def _take(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> bool:
-    """Make the run that is stored already the newest, where it is the same; whoever reads it does not notice.
+    """Make the run that is stored already the newest if it is the same; those who read it do not notice.
 
-    False where there is no such run.
+    Returns False if there is no such run.
     """
     if workspace.manifest(tables.run) is None:
         return False
@@ -205,14 +211,14 @@ def _take(workspace: Workspace, database: Database, tables: GraphTables, manifes
 
 def _keep(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> None:
     """Keep a run that is hidden in the database, and make it visible."""
-    # What the run says of itself may have been found out while Neo4j took the rest.
+    # Late properties of the run may have become known while Neo4j took the rest.
     whole = tables.completed()
     workspace.save_run(whole, manifest)
     make_ready(database, whole)
 
 
 def is_used_beside(workspace: Workspace) -> bool:
-    """Whether any command uses the managed database."""
+    """Tell whether any command uses the managed database."""
     with lock(workspace.server_lock), try_lock(workspace.use_lock) as unused:
         return not unused
 
@@ -227,7 +233,7 @@ def _refuse_other_content(name: str, stored: list[str], manifest: _Manifest) -> 
 
 
 def _contents(manifest: _Manifest) -> list[str]:
-    """As `load.contents`."""
+    """List what a run was made from according to its manifest, as `load.contents` does for a stored run."""
     sources = manifest.get("sources")
     files = [str(source["sha256"]) for source in sources] if isinstance(sources, list) else []
     return sorted([*files, *([str(manifest["change"])] if "change" in manifest else [])])

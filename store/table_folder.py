@@ -14,7 +14,7 @@ from tracegraph.base.memory import give_back_memory
 
 
 class TableFolder(MutableMapping[str, pa.Table]):
-    """Tables of one kind by name: written when they are put in, read when they are asked for.
+    """Tables of one kind by name: written when they are set, read when they are asked for.
 
     Raises
     ------
@@ -41,7 +41,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 table,
                 self.file(name),
                 compression="zstd",
-                # Numbers seldom repeat, and nobody filters by statistics: half of the time for nothing.
+                # Numbers seldom repeat, and nothing filters by statistics: both would take half of the time.
                 use_dictionary=[entry.name for entry in table.schema if not pa.types.is_integer(entry.type)],
                 write_statistics=False,
             )
@@ -67,18 +67,18 @@ class TableFolder(MutableMapping[str, pa.Table]):
         return name in self._names  # the inherited one reads the table
 
     def file(self, name: str) -> Path:
-        """Where a table lies."""
+        """Return the path of a table."""
         return self._folder / f"{self._kind}.{name}.parquet"
 
     def count(self, name: str) -> int:
-        """Rows of a table, from the head of its file."""
+        """Count the rows of a table, by the metadata of its file."""
         if name in self._changed:
             return len(self._changed[name])
         with readable(self._folder):
             return int(pq.read_metadata(self.file(name)).num_rows)
 
     def read(self, name: str, columns: Sequence[str]) -> pa.Table:
-        """Those of the columns that a table has; the others are not read."""
+        """Read those of the columns that a table has, and no others."""
         if name in self._changed:
             return select_known(self._changed[name], columns)
         with readable(self._folder):
@@ -86,14 +86,14 @@ class TableFolder(MutableMapping[str, pa.Table]):
             return pq.read_table(self.file(name), columns=[column for column in columns if column in held])
 
     def changed(self, name: str, table: pa.Table) -> "TableFolder":
-        """Return the same tables but one, which stays in memory; no file is touched."""
+        """Return the same tables with one replaced, which stays in memory; no file is touched."""
         other = TableFolder(self._folder, self._kind, tuple(self._names))
         other._names[name] = None
         other._changed = {**self._changed, name: table}
         return other
 
     def link(self, folder: Path) -> None:
-        """Give the files a second name in another folder, or copy them where the disk has no links."""
+        """Hard-link the files into another folder, or copy them if the disk does not support links."""
         for name in self._names:
             target = folder / self.file(name).name
             try:
@@ -103,13 +103,13 @@ class TableFolder(MutableMapping[str, pa.Table]):
 
 
 def select_known(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Those of the columns that a table has."""
+    """Select those of the columns that a table has."""
     return table.select([column for column in columns if column in table.column_names])
 
 
 @contextmanager
 def readable(folder: Path) -> Iterator[None]:
-    """Raise StoreError where kept tables cannot be read in the block."""
+    """Raise StoreError if kept tables cannot be read in the block."""
     try:
         yield
     except (OSError, ValueError, KeyError) as error:

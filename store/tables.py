@@ -1,4 +1,4 @@
-"""The graph of one run as columns: what ingest makes and every loader takes."""
+"""The graph of one run as columns: ingest makes it, and every loader takes it."""
 
 import json
 from collections import Counter
@@ -19,17 +19,26 @@ _ARROW = {"INTEGER": pa.int64(), "FLOAT": pa.float64(), "STRING": pa.string(), "
 
 @dataclass(frozen=True)
 class GraphTables:
-    """Nodes and relationships of one run.
+    """Nodes and relationships of one run, in memory or in a folder and read when asked for.
 
-    `nodes[label]`: columns `id` (int64, 0..N-1 over all node tables of the run), `labels` (dictionary of
-    strings such as "Event;Kernel;Segment"), then properties in the types of the schema; a null means that the
-    node lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
-    properties of a segment; `nodes["Segment"]` holds the segments that are no event.
-    `relationships[type]`: columns `start`, `end` (int64 node ids), then properties.
-    `rows[query]`: the rows of a query about the whole run, of which there are too many to ask for; kept with
-    the tables, but no part of the graph.
-    `late`: properties of the Run node that are still being found out, for `completed`.
-    Any column of texts may be a dictionary. The tables are in memory, or in a folder and read when asked for.
+    Any column of texts may be a dictionary.
+
+    Attributes
+    ----------
+    run
+        The name of the run.
+    nodes
+        By label: `id` (int64, 0..N-1 over all node tables of the run), `labels` (dictionary of strings such
+        as "Event;Kernel;Segment"), then properties in the types of the schema; a null means that the node
+        lacks the property. An uncut leaf event is one row of `nodes["Event"]` with the label and the
+        properties of a segment; `nodes["Segment"]` holds the segments that are not events.
+    relationships
+        By type: `start` and `end` (int64 node ids), then properties.
+    rows
+        By query: rows about the whole run of which there are too many to ask the database for; kept with the
+        tables, but not part of the graph.
+    late
+        Properties of the Run node that are still being computed, for `completed`.
     """
 
     run: str
@@ -39,7 +48,7 @@ class GraphTables:
     late: "Future[Mapping[str, str]] | None" = None
 
     def completed(self) -> "GraphTables":
-        """Return the same graph with all that its Run node says: waits for what is late and puts it in."""
+        """Wait for the late properties of the Run node and return the graph with them."""
         if self.late is None:
             return self
         run = self.nodes["Run"]
@@ -48,11 +57,11 @@ class GraphTables:
         return replace(self, late=None)
 
     def count_nodes(self) -> int:
-        """Return the number of nodes in all tables."""
+        """Count the nodes in all tables."""
         return sum(_count(self.nodes, name) for name in self.nodes)
 
     def count_labels(self) -> dict[str, int]:
-        """Return the number of nodes that carry each label."""
+        """Count the nodes that carry each label."""
         counts: Counter[str] = Counter()
         for name in self.nodes:
             for entry in pc.value_counts(_read(self.nodes, name, ["labels"])["labels"]).to_pylist():
@@ -61,16 +70,16 @@ class GraphTables:
         return dict(sorted(counts.items()))
 
     def count_relationships(self) -> dict[str, int]:
-        """Return the number of relationships of each type of the schema, those without any included."""
+        """Count the relationships of each type of the schema, including types without any."""
         known = self.relationships
         return {k.type: _count(known, k.type) if k.type in known else 0 for k in schema.RELATIONSHIPS}
 
     def read_nodes(self, label: str, columns: Sequence[str]) -> pa.Table:
-        """Those of the columns that the nodes of a label have; from a folder no others are read."""
+        """Read those of the columns that the nodes of a label have; from a folder no others."""
         return _read(self.nodes, label, columns)
 
     def read_relationships(self, type_: str, columns: Sequence[str]) -> pa.Table:
-        """Those of the columns that the relationships of a type have; from a folder no others are read."""
+        """Read those of the columns that the relationships of a type have; from a folder no others."""
         return _read(self.relationships, type_, columns)
 
     def with_nodes(self, label: str, table: pa.Table) -> "GraphTables":
@@ -80,7 +89,7 @@ class GraphTables:
         return replace(self, nodes=changed)
 
     def save(self, folder: Path) -> None:
-        """Write one Parquet file a table into an existing `folder`, or link those of another folder there."""
+        """Write each table as a Parquet file into an existing `folder`, or link those of another folder."""
         kinds = dict(zip(_KINDS, (self.nodes, self.relationships, self.rows), strict=True))
         for kind, tables in kinds.items():
             if isinstance(tables, TableFolder):
@@ -92,13 +101,13 @@ class GraphTables:
 
 
 def new_graph(run: str, folder: Path) -> GraphTables:
-    """Return an empty graph whose tables go into an existing folder as soon as they are put in."""
+    """Make an empty graph whose tables go into an existing folder as soon as they are set."""
     nodes, relationships, rows = (TableFolder(folder, kind) for kind in _KINDS)
     return GraphTables(run, nodes, relationships, rows)
 
 
 def load_graph(folder: Path) -> GraphTables:
-    """Return the graph whose tables `GraphTables.save` wrote; each is read when it is asked for."""
+    """Open the graph that `GraphTables.save` wrote; each table is read when it is asked for."""
     index = json.loads((folder / "graph.json").read_text())
     # A run that an earlier version kept has no rows.
     nodes, relationships, rows = (TableFolder(folder, kind, tuple(index.get(kind, ()))) for kind in _KINDS)
@@ -106,7 +115,7 @@ def load_graph(folder: Path) -> GraphTables:
 
 
 def arrow_type(kind: properties.PropertyType) -> pa.DataType:
-    """Arrow type of a property."""
+    """Return the Arrow type of a property."""
     return _ARROW[kind]
 
 

@@ -1,4 +1,4 @@
-"""Taking a run that is stored already instead of storing the same again."""
+"""Taking a run that is stored already instead of storing the same run again."""
 
 from collections.abc import Mapping
 
@@ -11,12 +11,14 @@ from tracegraph.store.workspace import Workspace
 
 _READY = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name, r.created AS created"
 _OWN_TIME = "created"
+"""The property that says when a run was stored; it does not count when two runs are compared."""
 
 
 def is_stored(workspace: Workspace, database: Database, tables: GraphTables) -> bool:
-    """Whether the managed database holds this run, whole and the same but for when it was stored.
+    """Tell whether the managed database holds this run, complete and equal but for when it was stored.
 
-    `tables` are complete. Somebody else's changes of the database may have reached the run: then it is not.
+    `tables` are complete. If somebody else changed the database, the run may be affected: then it does not
+    count.
     """
     manifest = workspace.manifest(tables.run)
     if manifest is None or generation.is_changed(workspace.neo4j_home, database):
@@ -27,7 +29,7 @@ def is_stored(workspace: Workspace, database: Database, tables: GraphTables) -> 
 
 
 def is_newest(database: Database, name: str) -> bool:
-    """Whether no ready run was stored after this one."""
+    """Tell whether no ready run was stored after this one."""
     ready = database.read(_READY)
     return bool(ready["created"].max() == ready.loc[ready["name"].eq(name), "created"].max())
 
@@ -44,7 +46,7 @@ def _same(kept: GraphTables, tables: GraphTables) -> bool:
 
 
 def _same_tables(kept: Mapping[str, pa.Table], tables: Mapping[str, pa.Table]) -> bool:
-    # The node of the run first: it alone tells most runs apart, of whose other tables each takes a while.
+    # The node of the run first: it alone differs between most runs, and each other table takes a while.
     names = sorted(kept, key=lambda name: name != "Run")
     return set(kept) == set(tables) and all(_timeless(kept[n]).equals(_timeless(tables[n])) for n in names)
 

@@ -1,4 +1,4 @@
-"""Who reads the stored runs, and who waits with replacing one until nobody does."""
+"""Turns of commands that read the stored runs, and of one that replaces a run when nobody reads."""
 
 import time
 from collections.abc import Iterator
@@ -9,13 +9,14 @@ from tracegraph.base.progress import Progress
 from tracegraph.store.workspace import Workspace
 
 _POLL_S = 0.2
+"""The pause between two looks at whether somebody reads."""
 _PATIENCE_S = 600.0
-"""Whoever reads for longer, in a notebook say, may himself wait for the turn to write."""
+"""The longest wait for readers: one who reads longer, as in a notebook, may be waiting to write."""
 
 
 @contextmanager
 def reading_runs(workspace: Workspace) -> Iterator[None]:
-    """Have no other process replace a run of the managed database, while the block asks about it."""
+    """Keep other processes from replacing a run of the managed database while the block queries it."""
     with lock(workspace.read_lock, shared=True):
         workspace.readings += 1
         try:
@@ -26,10 +27,10 @@ def reading_runs(workspace: Workspace) -> Iterator[None]:
 
 @contextmanager
 def unread_runs(workspace: Workspace, progress: Progress) -> Iterator[None]:
-    """Wait until no other process reads runs, and have none begin in the block.
+    """Wait until no other process reads runs, and keep others from beginning to read in the block.
 
-    What this process reads is its own affair: it asked for the replacement. Nobody is waited for longer than
-    ten minutes.
+    Readings of this process do not count: it asked for the replacement. Nobody is waited for longer than ten
+    minutes.
     """
     limit = time.monotonic() + _PATIENCE_S
     while workspace.readings == 0 and time.monotonic() < limit:

@@ -22,6 +22,7 @@ _MANIFEST = "manifest.json"
 _SPOOL = "spool-"
 _FRESH, _OLD, _DOOMED = ".new", ".old", ".deleted"
 _LONGEST_FILE_NAME = 255
+"""The most bytes that usual file systems allow in a file name."""
 
 
 class Workspace:
@@ -44,17 +45,17 @@ class Workspace:
         self.old_folder = self.runs_dir / _OLD  # the kept tables that are being replaced
 
     def has_database(self) -> bool:
-        """Whether a managed database exists, running or not."""
+        """Tell whether a managed database exists, running or not."""
         return self.neo4j_home.is_dir()
 
     @contextmanager
     def spool(self) -> Iterator[Path]:
-        """Give a folder for the tables of a run that is being made; what killed commands left is removed.
+        """Make a folder for the tables of a run being built; remove those that killed commands left.
 
         Raises
         ------
         StoreError
-            It cannot be made.
+            The folder cannot be made.
         """
         self.clear_spools()
         folder = self.root / f"{_SPOOL}{os.getpid()}"
@@ -81,8 +82,8 @@ class Workspace:
     def clear_unfinished(self) -> None:
         """Remove what a killed command left of kept runs; the caller holds `ingest_lock`.
 
-        A run that was being replaced is put back where the new one did not get its name. Where it did, the
-        old tables stay as long as it is in doubt.
+        A run that was being replaced gets its name back unless the new one took it. If the new one did, the
+        old tables stay as long as the run is in doubt.
         """
         replaced = self.read_manifest(self.old_folder)
         if replaced is not None and not (folder := self.run_folder(str(replaced["run"]))).exists():
@@ -92,7 +93,13 @@ class Workspace:
         self._fresh_doubt.unlink(missing_ok=True)
 
     def doubted(self) -> str | None:
-        """Return the run that a command stores or deletes just now, or was killed while it did; else None."""
+        """Return the run that a command is storing or deleting, or was when it was killed; else None.
+
+        Raises
+        ------
+        StoreError
+            The note of it is damaged.
+        """
         try:
             return str(json.loads(self.doubt_file.read_text())["run"])
         except FileNotFoundError:
@@ -106,7 +113,7 @@ class Workspace:
         Raises
         ------
         StoreError
-            That cannot be written down.
+            The note cannot be written.
         """
         try:
             with self._fresh_doubt.open("w") as file:
@@ -122,20 +129,20 @@ class Workspace:
         return self.doubt_file.with_suffix(".new")
 
     def clear_doubt(self) -> None:
-        """Nothing is in doubt any more: the kept tables are those of what is stored."""
+        """Note that no run is in doubt any more: the kept tables are those of the stored runs."""
         self.doubt_file.unlink(missing_ok=True)
         shutil.rmtree(self.old_folder, ignore_errors=True)
 
     def save_run(self, tables: GraphTables, manifest: Mapping[str, object]) -> Path:
-        """Keep a run's tables and manifest, replacing a run of the same name; returns its folder.
+        """Keep a run's tables and manifest, replacing a run of the same name, and return its folder.
 
-        The caller holds `ingest_lock`. The folder gets its name when all is on disk: no reader sees a part.
-        The replaced tables of a run in doubt stay in `old_folder`.
+        The caller holds `ingest_lock`. The folder gets its name when all is on disk, so that no reader sees
+        a part of it. The replaced tables of a run in doubt stay in `old_folder`.
         """
         folder, doubted = self.run_folder(tables.run), self.doubted()
         fresh, old = self.runs_dir / _FRESH, self.old_folder
         if doubted not in (None, tables.run):
-            old = self.runs_dir / _DOOMED  # those of the other one may be needed
+            old = self.runs_dir / _DOOMED  # the old tables of the run in doubt may be needed
         try:
             self.clear_unfinished()
             fresh.mkdir(parents=True)
@@ -153,7 +160,7 @@ class Workspace:
         return folder
 
     def run_folder(self, name: str) -> Path:
-        """Folder of a run; any name is a safe file name here.
+        """Return the folder of a run; any name is encoded as a safe file name.
 
         Raises
         ------
@@ -171,7 +178,7 @@ class Workspace:
         return self.runs_dir / encoded
 
     def load_run(self, name: str) -> GraphTables:
-        """Return the kept tables of a run.
+        """Open the kept tables of a run.
 
         Raises
         ------
@@ -185,28 +192,28 @@ class Workspace:
             return load_graph(folder)
 
     def rows(self, name: str, created: str, query: str) -> pa.Table | None:
-        """Return the kept rows of a query about a whole run, if they are of the run ingested at `created`."""
+        """Read the kept rows of a query about a whole run, if they are of the run ingested at `created`."""
         kept = self.manifest(name)
         if kept is None or kept.get("created") != created:
             return None
         return self.load_run(name).rows.get(query)
 
     def manifest(self, name: str) -> dict[str, object] | None:
-        """Manifest of a kept run that is not in doubt, or None."""
+        """Read the manifest of a kept run that is not in doubt; None if there is none."""
         return None if name == self.doubted() else self.read_manifest(self.run_folder(name))
 
     def manifests(self) -> list[dict[str, object]]:
-        """Manifests of all kept runs that are not in doubt, oldest first."""
+        """Read the manifests of all kept runs that are not in doubt, oldest first."""
         doubted = self.doubted()
         return [entry for entry in self.all_manifests() if doubted is None or entry.get("run") != doubted]
 
     def all_manifests(self) -> list[dict[str, object]]:
-        """As `manifests`, and of the run in doubt."""
+        """Read the manifests of all kept runs, including the run in doubt, oldest first."""
         found = (self.read_manifest(path.parent) for path in self.runs_dir.glob(f"[!.]*/{_MANIFEST}"))
         return sorted((entry for entry in found if entry), key=lambda entry: str(entry.get("created", "")))
 
     def read_manifest(self, folder: Path) -> dict[str, object] | None:
-        """Return the manifest in the folder of a kept run, or None."""
+        """Read the manifest in the folder of a kept run; None if there is none."""
         return _read_manifest(folder / _MANIFEST)
 
     def delete_run(self, name: str) -> None:
@@ -214,7 +221,7 @@ class Workspace:
         self.discard(self.run_folder(name))
 
     def discard(self, folder: Path) -> None:
-        """Remove the folder of a kept run, if it is there, in one step for whoever comes after a kill."""
+        """Remove the folder of a kept run, if any, in one step for those who come after a kill."""
         if folder.is_dir():
             doomed = self.runs_dir / _DOOMED
             shutil.rmtree(doomed, ignore_errors=True)
@@ -223,19 +230,19 @@ class Workspace:
 
 
 def default_root() -> Path:
-    """Return the folder of the workspace that is used where none is named."""
+    """Return the folder of the workspace that is used if none is named."""
     return Path(platformdirs.user_data_dir("tracegraph"))
 
 
 def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
-    """Open the workspace in `path` (default: the user's data folder), making it when it is not there.
+    """Open the workspace in `path` (default: the user's data folder), making it if it does not exist.
 
-    Its managed server, once used, stays for `linger_s` seconds; 0: it ends with the command.
+    Its managed server, once used, stays for `linger_s` seconds; with 0 it ends with the command.
 
     Raises
     ------
     StoreError
-        The folder cannot be written, or a newer version of tracegraph made it.
+        The folder cannot be written, or another version of the schema made it.
     """
     root = (path or default_root()).expanduser().resolve()
     workspace, marker = Workspace(root, linger_s), root / "workspace.json"
@@ -263,7 +270,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
 
 
 def _write_marker(workspace: Workspace, marker: Path) -> None:
-    fresh = marker.with_suffix(".new")  # one name for all: what a killed command left of it is used
+    fresh = marker.with_suffix(".new")  # one name for all, so that what a killed command left is replaced
     with lock(workspace.server_lock):
         if not marker.exists():
             fresh.write_text(json.dumps({"schema_version": SCHEMA_VERSION}))
@@ -289,7 +296,7 @@ def _sync(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk: what was renamed stays so after a power cut."""
+    """Bring the names in a folder to the disk, so that what was renamed stays so after a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,13 +1,13 @@
-"""The vocabulary of what bounds a run: resources, each of which may take no time, and floors."""
+"""The vocabulary of what bounds a run: resources, each of which may cost no time, and floors."""
 
 LEAST_GAIN = 0.01
-"""The share of a run that a fix has to gain to be told."""
+"""A fix is reported only if it gains at least this share of the run, 0..1."""
 
 HOST, GPU, TRANSFERS, LOADING = "host work", "GPU computing", "transfers", "data loading"
 WAITS, LAUNCHING, THREADS = "waits for the GPU", "launching", "other threads"
 RANKS, TURNS, UNRECORDED = "other ranks", "turns of others", "unrecorded host time"
 SEVERAL = "several"
-"""Stands for the bottleneck where no resource gains clearly more than the next."""
+"""Stands for the bottleneck if no resource gains clearly more than the next one."""
 THREAD, DEVICE, LINK = "busiest thread", "busiest device", "busiest link"
 """Floors: no schedule of the work of a run is shorter than these."""
 
@@ -23,7 +23,7 @@ RESOURCES = {
     TURNS: "turns of the GPU or the CPU that other processes or threads had",
     UNRECORDED: "time of threads in which nothing is recorded and nothing says that they wait",
 }
-"""Each resource and what counts for it."""
+"""Each resource and what counts towards it."""
 
 BOTTLENECKS = {
     HOST: "cpu",
@@ -37,4 +37,4 @@ BOTTLENECKS = {
     TURNS: "turns",
     UNRECORDED: "unrecorded",
 }
-"""What each resource is called in a verdict, as a word for scripts."""
+"""The name of each resource in a verdict, as a word for scripts."""

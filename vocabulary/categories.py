@@ -1,7 +1,7 @@
-"""The vocabulary of categories: what rows of each are to the causal model, its label and its colour.
+"""The vocabulary of categories: what the rows of each are to the model, with their label and colour.
 
-A category is known by its name in today's spelling of Kineto. Nothing else in the product writes one down:
-code asks for the role.
+A category is known by its name in today's spelling of Kineto. No other module writes such a name down: code
+asks for the role.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Role(Enum):
-    """What the rows of a category are."""
+    """What the rows of a category are to the causal model."""
 
     OPERATOR = "operator"
     ANNOTATION = "annotation"
@@ -32,7 +32,7 @@ class Role(Enum):
 GPU_WORK = (Role.KERNEL, Role.COPY, Role.MEMSET)
 """GPU activities: the rows that become segments of a stream."""
 NOT_IN_LANES = (Role.GPU_ANNOTATION, Role.SYNC, Role.RANGE)
-"""Events that are no work of their own: they get no segments."""
+"""Events that are not work of their own: they get no segments."""
 ON_DEVICE = (*GPU_WORK, Role.GPU_ANNOTATION)
 """Rows whose pid and tid are a device and a stream."""
 _NO_EVENTS = (Role.SPAN, Role.GAP)
@@ -40,7 +40,10 @@ _NO_EVENTS = (Role.SPAN, Role.GAP)
 
 @dataclass(frozen=True)
 class Category:
-    """One category: `label` is the second label of its events, `old_spelling` what early Kineto wrote."""
+    """One category of rows.
+
+    `label` is the second label of its events, `old_spelling` the name that early versions of Kineto wrote.
+    """
 
     name: str
     role: Role
@@ -53,14 +56,14 @@ class Category:
 ANY_OTHER = Category("", Role.OTHER, "anything else: work of its thread")
 """Stands for every category that is not declared."""
 GAP = "gap"
-"""Category of rows that stand for no event."""
+"""The category of rows that do not stand for an event."""
 SPAN = "Trace"
-"""Category of the profiler's own span: no event."""
+"""The category of the profiler's own span, which is not an event."""
 
 _RUNTIME = Category("cuda_runtime", Role.CALL, "call into a GPU runtime", "Runtime", "#2a9d8f", "Runtime")
 _DRIVER = Category("cuda_driver", Role.CALL, "call into a GPU driver", "Driver", "#1b6f8a", "Driver")
 FAMILIES = {"_runtime": _RUNTIME, "_driver": _DRIVER}
-"""Endings of the names that other vendors' runtimes and drivers have, and the category they are like."""
+"""Endings of the names of other vendors' runtimes and drivers, each with the category it resembles."""
 
 CATEGORIES = (
     Category("cpu_op", Role.OPERATOR, "operator of the framework", "CpuOp", "#4c78a8", "Operator"),
@@ -108,13 +111,13 @@ _BY_NAME = {
     **{category.name: category for category in CATEGORIES},
 }
 TODAYS_SPELLING = {category.old_spelling: category.name for category in CATEGORIES if category.old_spelling}
-"""Names of today by what early Kineto wrote."""
+"""Today's name of a category by the name that early versions of Kineto wrote."""
 LABELS = tuple(dict.fromkeys(category.label for category in (*CATEGORIES, ANY_OTHER)))
 """All second labels of events."""
 
 
 def find_category(name: str | None) -> Category:
-    """Return the category of a name in any spelling, that of its family, or `ANY_OTHER`."""
+    """Find the category of a name in any spelling: a declared one, that of its family, or `ANY_OTHER`."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     for ending, like in FAMILIES.items():
@@ -124,31 +127,31 @@ def find_category(name: str | None) -> Category:
 
 
 def has_role(name: str | None, *roles: Role) -> bool:
-    """Whether the rows of a category, in any spelling, are one of `roles`."""
+    """Tell whether the rows of a category, in any spelling, have one of `roles`."""
     return find_category(name).role in roles
 
 
 def is_known(name: str) -> bool:
-    """Whether events of a file may have this category: it is declared, or belongs to a family."""
+    """Tell whether events of a file may have this category: it is declared, or belongs to a family."""
     category = find_category(name)
     return category is not ANY_OTHER and category.role not in _NO_EVENTS
 
 
 def names_with(names: Iterable[str], *roles: Role) -> list[str]:
-    """Those of the categories `names` whose rows are one of `roles`."""
+    """Keep those of the categories `names` whose rows have one of `roles`."""
     return [name for name in names if has_role(name, *roles)]
 
 
 def names_of(*roles: Role) -> tuple[str, ...]:
-    """Return the names of all declared categories of `roles`."""
+    """Return the names of all declared categories with one of `roles`."""
     return tuple(category.name for category in CATEGORIES if category.role in roles)
 
 
 def labels_of(*roles: Role) -> frozenset[str]:
-    """Return the second labels of the events of all declared categories of `roles`."""
+    """Return the second labels of the events of all declared categories with one of `roles`."""
     return frozenset(category.label for category in CATEGORIES if category.role in roles)
 
 
 def spellings_of(*roles: Role) -> frozenset[str]:
-    """Return the names of all declared categories of `roles`, in today's and in the old spelling."""
+    """Return the names of all declared categories with one of `roles`, in today's and in the old spelling."""
     return frozenset(names_with(_BY_NAME, *roles))

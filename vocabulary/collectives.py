@@ -1,15 +1,16 @@
-"""The vocabulary of communication between ranks: its kinds, and what their bandwidths are measured in.
+"""The vocabulary of communication between ranks: kinds of operations, and their bandwidths.
 
 How many bytes an operation moves, and how its bus bandwidth follows, are as in NCCL's tests
-(github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), so that figures compare with what these print.
+(github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), so that the figures can be compared with theirs.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 ON_THREADS = ("gloo:", "mpi:", "ucc:")
-"""What the annotations begin with that back ends for the CPU write around a collective, on a thread."""
+"""Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
 Factor = Callable[[int], float]
+"""A factor by the number of members of the group."""
 
 
 def _as_it_is(_: int) -> float:
@@ -30,10 +31,18 @@ def _of_all(members: int) -> float:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of operation; functions of the number of members, at least 2.
+    """One kind of operation; its factors are functions of the number of members, which is at least 2.
 
-    `spelling`: how its names begin once their punctuation is gone. `bus_factor`: bus bandwidth by algorithm
-    bandwidth. `whole`: all bytes of it by those that one member puts in.
+    Attributes
+    ----------
+    spelling
+        The beginning of its names once their punctuation is removed.
+    bus_factor
+        Bus bandwidth divided by algorithm bandwidth.
+    whole
+        All bytes of the operation divided by those that one member puts in.
+    moves_data
+        False for an operation that only synchronises.
     """
 
     name: str
@@ -57,5 +66,5 @@ KINDS = (
     Kind("send", "send"),
     Kind("recv", "recv"),
 )
-"""In the order in which names are compared with them: what another begins with comes behind it."""
+"""All kinds, in the order in which names are compared: a kind stands before those it begins with."""
 KIND = {kind.name: kind for kind in KINDS}

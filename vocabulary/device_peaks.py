@@ -1,23 +1,31 @@
-"""What devices can do at most, from their vendors' data sheets: dense rates, none with sparsity."""
+"""Peak rates of devices from their vendors' data sheets: dense rates, without sparsity."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 TF32 = "tf32"
-"""Matrix products of float32 on tensor cores, where a program allows it: nothing in a trace says whether."""
+"""Matrix products of float32 on tensor cores; a trace does not say whether a program allows them."""
 FASTEST_COPY = 1e15
-"""B/s that no copy reaches: a file that states more, or a size that says so, is damaged."""
+"""A rate in B/s that no copy reaches: a rate or a size in a file that implies more is damaged."""
 _TYPES = "float64 float32 tf32 float16 bfloat16 float8"
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """Peaks of a kind of device, known by `pattern` in its name.
+    """Peaks of a kind of device, recognised by `pattern` in its name.
 
-    `flop_per_s`: by element type, of the fastest unit that computes in it (tensor or matrix cores where there
-    are such); a type that is not there has no peak that the source states. `bytes_per_s`: of its memory, None
-    where devices of one name differ.
+    Attributes
+    ----------
+    pattern
+        Regular expression that matches a whole word of the name.
+    flop_per_s
+        By element type, the rate of the fastest unit that computes in it (tensor or matrix cores if there are
+        any); a type is absent if the source states no peak for it.
+    bytes_per_s
+        Bandwidth of the memory; None if devices of the same name differ.
+    source
+        The document that states the peaks.
     """
 
     pattern: str
@@ -27,7 +35,11 @@ class Peaks:
 
 
 def _tera(pattern: str, rates: str, gigabytes: float | None, source: str) -> Peaks:
-    """`rates`: one number for each of the types above, TFLOP/s; `-` where the source states none."""
+    """Make the peaks of a device from figures as data sheets state them.
+
+    `rates` has one number for each of `_TYPES`, in TFLOP/s, or `-` if the source states none; `gigabytes` is
+    in GB/s.
+    """
     values = zip(_TYPES.split(), rates.split(), strict=True)
     known = {name: float(value) * 1e12 for name, value in values if value != "-"}
     return Peaks(pattern, known, None if gigabytes is None else gigabytes * 1e9, source)
@@ -49,7 +61,7 @@ PEAKS = (
     _tera("A100.*PCIE?.*80GB|A100 80GB PCIe", _A100_RATES, 1935, _A100),
     _tera("A100-(SXM4|SXM)-80GB", _A100_RATES, 2039, _A100),
     _tera("A100-(SXM4|SXM|PCIE)-40GB", _A100_RATES, 1555, _A100),
-    # Boards of one operator; that of 40 GB and that of 80 GB as totalGlobalMem of their traces tells.
+    # Boards of one operator: the totalGlobalMem of their traces shows which has 40 GB and which 80 GB.
     _tera("PG509-200", _A100_RATES, 1555, f"{_A100}; 40 GB by totalGlobalMem of traces"),
     _tera("PG509-210", _A100_RATES, 2039, f"{_A100}; 80 GB by totalGlobalMem of traces"),
     _tera("A100", _A100_RATES, None, f"{_A100}; the bandwidth depends on the memory, which the name lacks"),
@@ -78,10 +90,10 @@ PEAKS = (
     _tera("MI300X", _MI300X_RATES, 5300, "AMD MI300X data sheet, December 2023"),
     _tera("MI325X", _MI300X_RATES, 6000, "AMD MI325X data sheet, October 2024"),
 )
-"""All devices that are known; the first whose pattern is a word of the name counts."""
+"""All known devices; the first whose pattern occurs in the name as a whole word counts."""
 _NAMED = [(re.compile(rf"(?<![A-Za-z0-9])(?:{one.pattern})(?![A-Za-z0-9])"), one) for one in PEAKS]
 
 
 def find_peaks(device: str | None) -> Peaks | None:
-    """Return the peaks of a device by the name that its driver gives it, None where they are not known."""
+    """Find the peaks of a device by the name that its driver gives it; None if they are not known."""
     return next((peaks for known, peaks in _NAMED if known.search(device or "")), None)

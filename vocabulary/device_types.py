@@ -1,4 +1,4 @@
-"""The kinds of devices whose memory a trace tells of, by PyTorch's numbers for them (c10::DeviceType)."""
+"""The kinds of devices whose memory a trace records, by PyTorch's numbers for them (c10::DeviceType)."""
 
 _NAMES = (
     *("cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan"),
@@ -7,10 +7,10 @@ _NAMES = (
 
 
 def device_type(number: int) -> str:
-    """Return the kind of a number as `torch.device` names it; `type 99` of one that is not known."""
+    """Name the kind of device with a number as `torch.device` does; an unknown one is `type 99`, say."""
     return _NAMES[number] if 0 <= number < len(_NAMES) else f"type {number}"
 
 
 def device_number(kind: str) -> int:
-    """Return the number of a kind that `device_type` has named."""
+    """Return the number of a kind as `device_type` names it."""
     return _NAMES.index(kind) if kind in _NAMES else int(kind.removeprefix("type "))

@@ -1,11 +1,11 @@
-"""Element types of tensors: as PyTorch's profiler writes them, what they are called, and their sizes."""
+"""Element types of tensors: their spellings in PyTorch's profiler, their names and their sizes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type. `size`: of an element, B. `floating`: whether its arithmetic counts as FLOPs."""
+    """An element type: `size` in bytes, and whether its arithmetic counts as FLOPs (`floating`)."""
 
     name: str
     size: int
@@ -31,20 +31,18 @@ _NAMES = {
     "bool": ElementType("bool", 1, floating=False),
 }
 BOOL, INT64 = _NAMES["bool"], _NAMES["long int"]
-"""Types of results that inputs do not have: of comparisons, of indices."""
+"""Types of results that do not follow from the inputs: those of comparisons and of indices."""
 _WIDER = {("bfloat16", "float16"): _NAMES["float"], ("float16", "bfloat16"): _NAMES["float"]}
+"""The pairs of types whose common type is neither of them."""
 
 
 def find_type(written: str) -> ElementType | None:
-    """Return the type that "Input type" names.
-
-    None for what is no tensor, and for types without a size here.
-    """
+    """Find the type that "Input type" names; None for what is not a tensor or has no size here."""
     return _NAMES.get(written)
 
 
 def promoted(one: ElementType, other: ElementType) -> ElementType:
-    """Return the type in which an operator computes with both, by PyTorch's rules of promotion."""
+    """Find the type in which an operator computes with both types, by PyTorch's rules of promotion."""
     if (one.name, other.name) in _WIDER:
         return _WIDER[one.name, other.name]
     return max(one, other, key=lambda kind: (kind.floating, kind.size))

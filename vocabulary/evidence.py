@@ -1,4 +1,4 @@
-"""How something is known."""
+"""The two kinds of evidence."""
 
 EVIDENCE = ("recorded", "inferred")
-"""From what the file states, or from what can be told by it."""
+"""`recorded`: the file states it. `inferred`: it was concluded from what the file states."""

@@ -1,11 +1,11 @@
-"""The vocabulary of gaps: what stretches of the path without an event are called."""
+"""The vocabulary of gaps: names of stretches of the path without an event."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Gap:
-    """One name of gaps, and what it says."""
+    """One name of gaps, and its meaning."""
 
     name: str
     meaning: str
@@ -44,9 +44,10 @@ GAPS = (
     Gap(WAITING_FOR_THREAD, "a thread that another one hands over to"),
     Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
 )
-"""All names."""
+"""All names of gaps; their order gives their codes."""
 NOT_IN_FILE = (OUTSIDE_RECORDING, UNRECORDED_GRAPH, EARLIER_WORK, LOST_WORK)
-"""Gaps in which something ran, as the file shows, that it does not hold: nobody can say what it costs."""
+"""Gaps in which something ran, as the file shows, that it does not hold: its cost is unknown."""
 GAP_NAMES = tuple(gap.name for gap in GAPS)
-"""By code."""
+"""The names by code."""
 GAP_CODE = {name: code for code, name in enumerate(GAP_NAMES)}
+"""The code of each name."""

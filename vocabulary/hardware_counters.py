@@ -1,7 +1,7 @@
-"""What hardware counters count: which are FLOPs, and which are bytes that left the chip.
+"""The meaning of hardware counters: which count FLOPs, and which count bytes that left the chip.
 
-Names of NVIDIA's metrics are those of CUPTI and Nsight Compute. A metric that is not here is kept with its
-value all the same.
+Names of NVIDIA's metrics are those of CUPTI and Nsight Compute. A metric that is not listed here is kept
+with its value all the same.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,11 @@ _DRAM = "Nsight Compute metrics reference: device memory"
 
 @dataclass(frozen=True)
 class CounterMeaning:
-    """`flops`, `bytes`: what one count stands for, None where it is no such thing. `dtype`: of the FLOPs."""
+    """What one count of a counter stands for.
+
+    `flops` and `bytes` are the number of them in one count, None if the counter does not count them. `dtype`
+    is the type of the FLOPs, `source` the document that says so.
+    """
 
     name: str
     flops: float | None
@@ -34,7 +38,7 @@ def _threads(letter: str, dtype: str) -> tuple[CounterMeaning, ...]:
 COUNTERS = (
     *_threads("f", "float32"),
     *_threads("d", "float64"),
-    # Of packed instructions two operations count as one, and compilers use them to load constants, too.
+    # Two operations of a packed instruction count as one, and compilers also use it to load constants.
     *_threads("h", "float16"),
     CounterMeaning("sm__ops_path_tensor_src_fp16_dst_fp16.sum", 1.0, None, "float16", _TENSOR),
     CounterMeaning("sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1.0, None, "float16", _TENSOR),
@@ -47,10 +51,10 @@ COUNTERS = (
     CounterMeaning("dram__sectors_read.sum", None, 32.0, "", _DRAM),
     CounterMeaning("dram__sectors_write.sum", None, 32.0, "", _DRAM),
 )
-"""Counters that a roofline can be made of. `dram__bytes.sum` is not: it is read and write once more."""
+"""Counters that a roofline can use. `dram__bytes.sum` is absent: it is the sum of reads and writes."""
 _MEANING = {one.name: one for one in COUNTERS}
 
 
 def find_meaning(name: str) -> CounterMeaning | None:
-    """Return what a counter of that name counts, None where it is neither FLOPs nor bytes."""
+    """Find what the counter of that name counts; None if it counts neither FLOPs nor bytes."""
     return _MEANING.get(name)

@@ -1,8 +1,9 @@
-"""What the names of a server's annotations say of its iterations: prefill, decode or both, and how much.
+"""Iterations of a server by the names of its annotations: prefill, decode or both, and their size.
 
-Known are the names of SGLang (`step[EXTEND bs=4 toks=4096]`), vLLM (`execute_context_1(512)_generation_8(8)`,
-`execute_new_1_cached_8`), TensorRT-LLM (`_forward_step 7: 1 ctx reqs, 512 ctx tkns, 8 gen reqs`) and others
-that say what they do, and for how many requests or tokens (`decode[bs=64]`, `prefill batch_size=2`).
+The known names are those of SGLang (`step[EXTEND bs=4 toks=4096]`), vLLM
+(`execute_context_1(512)_generation_8(8)`, `execute_new_1_cached_8`), TensorRT-LLM
+(`_forward_step 7: 1 ctx reqs, 512 ctx tkns, 8 gen reqs`) and others that say what they do, and for how many
+requests or tokens (`decode[bs=64]`, `prefill batch_size=2`).
 """
 
 import re
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 PREFILL, DECODE, MIXED, IDLE = "prefill", "decode", "mixed", "idle"
 ITERATION = "serving iteration"
-"""What all iterations count as, as all ProfilerSteps count as one name."""
+"""The one name under which all iterations are counted, as all ProfilerSteps are under theirs."""
 _WORDS = {
     **dict.fromkeys(("extend", "prefill", "context", "ctx", "prompt"), PREFILL),
     **dict.fromkeys(("decode", "decoding", "generation", "generate", "gen", "verify", "draft"), DECODE),
@@ -38,7 +39,10 @@ _LEADING = re.compile(r"\s*(?:sq\s*=?\s*)?(\d{1,12})", re.ASCII)
 
 @dataclass(frozen=True)
 class Iteration:
-    """`type`: prefill, decode, mixed or idle. `batch`: requests, `tokens`: new ones; None for unknown."""
+    """One iteration: `type` is prefill, decode, mixed or idle.
+
+    `batch` is the number of requests and `tokens` that of new tokens; None if unknown.
+    """
 
     type: str
     batch: int | None
@@ -46,7 +50,7 @@ class Iteration:
 
 
 def iteration_in(name: str) -> Iteration | None:
-    """Return the iteration that an annotation marks by its name, None where it marks none."""
+    """Find the iteration that an annotation marks by its name; None if it does not mark one."""
     if found := _VLLM.fullmatch(name):
         tokens = [_leading(found[2]), _leading(found[4])]
         known = [one for one in tokens if one is not None]

@@ -1,7 +1,7 @@
-"""The vocabulary of kernels: communication, memory or computation, told by their names.
+"""The vocabulary of kernels: communication, memory or computation, recognised by their names.
 
-A kernel is of the type of the first spelling that its name fits, one that fits none computes. Copies and
-memsets are memory whatever their name. A user's own spellings come before these.
+A kernel has the type of the first spelling that its name matches; one that matches none is computation.
+Copies and memsets are memory whatever their name. A user's own spellings come before these.
 """
 
 import re
@@ -15,19 +15,22 @@ from tracegraph.vocabulary.categories import Role, find_category
 
 COMPUTATION, COMMUNICATION, MEMORY = "computation", "communication", "memory"
 KERNEL_TYPES = (COMPUTATION, COMMUNICATION, MEMORY)
-"""All types, in the order in which what overlaps is named."""
+"""All types, in the order in which overlapping types are named."""
 
 
 HOST_WAIT, KERNEL_WAIT, OTHER_WAIT = "host_wait", "kernel_wait", "other"
 IDLE_CATEGORIES = (HOST_WAIT, KERNEL_WAIT, OTHER_WAIT)
-"""Why a stream is idle, as HTA tells it: the next work was not launched, was and came soon, or neither."""
+"""Why a stream is idle, as HTA puts it.
+
+In order: the next work was not launched yet, it was launched and began soon, or neither.
+"""
 OTHERS = "others"
 """Stands for the names that are not listed."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How kernels of a type are named by a library: a regular expression that is searched in the name."""
+    """How a library names kernels of a type: a regular expression that is searched for in the name."""
 
     kernel_type: str
     pattern: str
@@ -66,11 +69,11 @@ SPELLINGS = (
     Spelling(MEMORY, r"^(hip)?Mem(cpy|set)|^Copy(Device|Host)To|^FillBuffer", "copies by name"),
     Spelling(MEMORY, r"__amd_rocclr_(copy|fill|stream)", "ROCm's copies that run as kernels"),
 )
-"""The types by name, first fit first."""
+"""Spellings of all types; the first that matches decides."""
 
 
 def kernel_type(name: str, category: str, own: Sequence[Spelling] = ()) -> str | None:
-    """Return the type of a GPU activity by its name and category, None for what is no work of a GPU."""
+    """Find the type of a GPU activity by its name and category; None for what is not work of a GPU."""
     role = find_category(category).role
     if role in (Role.COPY, Role.MEMSET):
         return MEMORY
@@ -86,12 +89,14 @@ def copy_kind(name: str) -> str:
 
 
 def read_spellings(file: Path) -> tuple[Spelling, ...]:
-    """Read a user's own spellings: lines of a type, blanks and a regular expression; `#` begins a comment.
+    """Read a user's own spellings from a text file.
+
+    Each line holds a type, blanks and a regular expression; `#` begins a comment line.
 
     Raises
     ------
     InputError
-        The file cannot be read, or a line names no type or holds no regular expression.
+        The file cannot be read, or a line does not name a type or hold a regular expression.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

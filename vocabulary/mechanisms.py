@@ -11,10 +11,11 @@ Kind = Literal["SEQUENTIAL", "INVOCATION", "SYNCHRONIZATION", "CROSS_THREAD"]
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One rule: the kind of dependency it makes, and the name of the gap that its usual lag, or its wait, is.
+    """One rule: the kind of dependency that it makes, and the gap that its lag or wait usually is.
 
-    `races`: whether close races with other rules are decided by how likely its lag is. `own_wait`: whether
-    its waits end by themselves as far as the file shows, so that without them the thread would go on.
+    `races` says whether the likelihood of its lag decides close races with other rules. `own_wait` says
+    whether its waits end by themselves as far as the file shows, so that the thread would go on without
+    them.
     """
 
     name: str

@@ -1,9 +1,11 @@
-"""The vocabulary of calls that take and give back GPU memory, of all vendors: parts of their names."""
+"""The vocabulary of calls that allocate and free GPU memory, of all vendors: parts of their names."""
 
 ALLOCATE = ("Malloc", "MemAlloc", "MemCreate", "DeviceAlloc", "SharedAlloc")
 FREE = ("Free", "Dealloc", "MemRelease", "MemUnmap")
 WITHOUT_WAITING = ("Async", "Host", "Array")
-"""In names of calls that are none of either: they concern a stream, or other memory."""
+"""Parts of the names of calls that count as neither: they concern a stream, or other memory."""
 WAITING_FREES = ("cudaFree", "hipFree")
-"""Whole names of calls that wait for their device without saying so: memory may be in use until all its work
-has ended."""
+"""Whole names of calls that wait for their device although their names do not say so.
+
+The memory may be in use until all work of the device has ended.
+"""

@@ -19,5 +19,5 @@ PHASE_NAMES = tuple(PHASES)
 
 
 def spelt(name: str) -> str:
-    """Return a name of a phase as a user may write it: `data_loading` is `data loading`."""
+    """Normalise the name of a phase as a user may write it: `data_loading` becomes `data loading`."""
     return name.strip().lower().replace("_", " ").replace("-", " ")

@@ -1,4 +1,4 @@
-"""Whose code an event runs, as far as its name tells: the user's own, a library's, or the interpreter's."""
+"""The owner of the code that an event runs, by its name: the user, a library or the interpreter."""
 
 import re
 import sys
@@ -13,18 +13,19 @@ _PACKAGES = frozenset(
         *("transformers", "triton", "deepspeed", "megatron", "accelerate", "lightning", "datasets"),
     }
 )
+"""Packages that count as libraries even if no path says where they lie."""
 SCRIPT = ": <module>"
-"""What the name of the frame that runs a whole file ends with."""
+"""The ending of the name of the frame that runs a whole file."""
 MODULE = "nn.Module: "
-"""What the name of a module's frame begins with."""
+"""The beginning of the name of a module's frame."""
 _NUMBER = re.compile(r"_\d+$")
 
 
 def is_library(name: str, category: str) -> bool:
-    """Whether an event is a Python function of a library, the standard library or the interpreter.
+    """Tell whether an event is a Python function of a library, the standard library or the interpreter.
 
-    The profiler leaves out the part of a path that is in `sys.path`, so a library begins with its package, a
-    file of the standard library with its own name.
+    The profiler leaves out the part of a path that is in `sys.path`: the path of a library begins with its
+    package, and that of a file of the standard library with the name of the file.
     """
     if not has_role(category, Role.FRAME) or name.startswith(MODULE):
         return False

@@ -1,4 +1,4 @@
-"""What operators are, as far as their arithmetic goes: the kinds of work that FLOPs and bytes are told of."""
+"""Kinds of operators by their arithmetic: those for which FLOPs and bytes are reported."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,10 @@ POOLING, MOVEMENT = "pooling", "data movement"
 
 @dataclass(frozen=True)
 class WorkKind:
-    """`on_matrix_units`: whether the device's tensor or matrix cores can do it."""
+    """One kind: `counted` says how its FLOPs are counted.
+
+    `on_matrix_units` says whether the device's tensor or matrix cores can do it.
+    """
 
     name: str
     counted: str

@@ -1,1 +1,1 @@
-"""How true the critical path is: against known truth and on real files, written into docs/accuracy.md."""
+"""The accuracy of the critical path against known truth and on real files, for docs/accuracy.md."""

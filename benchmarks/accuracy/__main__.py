@@ -54,6 +54,7 @@ THROUGH = {
     "cli": "as `tracegraph query critical_path` gives it",
     "columns": "taken from the columns in memory",
 }
+"""The ways to a path, and how the document describes each."""
 
 
 @click.group()

@@ -1,4 +1,4 @@
-"""What each rule adds: the scores when one of them is left out of the causal model."""
+"""The contribution of each rule: the scores if one of them is left out of the causal model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -31,16 +31,20 @@ from tracegraph.ingest.causal.rules.gpu.synchronization import synchronization
 from tracegraph.ingest.findings import Integrity
 
 CLOCK_ERROR_NS = -30_000
-"""By how much the GPU's rows are moved where the correction of clocks is judged."""
+"""By how much the GPU's rows are moved to judge the correction of clocks."""
 RULES = (*SHARED, *POLICIES[EVIDENCE])
+"""All rules of the default policy."""
 _HALVES = (stream_waits, synchronization)
-"""Rules that rest on rows of the file where there are some, else on names and times."""
+"""Rules that use rows of the file if there are some, and otherwise names and times."""
 Find = Callable[[Context, Found], Found]
 
 
 @dataclass(frozen=True)
 class Case:
-    """The model without one rule, or without something that the rules rest on."""
+    """The model without one rule, or without something that the rules rest on.
+
+    `context` and `replaced` take away what the rules rest on; `clock_error_ns` moves the GPU's rows.
+    """
 
     name: str
     rules: tuple[Rule, ...] = RULES
@@ -49,14 +53,14 @@ class Case:
     clock_error_ns: int = 0
 
     def solve(self, events: Events, lanes: Lanes, integrity: Integrity) -> Solution:
-        """Return the causal graph of the events in this case."""
+        """Build the causal graph of the events in this case."""
         with self.replaced():
             context = self.context(find_context(events.shift_gpu(self.clock_error_ns), lanes, integrity))
             return solve(context, apply(self.rules, context, Found()), EVIDENCE)
 
 
 def cases() -> list[Case]:
-    """Give the whole model first, then each rule left out, and each half of some, then what they rest on."""
+    """List the whole model, then each rule left out, each half of some, and what the rules rest on."""
     return [
         Case("nothing"),
         *(Case(_name(rule.find), tuple(other for other in RULES if other != rule)) for rule in RULES),
@@ -84,7 +88,7 @@ def _name(find: Find) -> str:
 
 
 def _instead(rule: Find, other: Find) -> tuple[Rule, ...]:
-    """All rules with another function in the place of one."""
+    """Return all rules with another function in the place of one."""
     return tuple(Adds(other) if mine.find is rule else mine for mine in RULES)
 
 
@@ -100,7 +104,7 @@ def _without_half(rule: Find, *, recorded: bool) -> Find:
 
 
 def _returned_calls(context: Context, found: Found) -> Found:
-    """Find launches, but for those of work that began before its call returned."""
+    """Find launches, except for those of work that began before its call returned."""
     edges = invocation(context, found).edges
     call = context.launches.call[edges.effect_event]
     return Found(select_rows(edges, edges.effect_time >= context.events.end[call]))
@@ -123,7 +127,7 @@ def _as_it_is(*_: Any) -> GpuClock:
 
 
 def ablate(oracle: Oracle, sets: Sequence[OracleSet]) -> Iterator[list[Result]]:
-    """For each set, its result in every case."""
+    """Yield the results of each set in every case."""
     scorer = oracle.scorer()
     for one in sets:
         with oracle.made(one):
@@ -134,7 +138,7 @@ def ablate(oracle: Oracle, sets: Sequence[OracleSet]) -> Iterator[list[Result]]:
 
 
 def describe_ablation(results: Sequence[Sequence[Result]]) -> str:
-    """Markdown: one line a case, with how many sets fall below `GOOD` and how low."""
+    """Write the Markdown: one line for each case, with how many sets fall below `GOOD` and how low."""
     columns = [
         "left out",
         f"sets below {GOOD}",

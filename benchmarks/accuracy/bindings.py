@@ -1,4 +1,4 @@
-"""Every binding edge of a model against the cause that the truth names, on the path or not."""
+"""The comparison of every binding edge of a model, on the path or not, with the cause in the truth."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +11,23 @@ from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.vocabulary.categories import Role
 
 _NEAR_NS = 50_000
+"""The most by which a start of the model may differ from the true start that it is compared with."""
 
 
 @dataclass(frozen=True)
 class TrueStarts:
     """Segments of the simulation by (lane, start): what happened there, and why it started then.
 
-    `event`, `cause`: positions in traceEvents, -1 for a thread with no event open. `lane`, `cause_lane`:
-    lanes of the model. `along`: bound by the segment before on the same thread or stream. Times in ns.
+    Attributes
+    ----------
+    event, cause
+        Positions in traceEvents, -1 for a thread with no event open.
+    lane, cause_lane
+        Lanes of the model.
+    start
+        Times in ns.
+    along
+        Whether the segment before on the same thread or stream is the cause.
     """
 
     event: Ints
@@ -30,11 +39,11 @@ class TrueStarts:
 
     @property
     def stride(self) -> int:
-        """Beyond all times, so that lane * stride + time orders by both."""
+        """A number larger than all times, so that lane * stride + time orders by both."""
         return int(self.start.max(initial=0)) + 2 * _NEAR_NS
 
     def around(self, chosen: Flags, lane: Ints, time: Ints) -> tuple[Ints, Ints]:
-        """Of the chosen segments on each lane the last to start up to each time, and the next; -1: none."""
+        """Find the last chosen segments to start up to each time on its lane, and the next ones; -1: none."""
         rows = np.append(np.flatnonzero(chosen), -1)
         keys = self.lane[rows[:-1]] * self.stride + self.start[rows[:-1]]
         at = np.searchsorted(keys, lane * self.stride + np.minimum(time, self.stride - 1), "right")
@@ -43,10 +52,10 @@ class TrueStarts:
 
 
 def read_true_starts(truth: dict[str, Any], lane_of: Ints) -> TrueStarts:
-    """Return the `bindings` of a truth; `lane_of`: lane of each position in traceEvents.
+    """Read the `bindings` of a truth; `lane_of` is the lane of each position in traceEvents.
 
-    The truth names no lane where no event is open. Such a segment follows the one before on its thread, and
-    as a cause of another thread it is the last one that had begun.
+    The truth does not name a lane if no event is open. Such a segment follows the one before on its thread,
+    and as a cause of another thread it is the last one that had begun.
     """
     rows = truth["bindings"]
     event, cause = (np.array([row[i] for row in rows], dtype=np.int64) for i in (1, 4))
@@ -69,7 +78,7 @@ def read_true_starts(truth: dict[str, Any], lane_of: Ints) -> TrueStarts:
 
 @dataclass(frozen=True)
 class Judged:
-    """Binding edges (positions in the dependencies), whether each is right, and how many nobody can tell."""
+    """Binding edges (positions in the dependencies), whether each is right, and how many are left out."""
 
     edge: Ints
     right: Flags
@@ -77,14 +86,14 @@ class Judged:
 
 
 def judge_bindings(model: Model, truth: dict[str, Any]) -> Judged:
-    """All binding edges into work of an event.
+    """Judge all binding edges into work of an event.
 
-    GPU work: right where the truth has the same GPU activity, or the same call, or where that call has no row
-    the same thread. Work of a thread: a cause on another lane is right where the truth's nearest start with
-    such a cause on this thread, at most 50 µs away, has the same activity or thread; program order where the
-    truth has no such start at that moment. A thread that the truth does not know only polls: it waits for
-    nobody.
-    Left out is what the truth has no segment for, as where times are rounded to nothing.
+    An edge into GPU work is right if the truth has the same GPU activity, or the same call, or, if that call
+    has no row, the same thread. For work of a thread, a cause on another lane is right if the truth's
+    nearest start with such a cause on this thread, at most 50 µs away, has the same activity or thread;
+    program order is right if the truth has no such start at that moment. A thread that the truth does not
+    know only polls: it does not wait. Edges are left out if the truth has no segment for them, as with times
+    that are rounded to nothing.
     """
     segments, events = model.segments, model.events
     lane_of = np.full(int(events.source_index.max()) + 2, -1, dtype=np.int64)
@@ -115,7 +124,7 @@ class _Found:
         return np.where(event >= 0, self.model.events.source_index[event], -1)
 
     def _same_cause(self, rows: Ints, start: Ints) -> Flags:
-        """Whether the cause of each row is that of a true start: the activity, else the thread."""
+        """Tell whether the cause of each row is that of a true start: the activity, or else the thread."""
         cause = self.cause[rows]
         same_lane = self.model.segments.lane[cause] == self.true.cause_lane[start]
         on_thread = self.model.segments.on_thread[cause]
@@ -124,7 +133,7 @@ class _Found:
         return same
 
     def on_streams(self, rows: Ints, _: int) -> tuple[Flags, Flags]:
-        """Whether each is right, and whether the truth knows it: by the first true start of the activity."""
+        """Tell whether each is right, and whether the truth knows it, by the activity's first true start."""
         events = self.model.events
         order = np.lexsort((self.true.start, self.true.event))
         mine = self._source(self.effect[rows])
@@ -140,7 +149,7 @@ class _Found:
         return right & ~other_call, known
 
     def on_threads(self, rows: Ints, rounding: int) -> tuple[Flags, Flags]:
-        """Whether each is right, and whether the truth knows it."""
+        """Tell whether each is right, and whether the truth knows it."""
         segments, true = self.model.segments, self.true
         lane, time = segments.lane[self.effect[rows]], segments.start[self.effect[rows]]
         start, _ = true.around(np.ones(len(true.event), dtype=bool), lane, time + rounding)
@@ -154,7 +163,7 @@ class _Found:
         return np.where(along, in_order, there & self._same_cause(rows, crossing)), known | ~along
 
     def _nearest_crossing(self, lane: Ints, time: Ints) -> Ints:
-        """Return the true start nearest to each time that another lane caused, -1 for none on this lane."""
+        """Find the true start nearest to each time that another lane caused; -1 if this lane has none."""
         true = self.true
         before, after = true.around(~true.along, lane, time)
         nearer = true.start[after] - time < time - true.start[before]

@@ -1,4 +1,4 @@
-"""Whether confidence is true: every binding edge, on the path or not, against the true cause."""
+"""The truth of confidence: every binding edge, on the path or not, against the true cause."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,16 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 FEWEST = 30
-"""Edges below which a share says nothing."""
+"""With fewer edges than this a share says nothing."""
 TOO_SURE = 0.02
-"""By how much confidence may say more than the share that is right."""
+"""The most by which confidence may exceed the share of edges that are right."""
 _BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
+"""Limits between the bins of confidence in the table."""
 _SUMS = ["edges", "confidence", "right", "left_out"]
 
 
 def halves(oracle: Oracle, seeds: Sequence[int], events: int) -> dict[str, list[OracleSet]]:
-    """Return the sets that confidence is judged on, by what they are."""
+    """Return the sets on which confidence is judged, by a description of them."""
     kinder, harder = [*SCENARIOS, *RARE_HAND_OVERS], list(ALONE)
     damaged = oracle.matrix(REGIMES, [()], seeds, events)
     return {
@@ -50,7 +51,7 @@ def halves(oracle: Oracle, seeds: Sequence[int], events: int) -> dict[str, list[
 
 @dataclass(frozen=True)
 class _Judge:
-    """What a process does with one set."""
+    """The work of a process on one set."""
 
     oracle: Oracle
 
@@ -65,9 +66,10 @@ def judge_all(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iter
 
 
 def judge(one: OracleSet) -> pd.DataFrame:
-    """Return the binding edges of one set, summed by mechanism, evidence and bin of confidence.
+    """Sum up the binding edges of one set by mechanism, evidence and bin of confidence.
 
-    Columns beside these: edges, confidence and right (sums over them), left_out (without a counterpart).
+    The other columns are edges, confidence and right (sums over the edges), and left_out (edges without a
+    counterpart).
     """
     model, _ = read_model(one.trace)
     judged, found = judge_bindings(model, read_json(one.truth)), model.dependencies
@@ -89,7 +91,7 @@ def judge(one: OracleSet) -> pd.DataFrame:
 
 
 def describe_calibration(parts: Mapping[str, pd.DataFrame]) -> str:
-    """Markdown: for each half confidence against the share that is right, by bins and by mechanisms."""
+    """Write the Markdown: for each half confidence against the share that is right, by bin and mechanism."""
     return "\n\n".join(f"**{name}**\n\n{_describe(sums)}" for name, sums in parts.items())
 
 

@@ -1,4 +1,4 @@
-"""One path against the truth: the oracle's score, and what the report says where it misses."""
+"""The comparison of one path with the truth: the oracle's score, and what the report says of misses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,11 @@ from tracegraph.vocabulary.categories import GPU_WORK, has_role
 from tracegraph.workbench.findings.findings import INFERRED, NEAR_TIE_NS
 
 GOOD = 0.999
-"""Recall and overlap from which a set counts as right."""
+"""A set is right if its recall and overlap are at least this."""
 SURE = 0.9
-"""A confidence below this marks a row: the reader is told to doubt it."""
+"""A confidence below this marks a row: the report tells its reader to doubt it."""
 _ROUNDING_NS = 2000
+"""Stretches up to this long are the rounding of the file's times, and not a miss."""
 _SCORES = ("total", "tiling", "recall", "precision", "overlap", "pointwise")
 
 
@@ -22,8 +23,8 @@ _SCORES = ("total", "tiling", "recall", "precision", "overlap", "pointwise")
 class Stretch:
     """Time of true events that a path gives to something else, and what is said of the cause behind it.
 
-    `near_tie`: a second cause follows within 1 µs; `tied`: the margin is 0; `marked`: either, or the cause is
-    inferred or has a confidence below `SURE`.
+    `near_tie` says that a second cause follows within 1 µs, `tied` that the margin is 0, and `marked` that
+    one of these holds, or that the cause is inferred or has a confidence below `SURE`.
     """
 
     length_ns: int
@@ -35,10 +36,10 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Result:
-    """What one set scored; `missed` is empty and `worst` (event, ns) too where it scored `GOOD`.
+    """The scores of one set; `missed` and `worst` (event, ns) are empty if it scored `GOOD`.
 
-    `reachable`: the overlap of the true path itself with the lengths that its rows have in the file, which is
-    below 1 where those are noisy; 1 where the set scored `GOOD`.
+    `reachable` is the overlap of the true path itself with the lengths that its rows have in the file, which
+    is below 1 if those are noisy; it is 1 if the set scored `GOOD`.
     """
 
     of: OracleSet
@@ -59,7 +60,7 @@ class Result:
 
     @property
     def missed_ns(self) -> int:
-        """All the time missed."""
+        """The length of all that is missed."""
         return sum(stretch.length_ns for stretch in self.missed)
 
     @property
@@ -79,7 +80,7 @@ class Result:
 
     @property
     def missed_confidence(self) -> float:
-        """Mean confidence of the causes that misses hang on, weighted by time; 0 without misses."""
+        """The mean confidence of the causes behind misses, weighted by time; 0 without misses."""
         return sum(s.length_ns * s.confidence for s in self.missed) / max(self.missed_ns, 1)
 
     @property
@@ -109,7 +110,7 @@ def compare(of: OracleSet, path: pd.DataFrame, scorer: Scorer) -> Result:
 
 
 def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> float:
-    """Return the overlap of the true path with GPU rows as long as the file has them."""
+    """Return the overlap of the true path if GPU rows have the lengths that the file states."""
     lengths: dict[int, int] = {}
     for start, end, at in true:
         if at is not None:
@@ -121,7 +122,7 @@ def reachable_overlap(true: Sequence[Row], events: Sequence[dict[str, Any]]) -> 
 
 
 def _as_reported(stretches: Sequence[tuple[int, int]], path: pd.DataFrame) -> tuple[Stretch, ...]:
-    """Return the stretches missed, with what the rows of `path` say that they hang on."""
+    """Join the missed stretches with what is said of the rows of `path` that they depend on."""
     near = path["margin_ns"].le(NEAR_TIE_NS).fillna(False).to_numpy(bool)
     tied = path["margin_ns"].eq(0).fillna(False).to_numpy(bool)
     confidence = path["confidence"].fillna(1.0).to_numpy(float)
@@ -135,12 +136,12 @@ def _as_reported(stretches: Sequence[tuple[int, int]], path: pd.DataFrame) -> tu
 
 
 def missed_stretches(true: Sequence[Row], ours: Sequence[Row]) -> list[tuple[int, int]]:
-    """Stretches of true events that `ours` gives to something else, the last first; both in time order.
+    """List the stretches of true events that `ours` gives to something else, the last first.
 
-    Each with its length in ns and the position of the row of `ours` that it hangs on: the path is chosen
-    backwards, so what is missed between two stretches on which both agree hangs on what our row of the later
-    one is bound to (-1 where there is no later one). Up to 2 µs in a row are the rounding of the file's
-    times, not a miss.
+    Both paths are in time order. Each stretch has its length in ns and the position of the row of `ours`
+    that it depends on: the path is chosen backwards, so what is missed between two stretches on which both
+    agree depends on what our row of the later one is bound to (-1 if there is no later one). Up to 2 µs in a
+    row are the rounding of the file's times, not a miss.
     """
     points = sorted({p for start, end, _ in [*true, *ours] for p in (start, end)})
     i, k = len(true) - 1, len(ours) - 1

@@ -1,4 +1,4 @@
-"""Damages of recordings beside those of the oracle's vary.py: wrong durations, lost rows, unnamed waits.
+"""Damages of recordings besides those of the oracle's vary.py: wrong times, lost rows, unnamed waits.
 
 Positions in the file stay, and so does the truth: a lost row becomes an instant in its place.
 """
@@ -14,8 +14,9 @@ from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role
 Entry = dict[str, Any]
 _Damage = Callable[[list[Entry], random.Random], None]
 _OVERFLOW_US, _MORE_US = 60_000, 1_600_000
+"""By how much kernels last longer in a file with wrong durations, and by how much every fifth does."""
 UNNAMED_WAITS = "unnamed_waits"
-"""Calls that wait have names of their own, and no row says what they wait for."""
+"""The damage in which waiting calls have names of their own, and no row says what they wait for."""
 _RENAMED = {
     "cudaStreamSynchronize": "vrtQueueDrain",
     "cudaDeviceSynchronize": "vrtFinishAll",
@@ -24,7 +25,7 @@ _RENAMED = {
 
 
 def _overflow(share: float) -> _Damage:
-    """Return a share of the kernels lasts 60 ms more, every fifth of them 1.6 s."""
+    """Make the damage that adds 60 ms to a share of the kernels, and 1.6 s to every fifth of these."""
 
     def damage(entries: list[Entry], rnd: random.Random) -> None:
         kernels = [entry for entry in entries if has_role(entry.get("cat", ""), Role.KERNEL)]
@@ -35,9 +36,9 @@ def _overflow(share: float) -> _Damage:
 
 
 def _lost(begin: float, until: float, streams: Sequence[int] = ()) -> _Damage:
-    """Return the GPU rows from one share of them to another, by their start, are gone.
+    """Make the damage that loses the GPU rows from one share of them to another, by their start.
 
-    Of all or some streams.
+    `streams` limits it to some streams.
     """
 
     def damage(entries: list[Entry], rnd: random.Random) -> None:
@@ -59,7 +60,7 @@ def _without_names(entries: list[Entry], _: random.Random) -> None:
 
 
 def _lose(row: Entry) -> None:
-    """Its place stays, so that the truth's positions do."""
+    """Turn a row into an instant: its place stays, so that the truth's positions do."""
     row.update(ph="i", s="t", cat="lost")
 
 
@@ -73,11 +74,11 @@ OWN: Mapping[str, _Damage] = {
     "one_stream_lost30": _lost(0, 0.3, (7,)),
     UNNAMED_WAITS: _without_names,
 }
-"""By name."""
+"""The damages by name."""
 
 
 def damage_files(name: str, source: Path, target: Path, seed: int) -> None:
-    """Damage a simulation whose two files begin with `source`; those of the other begin with `target`."""
+    """Damage a simulation whose two files begin with `source`; the new files begin with `target`."""
     trace, truth = (source.with_name(f"{source.name}_{part}.json") for part in ("rank0", "truth"))
     document = json.loads(trace.read_bytes())
     OWN[name](document["traceEvents"], random.Random(seed * 31 + len(name)))

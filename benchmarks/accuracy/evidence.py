@@ -11,13 +11,17 @@ from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.workbench.text.text import format_ns, label
 
 _NAMED = 3
+"""The most names that a sentence lists."""
 _SOME = 5
+"""With fewer values than this no median is given."""
 _WIDTH = 48
+"""The most characters of a name."""
 _SHOWN = 0.005
+"""The least share that is listed."""
 
 
 def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
-    """Sentences with what was measured about the gaps named unknown in `rows`, the path of `model`."""
+    """Write sentences with what was measured about the gaps named unknown in `rows`, the path of `model`."""
     unknown = rows[rows["name"].eq(UNKNOWN) & rows["category"].eq(GAP)]
     within = Stretches(unknown["start_ns"].to_numpy(np.int64), unknown["end_ns"].to_numpy(np.int64))
     lengths = unknown["end_ns"] - unknown["start_ns"]
@@ -39,14 +43,14 @@ def describe_unknown(model: Model, rows: pd.DataFrame) -> str:
 
 
 def _rhythm(ends: Ints) -> list[str]:
-    """How far apart the stretches end, where there are some."""
+    """Say how far apart the stretches end, if there are some."""
     if len(ends) < _SOME:
         return []
     return [f"Their ends lie {format_ns(float(np.median(np.diff(ends))))} apart in the median."]
 
 
 def _latencies(model: Model) -> list[str]:
-    """How long after its call GPU work starts in this file."""
+    """Say how long after its call GPU work starts in this file."""
     events, call = model.events, model.launches.call
     launched = np.flatnonzero(call >= 0)
     if len(launched) < _SOME:
@@ -57,7 +61,7 @@ def _latencies(model: Model) -> list[str]:
 
 
 class Stretches:
-    """Disjoint stretches of time in order."""
+    """Disjoint stretches of time, in order."""
 
     def __init__(self, start: Ints, end: Ints) -> None:
         self.bounds = np.stack([start, end], axis=1).ravel()
@@ -65,14 +69,14 @@ class Stretches:
         self.passed = np.stack([np.append(0, passed)[:-1], passed], axis=1).ravel()
 
     def overlap(self, start: Ints, end: Ints) -> Ints:
-        """How much of each given stretch lies in these, ns."""
+        """Return how much of each given stretch lies in these, in ns."""
         first, last = (np.interp(at, self.bounds, self.passed) for at in (start, end))
         lengths: Ints = np.rint(last - first).astype(np.int64)
         return lengths
 
     @property
     def total(self) -> int:
-        """Their length, ns."""
+        """Their length in ns."""
         return int(self.passed[-1]) if len(self.passed) else 0
 
 
@@ -85,7 +89,7 @@ def _gpu(model: Model, within: Stretches) -> str:
 
 
 def _threads(model: Model, within: Stretches) -> list[str]:
-    """Return what the threads that matter have open at that time, the innermost event of each stretch."""
+    """Say what the threads that matter have open at that time: the innermost event of each stretch."""
     segments, lanes = model.segments, model.lanes
     inside = within.overlap(segments.start, segments.end)
     sentences = []

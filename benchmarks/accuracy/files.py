@@ -1,4 +1,4 @@
-"""What the path of every real file consists of, and what files with much unknown time do not hold."""
+"""The contents of the path of every real file, and what files with much unknown time lack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,15 @@ from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.workbench.findings.findings import NEAR_TIE_NS
 
 MUCH_UNKNOWN = 0.08
+"""A file in which more of the path is unknown, 0..1, is described by what it holds."""
 _SHOWN = 0.0005
+"""The least share of a gap that is listed: a smaller one would read as 0.000."""
 _SUFFIXES = (".json", ".json.gz")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One file: shares of the path's length, its findings, and facts where much is unknown."""
+    """One file: shares of the path's length, its findings, and facts if much is unknown."""
 
     name: str
     length_ns: int
@@ -40,7 +42,7 @@ class Measured:
 
     @property
     def unknown(self) -> float:
-        """Share of the length for which no rule has a cause."""
+        """The share of the length for which no rule has a cause."""
         return float(self.gaps.get(UNKNOWN, 0.0))
 
 
@@ -53,7 +55,7 @@ class Refused:
 
 
 def kineto_files(folder: Path) -> list[Path]:
-    """Every file below `folder` that has the name of a Kineto trace."""
+    """List every file below `folder` whose name is that of a Kineto trace."""
     return sorted(path for path in folder.rglob("*") if path.name.endswith(_SUFFIXES))
 
 
@@ -89,7 +91,7 @@ def _measure(name: str, model: Model, integrity: Integrity) -> Measured:
 
 
 def describe_files(measured: Sequence[Measured | Refused]) -> str:
-    """Markdown: the table of all files, those that cannot be read, and the facts where much is unknown."""
+    """Write the Markdown: a table of all files, those that cannot be read, and facts if much is unknown."""
     read = [item for item in measured if isinstance(item, Measured)]
     refused = [[item.name, item.reason] for item in measured if isinstance(item, Refused)]
     columns = ["file", "length", "events", UNKNOWN, "untraced", "unclear", "other gaps"]

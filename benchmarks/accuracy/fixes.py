@@ -1,4 +1,4 @@
-"""What fixes gain, alone and in pairs, against simulations in which they were made."""
+"""Gains of fixes, alone and in pairs, against simulations in which they were made."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,15 @@ from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH
 from tracegraph.workbench.what_if.answer import Question, answer
 
 OF_MAKESPAN, OF_MAKESPAN_WITH_JITTER, OF_GAIN = 0.01, 0.02, 0.1
+"""The largest errors: of the makespan, with constant and with random lags, and of a large gain."""
 _LARGE, _NOTHING = 0.02, 0.001
-"""From which share of the makespan a gain must be near by its own size; up to which none is claimed."""
+"""A gain of at least the first share of the makespan must also be near by its own size.
+
+If nothing is gained, at most the second share may be claimed.
+"""
 UNSYNC, CAPTURE, PREFETCH, SCALE = "unsync", "capture", "prefetch", "scale"
 _FACTOR = 0.5
+"""How long a scaled kernel takes, as a share of before."""
 PAIRS = (
     (UNSYNC, CAPTURE),
     (UNSYNC, PREFETCH),
@@ -42,19 +47,20 @@ _SELECTORS = {
     CAPTURE: ("phase=forward", "phase=backward"),
     PREFETCH: ("phase=data loading",),
 }
-"""What the simulator's levers change, in selectors: it waits in these calls, and captures these phases."""
+"""What the simulator's levers change, as selectors: the calls in which it waits, the captured phases."""
 _FORWARD = (
     *("aten::layer_norm", "aten::linear", "aten::scaled_dot_product_attention", "aten::add", "aten::gelu"),
     *("aten::cross_entropy_loss", "aten::nll_loss_nd", "autograd::engine::evaluate_function*"),
 )
 _WITHOUT_PHASES = tuple(f"under={name}" for name in _FORWARD)
-"""What is captured where a file does not tell its phases, as somebody who knows the program says it."""
+"""What is captured if a file does not show its phases, as somebody who knows the program would say it."""
 _MISLEADING = "DistributedDataParallel.forward"
+"""An annotation that the simulator calls a forward, although it holds none of it."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """The gain of one or two fixes: said, and true; ns."""
+    """The gain of one or two fixes in ns, as predicted and as it truly is."""
 
     of: OracleSet
     fixes: str
@@ -64,12 +70,12 @@ class Said:
 
     @property
     def error(self) -> float:
-        """Said minus true, as a share of the makespan."""
+        """Predicted minus true gain, as a share of the makespan."""
         return (self.said_ns - self.true_ns) / max(self.total_ns, 1)
 
     @property
     def met(self) -> bool:
-        """Whether it is as near as it should be, and nothing is claimed where nothing is gained."""
+        """Whether it is as near as it should be, and nothing is claimed if nothing is gained."""
         most = OF_MAKESPAN_WITH_JITTER if JITTER in self.of.variant else OF_MAKESPAN
         if self.true_ns <= 0:
             return self.said_ns <= _NOTHING * self.total_ns
@@ -98,7 +104,7 @@ class _Judge:
 def _longest_kernel(graph: ReplayGraph) -> str:
     """Return the name of the kernels that take longest together.
 
-    Without collectives, and without those of graph launches: the simulator does not scale these.
+    Collectives are left out, and so are kernels of graph launches: the simulator does not scale these.
     """
     calls, found = graph.calls, graph.dependencies
     is_collective = np.array(["nccl" in str(one) for one in calls.name.values])
@@ -118,7 +124,7 @@ def _lever(fix: str, kernel: str) -> str:
 
 
 def _said(graph: ReplayGraph, run: str, fixes: Sequence[str], kernel: str) -> int:
-    """Return the predicted gain, as recorded: simulations are not slowed down by a profiler."""
+    """Predict the gain, without a correction: simulations are not slowed down by a profiler."""
     asked = tuple((fix, text) for fix in fixes if fix != SCALE for text in _there(graph, fix))
     scale = ((_FACTOR, "name=" + kernel.replace(",", "\\,")),) if SCALE in fixes else ()
     if not asked and not scale:
@@ -128,9 +134,9 @@ def _said(graph: ReplayGraph, run: str, fixes: Sequence[str], kernel: str) -> in
 
 
 def _there(graph: ReplayGraph, fix: str) -> Sequence[str]:
-    """Return the selectors of a fix that mean something in a run.
+    """Return the selectors of a fix that match something in a run.
 
-    Where an annotation that the simulator calls a forward holds none of it, the phase is not the forward.
+    If an annotation that the simulator calls a forward holds none of it, the phase is not the forward.
     """
     by_name = fix == CAPTURE and _MISLEADING in {str(name) for name in graph.calls.name.values}
     for selectors in (_SELECTORS[fix], _WITHOUT_PHASES if fix == CAPTURE else ()):
@@ -149,7 +155,7 @@ def _means(graph: ReplayGraph, fix: str, text: str) -> bool:
 
 
 def judge_fixes(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iterator[list[Said]]:
-    """Every fix and pair of every set."""
+    """Yield the gains of every fix and pair of every set."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
@@ -164,7 +170,7 @@ def _true_gains(oracle: Oracle, one: OracleSet, levers: Sequence[str]) -> tuple[
 
 
 def describe_fixes(found: Sequence[Said]) -> str:
-    """Markdown: how many meet the goal, by simulation, every fix by itself, and every one that misses."""
+    """Write the Markdown: how many meet the goal, tables by fix and simulation, and all that miss it."""
     met = sum(one.met for one in found)
     intro = (
         f"{met} of {len(found)} gains are within 1 % of the makespan (2 % with random lags) and within 10 % "

@@ -8,17 +8,26 @@ from benchmarks.accuracy.sets import JITTER
 from tracegraph.vocabulary.categories import Role, has_role
 
 CPU_WORK = (Role.CALL, Role.OPERATOR)
-"""Calls, and the operators that may be around one."""
+"""Calls, and the operators that may be around a call."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What a set must reach; shares (0..1).
+    """What a set must reach, as shares (0..1).
 
-    `path`: least recall and overlap. `what_if`: largest error of a predicted gain, a share of the makespan;
-    None where no simulation says what is true. `calls`: the same for calls and operators, where it differs.
-    `or_tied`: a lower path is right, too, where all that is missed hangs on starts with margin 0.
-    `or_said`: nobody can know, so a warning of its own and a confidence of at most 0.5 are right, too.
+    Attributes
+    ----------
+    path
+        The least recall and overlap.
+    what_if
+        The largest error of a predicted gain, as a share of the makespan; None if no simulation says what is
+        true.
+    calls
+        The same for calls and operators, if it differs.
+    or_tied
+        A lower path is right, too, if all that is missed depends on starts with margin 0.
+    or_said
+        The truth cannot be known, so a warning of its own and a confidence of at most 0.5 are right, too.
     """
 
     path: float
@@ -28,7 +37,7 @@ class Goal:
     or_said: bool = False
 
     def bound(self, category: str) -> float:
-        """Largest error of the gain of a name of this category; any where none is measured."""
+        """Return the largest error of the gain of a name of this category; 1 if none is measured."""
         if self.calls is not None and has_role(category, *CPU_WORK):
             return self.calls
         return 1.0 if self.what_if is None else self.what_if
@@ -44,7 +53,9 @@ class Goal:
 
 
 _ALONE = Goal(path=0.999, what_if=0.01)
+"""The goal of a simulation that is harder in one way."""
 _LOST_CALLS = Goal(path=0.95, what_if=0.01, calls=0.05)
+"""The goal if a large part of the launches has no call in the file."""
 ALONE = {
     **{f"{regime}--blocking-copy": _ALONE for regime in ("", "--regime comm ", "--regime cpu ")},
     **{f"{regime}--silent-sync": _ALONE for regime in ("--regime gpu ", "--regime comm ")},
@@ -64,28 +75,31 @@ ALONE = {
         for us in (-40, -20, -8, 8, 20, 40)
     },
 }
-"""What makes a simulation harder, each alone: the simulator's options, and the goal with constant lags."""
+"""Simulations that are harder in one way: the simulator's options, and the goal with constant lags."""
 TOGETHER = {
     "--regime gpu --blocking-copy --orphans .02 --idle-threads 2 --gpu-noise 300 --gpu-clock -8": Goal(
         path=0.98, what_if=0.02
     )
 }
-"""All of it at once, with random lags."""
+"""A simulation that is harder in all ways at once, with random lags."""
 REGIMES = ("--regime mixed", "--regime gpu", "--regime comm", "--regime cpu --stack")
 """The simulations that are damaged."""
 NEED_STACK = "unclosed*"
-"""Damages of python frames: nothing to damage in simulations without `--stack`."""
+"""Damages of Python frames, which do nothing to simulations without `--stack`."""
 LOST_LINKS = "no_ac2g,no_correlation"
-"""Damages on top of those that vary.py lists."""
+"""A damage besides those that vary.py lists."""
 _HARDER_TO_TELL = ("overlap20", "unclosed20", "window_gone", "whole_us")
+"""Damages with a lower goal for the path."""
 _TOLD = (UNNAMED_WAITS,)
-"""Damages of our own that take nothing away which rules cannot bring back."""
+"""Damages of our own that take nothing away which rules cannot recover."""
 _NOBODY_CAN_KNOW = ("second_process_same_gpu", "hole2", "hole5", LOST_LINKS, *(OWN.keys() - _TOLD))
+"""Damages that take away what would be needed to know the path."""
 _SAME_GAINS = ("", "clock*", "drift*", "lose_sync10", "shuffle", "reuse*", "no_*", "unclosed*", *_TOLD)
+"""Patterns of damages after which predicted gains should stay right."""
 
 
 def goal_of(options: str, variant: tuple[str, ...]) -> Goal:
-    """Return the goal of a harder simulation; one that is not listed counts as one alone."""
+    """Return the goal of a harder simulation; one that is not listed counts as harder in one way."""
     if options in TOGETHER:
         return TOGETHER[options]
     alone = ALONE.get(options, _ALONE)
@@ -95,7 +109,7 @@ def goal_of(options: str, variant: tuple[str, ...]) -> Goal:
 
 
 def goal_of_damage(damage: str) -> Goal:
-    """Return the goal of a damaged simulation; empty for the undamaged one."""
+    """Return the goal of a damaged simulation; `damage` is empty for the undamaged one."""
     path = 0.99 if damage in _HARDER_TO_TELL else 0.995 if damage else 0.999
     if damage in _NOBODY_CAN_KNOW:
         return Goal(path, or_said=True)

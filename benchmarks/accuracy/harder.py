@@ -1,4 +1,4 @@
-"""The tables of the harder simulations: what is as in real files and was too kind in the scenarios."""
+"""Tables of the harder simulations: like real files in what the scenarios made too easy."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,22 @@ from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet
 from benchmarks.accuracy.verdict import FindAnswer, Verdict, in_processes, judge_set
 
 MEAN_WITH_JITTER = 0.99
-"""Recall and overlap that the seeds of one simulation with random lags must have in the mean."""
+"""The least mean of recall and of overlap over the seeds of one simulation with random lags."""
 _CONSTANT = "constant lags"
 
 
 def harder_sets(oracle: Oracle, mixes: Sequence[str], seeds: range, events: int) -> list[OracleSet]:
-    """Each flag alone with constant and random lags, all together with random ones; or `mixes` instead."""
+    """List the sets: each flag alone with constant and random lags, all together with random ones.
+
+    `mixes` replace them if there are any.
+    """
     alone = oracle.matrix(mixes or list(ALONE), [(), (JITTER,)], seeds, events)
     return alone if mixes else alone + oracle.matrix(list(TOGETHER), [(JITTER,)], seeds, events)
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """What a process does with one set."""
+    """The work of a process on one set."""
 
     oracle: Oracle
 
@@ -32,12 +35,12 @@ class _Judge:
 
 
 def judge_all(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iterator[Verdict]:
-    """Every set, through the columns."""
+    """Yield the verdict on every set, through the columns."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
 def describe_harder(verdicts: Sequence[Verdict]) -> str:
-    """Markdown: how many meet their goals, a table by simulation and lags, and the list of what misses."""
+    """Write the Markdown: how many meet their goals, a table by simulation and lags, and all that miss."""
     kinds = {
         "Each alone, constant lags": [v for v in verdicts if JITTER not in v.result.of.variant],
         "Each alone, random lags": [
@@ -89,7 +92,7 @@ def _figures(group: Sequence[Verdict]) -> list[str]:
 
 
 def what_if_figures(group: Sequence[Verdict]) -> list[str]:
-    """Worst error of all names of all sets, with its sign, and the mean of all without; in per cent."""
+    """Return, in per cent, the worst error of all names of all sets with its sign, and the mean without."""
     errors = [gain.error for verdict in group for gain in verdict.gains]
     if not errors:
         return ["–", "–"]
@@ -98,9 +101,9 @@ def what_if_figures(group: Sequence[Verdict]) -> list[str]:
 
 
 def list_missed(missed: Sequence[Verdict]) -> str:
-    """One line a set, the lowest path first, with what the report marks of the time missed.
+    """Write one line for each set, the lowest path first, with what the report marks of the time missed.
 
-    "of it in the rows": the overlap of the true path itself with the lengths that the file's rows have.
+    "of it in the rows" is the overlap of the true path itself with the lengths that the file's rows have.
     """
     columns = [
         "set",
@@ -129,12 +132,12 @@ def _missed_row(verdict: Verdict) -> list[str]:
 
 
 def sample_sets(sets: Sequence[OracleSet], count: int) -> list[OracleSet]:
-    """Return the same choice of `count` sets each time, without a preference."""
+    """Choose `count` sets at random, the same ones each time."""
     return random.Random(0).sample(list(sets), min(count, len(sets)))
 
 
 def compare_ways(oracle: Oracle, sets: Sequence[OracleSet], stored: FindAnswer) -> Iterator[list[Verdict]]:
-    """For each set its verdict through the columns, and through `stored`."""
+    """Yield for each set its verdict through the columns, and through `stored`."""
     judge = _Judge(oracle)
     for one in sets:
         with oracle.made(one):
@@ -142,7 +145,7 @@ def compare_ways(oracle: Oracle, sets: Sequence[OracleSet], stored: FindAnswer) 
 
 
 def describe_ways(pairs: Sequence[Sequence[Verdict]]) -> str:
-    """Markdown: the figures of a sample through the columns and through the database, side by side."""
+    """Write the Markdown: figures of a sample through the columns and through the database, side by side."""
     differ = sum((one.result, one.gains) != (other.result, other.gains) for one, other in pairs)
     columns = ["set", "recall", "stored", "overlap", "stored", "what-if, worst", "stored"]
     rows = []

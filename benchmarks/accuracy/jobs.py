@@ -23,19 +23,31 @@ from tracegraph.workbench.what_if.assumptions import INFINITE_BANDWIDTH, NO_STRA
 
 MACHINES = ("mixed", "cpu", "gpu", "comm", "loader")
 RANKS = (2, 4, 8)
+"""The sizes of the simulated jobs."""
 LAGS = (("--int-us",), (JITTER,))
 _STRAGGLER, _SKEW_US, _LATE_US = "straggler_host_work", 1500, 5000
+"""The late rank's extra work, the time between clocks of neighbouring ranks, and how late it is made."""
 _PATH_GOAL, _OFFSET_GOAL_NS = 0.999, 20_000
+"""Goals: the least recall and overlap of the path, and the largest error of a clock's offset."""
 _PATH_COLUMNS = ["start_ns", "end_ns", "rank", "source_index", "margin_ns"]
 
 
 @dataclass(frozen=True)
 class JobScore:
-    """What one job scored: recall and overlap of the path, the largest error of a clock's offset (ns).
+    """The scores of one job.
 
-    `late`: the rank that the others waited for longest, None for none. `errors`: of each gain, said minus
-    true as a share of the makespan. `told_missed`: the share of the path that is
-    missed although the files tell it.
+    Attributes
+    ----------
+    recall, overlap
+        Those of the path, 0..1.
+    offset_error_ns
+        The largest error of a clock's offset.
+    late
+        The rank for which the others waited longest; None if they did not wait.
+    errors
+        For each gain, predicted minus true as a share of the makespan.
+    told_missed
+        The share of the path that is missed although the files show it.
     """
 
     of: OracleSet
@@ -48,7 +60,7 @@ class JobScore:
 
     @property
     def straggler(self) -> int | None:
-        """The rank that was made late."""
+        """The rank that was made late; None if none was."""
         words = self.of.scenario.split()
         return int(words[words.index("--straggler") + 1].split(":")[0]) if "--straggler" in words else None
 
@@ -71,7 +83,7 @@ class JobScore:
 
 
 def job_sets(oracle: Oracle, seeds: Sequence[int], events: int) -> list[OracleSet]:
-    """Every machine with 2, 4 and 8 ranks, with and without a late rank, whose clocks are apart."""
+    """List every machine with 2, 4 and 8 ranks whose clocks differ, with and without a late rank."""
     mixes = [
         f"--regime {machine} --ranks {ranks} --skew {_SKEW_US}{late}"
         for machine in MACHINES
@@ -116,7 +128,7 @@ class _Judge:
 
 
 def judge_jobs(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iterator[JobScore]:
-    """Every job."""
+    """Yield the scores of every job."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
@@ -128,7 +140,7 @@ def _rows(path: pd.DataFrame) -> Iterator[Row]:
 
 
 def _as_one(rows: Iterable[Row], same: Mapping[At, At]) -> list[Row]:
-    """Return the rows with one name for what several ranks do together."""
+    """Give the rows one name for what several ranks do together."""
     return [(start, end, None if at is None else same.get(at, at)) for start, end, at in rows]
 
 
@@ -143,7 +155,7 @@ def _late_rank(job: Job) -> int | None:
 
 
 def _errors(job: Job, total_us: float, true_us: dict[str, float]) -> Iterator[tuple[str, float]]:
-    """Of each gain what was said minus what is true, as a share of the makespan."""
+    """Yield for each gain predicted minus true, as a share of the makespan."""
     graph = graph_of(job.model)
     questions = {
         NO_STRAGGLERS: (Question(assume=(NO_STRAGGLERS,), overhead="none"), "no_straggler"),
@@ -158,7 +170,7 @@ def _errors(job: Job, total_us: float, true_us: dict[str, float]) -> Iterator[tu
 
 
 def describe_jobs(found: Sequence[JobScore]) -> str:
-    """Markdown: how many meet the goal, and the worst of each machine and number of ranks."""
+    """Write the Markdown: how many meet the goal, and the worst of each machine and number of ranks."""
     groups: dict[tuple[str, str, str], list[JobScore]] = {}
     for one in found:
         words = one.of.scenario.split()

@@ -1,4 +1,4 @@
-"""Tables as Markdown, and blocks of a document that a command writes."""
+"""Tables in Markdown, and the blocks of a document that a command writes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from tracegraph.workbench.text.text import visible
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with one line a row; names from traces are shown harmless."""
+    """Write a table with one line for each row; names from traces are made harmless."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(_cell(value) for value in line) + " |" for line in lines)
 
@@ -22,20 +22,20 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between `<!-- name -->` and `<!-- /name -->` in a document."""
+    """The part of a document between `<!-- name -->` and `<!-- /name -->`."""
 
     document: Path
     pattern: re.Pattern[str]
 
     def write(self, text: str) -> None:
-        """Replace it by `text`."""
+        """Replace the part by `text`."""
         before = self.document.read_text(encoding="utf-8")
         after = self.pattern.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", before)
         self.document.write_text(after, encoding="utf-8")
 
 
 def find_block(document: Path, name: str) -> Block:
-    """Return the block of a document; ends the command with one line where it has none."""
+    """Find the block of a document; end the command with one line if it has none."""
     block = Block(document, re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL))
     if not document.exists() or not block.pattern.search(document.read_text(encoding="utf-8")):
         raise click.ClickException(f"{document} has no block <!-- {name} --> … <!-- /{name} -->")

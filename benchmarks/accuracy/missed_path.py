@@ -1,4 +1,4 @@
-"""How much of a job's path is missed although the files tell it."""
+"""The part of a job's path that is missed although the files show it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +12,18 @@ from benchmarks.accuracy.sets import Row
 def told_but_missed(
     truth: dict[str, Any], true: Sequence[Row], ours: Sequence[Row], path: pd.DataFrame
 ) -> float:
-    """Return the share of the time of true events that is missed, without what hangs on what no file says.
+    """Return the share of the time of true events that is missed although the files show it.
 
-    `true`, `ours`: the paths as `missed_stretches` takes them; `path`: the rows of ours, with `rank`,
-    `end_ns` and `margin_ns`. Two things are not told: which of two causes of a start it was that came in the
-    same ns (margin 0), and what a rank does after its last row, where the run ends in that (the last segment
-    of `truth` has no event) while another rank has a later row.
+    Two things are not in the files: which of two causes of a start came, if both came in the same ns (margin
+    0), and what a rank does after its last row if the run ends in that (the last segment of `truth` has no
+    event) while another rank has a later row.
+
+    Parameters
+    ----------
+    true, ours
+        The paths as `missed_stretches` takes them.
+    path
+        The rows of ours, with `rank`, `end_ns` and `margin_ns`.
     """
     rank, event, *_ = truth["segments"][-1]
     last = path.iloc[-1]

@@ -1,4 +1,4 @@
-"""Options that the commands share, and what they stand for."""
+"""Options that the commands share, and the objects behind them."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> 
 
 
 def written(*, traces: bool = False, document: str = "accuracy.md") -> Callable[[Command], Command]:
-    """`--document`, one of docs/, and with `traces` where the real files are."""
+    """Add `--document`, by default one of docs/, and with `traces` also the folder of the real files."""
     options = [
         click.option(
             "--document",
@@ -44,7 +44,7 @@ def written(*, traces: bool = False, document: str = "accuracy.md") -> Callable[
 
 
 def simulated(*, seeds: str, events: int) -> Callable[[Command], Command]:
-    """Which sets are simulated, with these defaults, by whom, where they stay, and `--document`."""
+    """Add options for the simulated sets, with these defaults, for the oracle, and `--document`."""
     return _all_of(
         [
             click.option(
@@ -79,7 +79,7 @@ def _all_of(options: Iterable[Callable[[Command], Command]]) -> Callable[[Comman
 
 @contextmanager
 def open_oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
-    """Give the oracle in `folder` with its sets in `place`, else in a folder that is gone at the end."""
+    """Open the oracle in `folder` with its sets in `place`, or in a folder that is removed at the end."""
     if place is not None:
         yield find_oracle(folder, place, keep=True)
         return
@@ -88,6 +88,6 @@ def open_oracle(folder: Path, place: Path | None) -> Iterator[Oracle]:
 
 
 def counted(items: Iterable[_Item], length: int) -> Iterator[_Item]:
-    """Yield the items, with a bar that shows how many are done."""
+    """Yield the items behind a bar that shows how many are done."""
     with click.progressbar(items, length=length) as bar:
         yield from bar

@@ -1,4 +1,4 @@
-"""The critical path of a trace: from the columns in memory, or through the command line and the database."""
+"""The critical path of a trace, from the columns in memory or through command line and database."""
 
 import io
 import json
@@ -36,13 +36,13 @@ class Answer:
 
 
 def read_columns(trace: Path) -> tuple[Events, Lanes, Integrity]:
-    """Return the events of a trace, their lanes, and what was odd in the file."""
+    """Read the events of a trace, their lanes, and what was odd in the file."""
     integrity = Integrity(trace.name)
     return *read_events(read_trace(trace, integrity)), integrity
 
 
 def read_model(trace: Path) -> tuple[Model, Integrity]:
-    """Return the causal model of a trace, and what was odd in the file."""
+    """Build the causal model of a trace, and return it with what was odd in the file."""
     events, lanes, integrity = read_columns(trace)
     return build_model(events, lanes, integrity), integrity
 
@@ -50,13 +50,13 @@ def read_model(trace: Path) -> tuple[Model, Integrity]:
 def path_in_columns(trace: Path) -> pd.DataFrame:
     """Return the path's rows, without a database.
 
-    Columns: source_index (-1: gap), start_ns, end_ns, margin_ns (nullable), evidence, confidence.
+    The columns are source_index (-1: gap), start_ns, end_ns, margin_ns (nullable), evidence and confidence.
     """
     return path_rows(read_model(trace)[0])[_COLUMNS]
 
 
 def answer_in_columns(trace: Path) -> Answer:
-    """Path, what-if and warnings, without a database."""
+    """Find path, what-if and warnings, without a database."""
     integrity = Integrity(trace.name)
     file = read_trace(trace, integrity)
     model = build_model(*read_events(file), integrity)
@@ -72,7 +72,7 @@ class CommandLine:
     workspace: Path
 
     def run(self, *arguments: str | Path) -> None:
-        """Run one command in this process; its own message ends the benchmark where it fails."""
+        """Run one command in this process; if it fails, its own message ends the benchmark."""
         words = ["--workspace", self.workspace, "--quiet", *arguments]
         with redirect_stdout(io.StringIO()):
             code = main([str(word) for word in words])
@@ -80,11 +80,11 @@ class CommandLine:
             raise click.ClickException(f"tracegraph {arguments[0]} failed: its message stands above")
 
     def path(self, trace: Path) -> pd.DataFrame:
-        """Return the rows of the stored run's path, as `path_in_columns` gives them; the run is deleted."""
+        """Store a run, read the rows of its path as `path_in_columns` gives them, and delete it."""
         return self.answer(trace).path
 
     def answer(self, trace: Path) -> Answer:
-        """Path and what-if of the stored run, without the warnings; the run is deleted."""
+        """Store a run, read its path and what-if, without the warnings, and delete it."""
         self.run("ingest", trace, "--run", trace.stem)
         path = self._query("critical_path", trace.stem, dtype=_NULLABLE)
         details = self._query("run_details", trace.stem)

@@ -10,7 +10,7 @@ from benchmarks.accuracy.markdown import table
 from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet
 
 TOLERABLE = 0.995
-"""Recall and overlap from which a set with random lags is still acceptable."""
+"""A set with random lags is still acceptable if its recall and overlap are at least this."""
 FindPath = Callable[[Path], pd.DataFrame]
 
 
@@ -23,7 +23,7 @@ def score_all(oracle: Oracle, sets: Iterable[OracleSet], find_path: FindPath) ->
 
 
 def describe_scores(results: list[Result], through: str) -> str:
-    """Markdown: what was reached in all, the table of the scenarios, and the list of the misses."""
+    """Write the Markdown: what was reached in all, the table of the scenarios, and the list of misses."""
     parts = [
         f"{len(results)} sets of {results[0].of.events:,} events, each path {through}:",
         "",

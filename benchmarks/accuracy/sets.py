@@ -45,10 +45,10 @@ Row = tuple[int, int, At | None]
 
 @dataclass(frozen=True)
 class OracleSet:
-    """One simulated trace: its scenario (or the simulator's options), what varies, and where its files go.
+    """One simulated trace: its scenario (or the simulator's options), its variant, and its files' place.
 
-    `damage`: what vary.py, or `damages`, did to it, one name after the other with commas between, empty for
-    nothing.
+    `damage` names what vary.py, or `damages`, did to it, one name after the other with commas between; it is
+    empty for nothing.
     """
 
     scenario: str
@@ -66,13 +66,13 @@ class OracleSet:
 
     @property
     def options(self) -> list[str]:
-        """What the simulator is called with."""
+        """The options of the simulator."""
         scenario = shlex.split(SCENARIOS.get(self.scenario, self.scenario))
         return [*scenario, *self.variant, "--events", str(self.events), "--seed", str(self.seed)]
 
     @property
     def files(self) -> Path:
-        """What the names of its two files begin with."""
+        """The beginning of the paths of its two files."""
         return self.stem.with_name(f"{self.stem.name}__{self.damage}") if self.damage else self.stem
 
     @property
@@ -97,10 +97,11 @@ class OracleSet:
 
 @dataclass(frozen=True)
 class Scorer:
-    """What the oracle's score.py offers.
+    """The functions of the oracle's score.py.
 
-    `score(truth, rows, traces)`, `truth_rows(truth)`, and `trace_facts(traces)`: the category of each event
-    by (rank, position), and for the kernels of one operation of several ranks the first rank's.
+    These are `score(truth, rows, traces)`, `truth_rows(truth)`, and `trace_facts(traces)`, which gives the
+    category of each event by (rank, position), and for the kernels of one operation of several ranks the one
+    of the first rank.
     """
 
     score: Callable[[dict[str, Any], list[Row], list[Path]], dict[str, Any]]
@@ -119,7 +120,7 @@ class Oracle:
     def matrix(
         self, scenarios: Sequence[str], variants: Sequence[tuple[str, ...]], seeds: Sequence[int], events: int
     ) -> list[OracleSet]:
-        """Every scenario with every variant and seed; nothing is made yet."""
+        """List every scenario with every variant and seed; nothing is made yet."""
         return [
             OracleSet(name, variant, seed, events, self.place / _stem(name, *variant, str(events), str(seed)))
             for name in scenarios
@@ -129,7 +130,7 @@ class Oracle:
 
     @contextmanager
     def made(self, one: OracleSet) -> Iterator[OracleSet]:
-        """Give the set with its files; a damaged one is made from the one with the last damage left out."""
+        """Make the files of the set; a damaged one is made from the one without the last damage."""
         fresh = not one.truth.exists()
         if fresh and one.damage:
             before, _, last = one.damage.rpartition(",")
@@ -146,12 +147,12 @@ class Oracle:
             one.truth.unlink()
 
     def run(self, program: str, *words: str | Path) -> str:
-        """Return what a program of the oracle prints."""
+        """Run a program of the oracle and return what it prints."""
         command = [sys.executable, self.folder / program, *words]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def scorer(self) -> Scorer:
-        """Return the functions of the oracle's own score.py."""
+        """Load the functions of the oracle's own score.py."""
         spec = importlib.util.spec_from_file_location("oracle_score", self.folder / "score.py")
         if spec is None or spec.loader is None:
             raise click.ClickException(f"{self.folder / 'score.py'} cannot be imported")
@@ -161,7 +162,7 @@ class Oracle:
 
 
 def find_oracle(folder: Path, place: Path, *, keep: bool) -> Oracle:
-    """Return the oracle in `folder`; ends the command with one line where there is none."""
+    """Find the oracle in `folder`; end the command with one line if it is not there."""
     for name in ("synth_kineto.py", "score.py", "vary.py"):
         if not (folder / name).exists():
             raise click.ClickException(f"no oracle: {folder} has no {name}; name its folder with --oracle")
@@ -174,6 +175,6 @@ def _stem(*words: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file."""
+    """Read the object in a JSON file."""
     document: dict[str, Any] = json.loads(path.read_bytes())
     return document

@@ -1,4 +1,4 @@
-"""What was seen around the long calls and silences of real paths that count as work or untraced."""
+"""Surroundings of the long calls and silences of real paths that count as work or untraced."""
 
 import re
 from collections.abc import Sequence
@@ -28,14 +28,15 @@ from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.text.text import format_ns, label
 
 LEAST_SHARE = 0.01
-"""Share of the path's length from which a stretch is listed."""
+"""A stretch is listed if it takes at least this share of the path's length."""
 MOST = 10
-"""Stretches listed of one file, the longest."""
+"""The most stretches that are listed of one file: the longest."""
 NEAR_NS = 50_000
-"""What ends within this of a stretch's end may be what ended it."""
+"""What ends within this time of a stretch's end may be what ended it."""
 _QUIET = (Role.CALL, Role.ANNOTATION, Role.FRAME)
 _GAPS = (UNTRACED_CPU, UNKNOWN)
 _WIDTH = 40
+"""The most characters of a name."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Silence:
 
 
 def find_silences(folder: Path, path: Path) -> list[Silence]:
-    """Return the listed stretches of one file, longest first; none of a file that cannot be read."""
+    """List the stretches of one file, longest first; a file that cannot be read has none."""
     try:
         model, _ = read_model(path)
     except InputError:
@@ -64,7 +65,7 @@ def find_silences(folder: Path, path: Path) -> list[Silence]:
 
 
 def describe_stretches(name: str, model: Model) -> list[Silence]:
-    """Return the listed stretches of the path of one model."""
+    """List the stretches of the path of one model."""
     rows = path_rows(model)
     rows = rows.assign(length=rows["end_ns"] - rows["start_ns"], after=rows["name"].shift(-1, fill_value=""))
     is_gap = rows["category"].eq(GAP) & rows["name"].isin(_GAPS)
@@ -77,7 +78,7 @@ def describe_stretches(name: str, model: Model) -> list[Silence]:
 
 
 def _kind(name: str) -> str:
-    """Give steps, and other names that only count, one name."""
+    """Replace numbers, so that steps, and other names that only count, are the same."""
     return re.sub(r"\d+", "#", name)
 
 
@@ -127,7 +128,7 @@ def _facts(around: "_Around", row: "pd.Series[Any]", inside: int, quiet: pd.Data
 
 
 class _Around:
-    """What else a file holds, asked by moments."""
+    """What else a file holds, by moments."""
 
     def __init__(self, model: Model) -> None:
         self.model, self.events = model, model.events
@@ -139,25 +140,25 @@ class _Around:
         self._passive = is_passive(model.events)
 
     def innermost(self, lane: int, moment: int) -> int:
-        """Return the event that is open on a thread, -1 for none, or on a stream."""
+        """Return the event that is open on a thread or stream; -1 if there is none."""
         stack = self.model.stack
         inside = (stack.piece_lane == lane) & (stack.piece_start <= moment) & (moment < stack.piece_end)
         return int(stack.piece_event[inside][0]) if inside.any() else -1
 
     def usual(self, event: int) -> list[str]:
-        """Of a call: how many of its name there are, and their median duration."""
+        """Describe a call: how many of its name there are, and their median duration."""
         events = self.events
         if event < 0 or not has_role(str(events.category[event]), Role.CALL):
             return []
         return [f"median {format_ns(self.median(event))} of {int(self._same(event).sum()):,}"]
 
     def median(self, event: int) -> float:
-        """Return the usual duration of events with the name of one, ns; 0 without it."""
+        """Return the median duration of events with the name of one, in ns; 0 without an event."""
         lasted = self.events.end - self.events.start
         return float(np.median(lasted[self._same(event)])) if event >= 0 else 0.0
 
     def is_first(self, event: int) -> bool:
-        """Whether no event of its name comes before one."""
+        """Tell whether no other event of its name comes before an event."""
         return event >= 0 and int(self.events.start[self._same(event)].min()) == self.events.start[event]
 
     def _same(self, event: int) -> Flags:
@@ -165,7 +166,7 @@ class _Around:
         return same
 
     def gpu(self, start: int, end: int) -> str:
-        """In which share of the time any stream ran something, and how many activities ended."""
+        """Say in which share of the time any stream ran something, and how many activities ended."""
         if not len(self._work):
             return "no GPU work"
         ends = self.events.end[self._work]
@@ -173,13 +174,13 @@ class _Around:
         return f"busy {self.busy_share(start, end):.2f}, {count:,} ended"
 
     def busy_share(self, start: int, end: int) -> float:
-        """In which share of the time any stream ran something, negative without GPU work."""
+        """Return the share of the time in which any stream ran something; negative without GPU work."""
         if not len(self._work):
             return -1.0
         return float(self._busy.overlap(np.array([start]), np.array([end]))[0] / (end - start))
 
     def gpu_end(self, end: int) -> str:
-        """Find the GPU work whose end is nearest, if near, and for how long the GPU then ran nothing."""
+        """Describe the GPU work that ended nearest, if it is near, and how long the GPU then ran nothing."""
         found = _nearest(self.events.end, self._work, end)
         if found < 0:
             return "none"
@@ -195,7 +196,7 @@ class _Around:
         return f"{_signed(until - end)} {_named(self.events, found)} (stream {self._tid(found)}; {then})"
 
     def thread_end(self, lane: int, start: int, end: int) -> str:
-        """Give the share of the time in which other threads worked, and what ended nearest."""
+        """Say how much of the time other threads ran operators or calls, and what ended nearest."""
         others = self._on_threads[self.events.lane[self._on_threads] != lane]
         if not len(others):
             return "no other thread"
@@ -215,7 +216,7 @@ class _Around:
 
 
 def _nearest(times: Ints, chosen: Ints, moment: int) -> int:
-    """Return the one of `chosen` whose time is nearest and at most `NEAR_NS` away, -1 for none."""
+    """Return the one of `chosen` whose time is nearest and at most `NEAR_NS` away; -1 if there is none."""
     if not len(chosen):
         return -1
     distance = np.abs(times[chosen] - moment)
@@ -232,7 +233,7 @@ def _named(events: Events, event: int) -> str:
 
 
 def describe_silences(found: Sequence[Silence]) -> str:
-    """Markdown: one line a stretch."""
+    """Write the Markdown: one line for each stretch."""
     columns = ["file", "stretch", "length", "share", "GPU meanwhile", "GPU work that ends near its end"]
     more = ["other threads meanwhile, and what ends near its end", "usual", "what follows", "why it stays"]
     rows = [

@@ -1,4 +1,4 @@
-"""What-if of all under an annotation, handed over work included, against simulations without it."""
+"""What-if of all under an annotation, including work handed over, against simulations without it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,11 +13,12 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.workbench.what_if.answer import Question, answer
 
 GOAL, GOAL_WITH_JITTER = 0.01, 0.02
+"""The largest error as a share of the makespan, with constant and with random lags."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """The gain of an annotation removed with all under it: said, and true; ns."""
+    """The gain in ns without an annotation and all under it, as predicted and as it truly is."""
 
     of: OracleSet
     name: str
@@ -27,7 +28,7 @@ class Said:
 
     @property
     def error(self) -> float:
-        """Said minus true, as a share of the makespan."""
+        """Predicted minus true gain, as a share of the makespan."""
         return (self.said_ns - self.true_ns) / max(self.total_ns, 1)
 
     @property
@@ -55,7 +56,7 @@ class _Judge:
 
 
 def judge_under(oracle: Oracle, sets: Sequence[OracleSet], processes: int) -> Iterator[list[Said]]:
-    """Every annotation of every set."""
+    """Yield the gains of every annotation of every set."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
@@ -70,7 +71,7 @@ def _true_gains(oracle: Oracle, one: OracleSet, names: Sequence[str]) -> tuple[i
 
 
 def describe_under(found: Sequence[Said]) -> str:
-    """Markdown: how many meet the goal, by simulation, and every one that misses."""
+    """Write the Markdown: how many meet the goal, by simulation, and every one that misses."""
     groups: dict[tuple[str, str], list[Said]] = {}
     for one in found:
         groups.setdefault((one.of.scenario, " ".join(one.of.variant) or "constant lags"), []).append(one)

@@ -1,4 +1,4 @@
-"""The tables of damaged recordings: the simulations as vary.py, and `damages`, damage them."""
+"""Tables of damaged recordings: the simulations as vary.py, and `damages`, damage them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Damaged:
 
 
 def damaged_sets(oracle: Oracle, only: Sequence[str], seeds: range, events: int) -> list[list[OracleSet]]:
-    """For each simulation and seed the undamaged set, then each damage (of those in `only`, else all)."""
+    """List for each simulation and seed the undamaged set and each damage, of those in `only` if any."""
     damages = [*oracle.run("vary.py", "--list").split(), LOST_LINKS, *OWN]
     chosen = [damage for damage in damages if not only or damage in only]
     return [
@@ -41,7 +41,7 @@ def _possible(base: OracleSet, damage: str) -> bool:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What a process does with one simulation and its damages."""
+    """The work of a process on one simulation and its damages."""
 
     oracle: Oracle
 
@@ -58,12 +58,12 @@ class _Judge:
 def judge_damaged(
     oracle: Oracle, sets: Sequence[Sequence[OracleSet]], processes: int
 ) -> Iterator[list[Damaged]]:
-    """Every set, through the columns."""
+    """Yield the verdicts on every set, through the columns."""
     return in_processes(_Judge(oracle), sets, processes)
 
 
 def describe_damaged(groups: Sequence[Sequence[Damaged]]) -> str:
-    """Markdown: a table by damage, what is said where nobody can know, and the list of what misses."""
+    """Write the Markdown: a table by damage, what is said if the truth cannot be known, and all that miss."""
     found = [damaged for group in groups for damaged in group]
     missed = [damaged.verdict for damaged in found if not damaged.met]
     parts = [

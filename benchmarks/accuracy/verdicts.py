@@ -1,4 +1,4 @@
-"""The verdicts on real files, jobs, public reports and examples, as a report begins with them."""
+"""Verdicts on real files, jobs, public reports and examples, as a report begins with them."""
 
 import json
 import re
@@ -28,15 +28,16 @@ JOBS = (
     "c22_*/accelerate/*.json",
     "c22_*/sgl/*.json",
 )
-"""Which files of the folders are the ranks of one job."""
+"""Patterns of the files that are the ranks of one job."""
 _FIXES, _RESOURCES = 3, 3
+"""How many fixes and resources are listed."""
 _FOLDERS = re.compile(r"\S*/")
-"""Of a path the folders, which are of the machine that wrote the document."""
+"""The folders in a path, which are those of the machine that wrote the document."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What one report is about: a file, or a pattern of the files of a job."""
+    """The subject of one report: a file, or a pattern of the files of a job."""
 
     name: str
     trace: Path
@@ -44,9 +45,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Said:
-    """What a report says first of an input; of a refused one `sentences` holds the refusal.
+    """What a report says first of an input; if it is refused, `sentences` holds the refusal.
 
-    `bounds`: what gains most where it takes no time. `fixes`: the first three, with their gains.
+    `bounds` has the resources whose time is worth most, `fixes` the first three fixes with their gains.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Said:
 
 
 def chosen_inputs(examples: Path, folders: Sequence[Path]) -> list[Input]:
-    """All examples; of each folder the jobs in it, and every other Kineto file."""
+    """List all examples, and of each folder the jobs in it and every other Kineto file."""
     found = [Input(path.name, path) for path in sorted(examples.glob("*.json.gz"))]
     for folder in folders:
         jobs = {pattern: files for pattern in JOBS if (files := sorted(folder.glob(pattern)))}
@@ -107,17 +108,17 @@ def _gain(row: Mapping[str, Any]) -> str:
 
 
 def save(said: Sequence[Said], file: Path) -> None:
-    """Keep what was said, to be compared with a later state of the project."""
+    """Keep what was said, for a comparison with a later state of the project."""
     file.write_text(json.dumps([asdict(one) for one in said], indent=1, ensure_ascii=False) + "\n")
 
 
 def saved(file: Path) -> list[Said]:
-    """Return what `save` kept."""
+    """Read what `save` kept."""
     return [Said(**one) for one in json.loads(file.read_text())]
 
 
 def describe_verdicts(said: Sequence[Said]) -> str:
-    """Markdown: a row an input with its verdict and first recommendation, one with its bounds and fixes."""
+    """Write the Markdown: a table of verdicts and first recommendations, and one of bounds and fixes."""
     columns = ["file", "bottleneck", "verdict", "first recommendation"]
     verdicts = table(columns, [[one.name, one.bottleneck, one.text, one.advice] for one in said])
     read = [one for one in said if one.bounds]
@@ -127,7 +128,7 @@ def describe_verdicts(said: Sequence[Said]) -> str:
 
 
 def describe_changes(before: Sequence[Said], after: Sequence[Said], reasons: Mapping[str, str]) -> str:
-    """Markdown: how many verdicts changed, and a row for each that did, with the reason."""
+    """Write the Markdown: how many verdicts changed, and a row for each of them, with the reason."""
     earlier = {one.name: one for one in before}
     changed = [
         [one.name, *(f"{each.bottleneck}: {each.text}" for each in (earlier[one.name], one))]

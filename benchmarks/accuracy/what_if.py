@@ -12,7 +12,7 @@ from tracegraph.vocabulary.categories import GAP
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much the makespan gets shorter without the own time of one name: said, and true."""
+    """How much shorter the makespan is without the own time of one name, as predicted and in truth; ns."""
 
     name: str
     category: str
@@ -22,12 +22,12 @@ class Gain:
 
     @property
     def error(self) -> float:
-        """Said minus true, as a share of the makespan."""
+        """Predicted minus true gain, as a share of the makespan."""
         return (self.said_ns - self.true_ns) / max(self.total_ns, 1)
 
 
 def judge_gains(oracle: Oracle, one: OracleSet, what_next: Sequence[dict[str, Any]]) -> tuple[Gain, ...]:
-    """All rows of `what_next` that are work; waits have no counterpart in the simulation.
+    """Compare all rows of `what_next` that are work; waits have no counterpart in the simulation.
 
     A damaged set is compared with the simulation before the damage.
     """
@@ -40,10 +40,7 @@ def judge_gains(oracle: Oracle, one: OracleSet, what_next: Sequence[dict[str, An
 
 
 def true_gains(oracle: Oracle, one: OracleSet, names: Iterable[str]) -> tuple[int, dict[str, int]]:
-    """Return the makespan, and the true gain of each name, ns.
-
-    Known ones are kept in a file beside the set.
-    """
+    """Return the makespan, and the true gain of each name, in ns; known ones are kept in a file."""
     kept = one.stem.with_name(f"{one.stem.name}_gains.json")
     known: dict[str, int] = read_json(kept)["gains_ns"] if kept.exists() else {}
     total = read_json(kept)["total_ns"] if kept.exists() else 0

@@ -1,25 +1,45 @@
-"""Why a long call or silence of a real path stays what it is: one short reason, by rules alone."""
+"""The reason why a long call or silence of a real path stays what it is, by rules alone."""
 
 import math
 from dataclasses import dataclass
 
 IDLE, BUSY = 0.1, 0.5
-"""Up to this share of a stretch a GPU idles, and from this on it is busy."""
+"""A GPU is idle if it is busy for up to the first share of a stretch, and busy from the second on."""
 _USUAL, _REPEATED = 3, 3
+"""A call is as long as usual up to the first number times the usual length.
+
+Stretches of one length show a timer or repeated work if there are at least as many as the second number.
+"""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What decides about one stretch.
+    """The facts that decide about one stretch.
 
-    `is_gap`, `is_call`, `is_python`: unknown or untraced, a call of the runtime, a Python frame; else an
-    annotation or a step. `inside`: whether an event is open in a gap. `on_stream`: a gap before GPU work.
-    `busy`: share of the time in which any stream ran something, negative in a file without GPU work.
-    `end_near`: whether GPU work ended within 50 µs of its end. `first`: no call of its name comes before.
-    `times_usual`: its length by the usual one of its name; infinite for calls that only wait.
-    `same_length`: how many stretches of the path have that name and, within 1 %, that length. `stacks`: the
-    file holds Python frames. `off_cpu`: stretches of the file were spent off the CPU. `transfers`: it is
-    what a collective takes without waiting for others.
+    Attributes
+    ----------
+    is_gap, is_call, is_python
+        It is unknown or untraced, a call of the runtime, or a Python frame; else an annotation or a step.
+    inside
+        An event is open in a gap.
+    on_stream
+        It is a gap before GPU work.
+    busy
+        Share of the time in which any stream ran something, 0..1; negative in a file without GPU work.
+    end_near
+        GPU work ended within 50 µs of its end.
+    first
+        No call of its name comes before it.
+    times_usual
+        Its length divided by the usual one of its name; infinite for calls that only wait.
+    same_length
+        Number of stretches of the path that have its name and, within 1 %, its length.
+    stacks
+        The file holds Python frames.
+    off_cpu
+        Stretches of the file were spent off the CPU.
+    transfers
+        It is what a collective takes without waiting for others.
     """
 
     is_gap: bool

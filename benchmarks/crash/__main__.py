@@ -1,4 +1,4 @@
-"""`python -m benchmarks.crash`: kill commands at each of their steps for an hour, and go on the next time."""
+"""`python -m benchmarks.crash`: kill commands at each of their steps; a later call goes on."""
 
 import fnmatch
 import os
@@ -95,7 +95,7 @@ def main(
 def _try(
     kept: Record, folder: Path, ways: Sequence[str], limit_s: float, site: str | None, *, relist: bool
 ) -> Iterator[Tried]:
-    """Kills that were not tried yet, until the time is over."""
+    """Try kills that were not tried yet, until the time is over."""
     end, commit = time.monotonic() + limit_s, _commit()
     prepared, root = Prepared(folder / "prepared"), folder / "workspace"
     truth = Truth(prepared, folder / "truth")
@@ -121,7 +121,7 @@ def _tried(kept: Record, name: str, trial: Trial, commit: str, root: Path, truth
 
 
 def _commit() -> str:
-    """Return the commit that is tried; marked where files were changed since."""
+    """Name the commit that is tried, with a mark if files were changed since."""
     words = ("git", "describe", "--always", "--dirty", "--exclude=*")
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

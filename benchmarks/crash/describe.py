@@ -1,4 +1,4 @@
-"""The table of what was tried."""
+"""The table of the kills that were tried."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _COLUMNS = ("way", "sites", "tried", "kills", "tried", "did harm")
 
 
 def describe(record: Record, ways: Sequence[str], machine: str) -> str:
-    """Return a line for each way, and one for all; under it the commits, and each kill that did harm last."""
+    """Write a line for each way and one for all, then the commits, and each kill that did harm last."""
     last = {key_of(t.way, t.trial): t for t in record.tried}
     lines = [_line(way, record, [t for t in last.values() if t.way == way]) for way in ways]
     total = ["all", *(sum(int(line[column]) for line in lines) for column in range(1, len(_COLUMNS)))]

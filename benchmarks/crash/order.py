@@ -1,4 +1,4 @@
-"""In which order kills are tried: each site of each way once, then the other victims and occurrences."""
+"""The order of the kills: each site of each way once, then the other victims and occurrences."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,21 +19,22 @@ class Site(NamedTuple):
 
 
 def site_of(way: str, trial: Trial) -> Site:
-    """Where a kill comes."""
+    """Return the site of a kill."""
     return Site(way, trial.step.stage, trial.step.effect)
 
 
 def key_of(way: str, trial: Trial) -> tuple[object, ...]:
-    """Return what is the same where a kill is tried again."""
+    """Return what identifies a kill, so that it is the same if the kill is tried again."""
     return (way, *trial.step.key, trial.victim)
 
 
 def still_to_try(
     steps: Mapping[str, Sequence[Step]], tried: Iterable[Tried], commit: str
 ) -> list[tuple[str, Trial]]:
-    """Return the kills that were not tried yet, and those that did harm at another commit than this.
+    """List the kills that were not tried yet, and those that did harm at another commit than this.
 
-    First one at each site where none was, in a mixed order, ways and victims in turn; then the others.
+    First comes one at each site that had none, in a mixed order, with ways and victims in turn; then the
+    others.
     """
     done = {key_of(t.way, t.trial) for t in tried if not t.did_harm or t.commit == commit}
     seen = {site_of(t.way, t.trial) for t in tried if key_of(t.way, t.trial) in done}
@@ -52,7 +53,7 @@ def _one_of_each_site(way: str, trials: Sequence[Trial], seen: set[Site]) -> lis
     for trial in trials:
         sites.setdefault(site_of(way, trial), []).append(trial)
     new = [found for site, found in sites.items() if site not in seen]
-    # The same order each time, but not that of the command: its beginning alone would take an hour.
+    # The same order each time, but not that of the command, whose beginning alone would take an hour.
     random.Random(way).shuffle(new)
     return [found[number % len(found)] for number, found in enumerate(new)]
 

@@ -1,4 +1,4 @@
-"""What was tried so far: a file of JSON objects, a line each, of which a kill can only cut the last."""
+"""The record of what was tried: a file with a JSON object in each line; a kill can only cut the last."""
 
 import json
 import shutil
@@ -10,12 +10,12 @@ from crash_steps import Step, Trial
 from crash_trial import NOT_REACHED
 
 EARLIER = Path(__file__).with_name("tried.jsonl")
-"""The kills that were tried on any machine so far, for the next one to go on."""
+"""The kills that were tried on any machine so far, from which the next machine continues."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A kill that was tried: of which way, at which commit, for how long, and why it did harm, if it did."""
+    """A kill that was tried: its way and commit, how long it took, and why it did harm, if it did."""
 
     way: str
     trial: Trial
@@ -25,14 +25,14 @@ class Tried:
 
     @property
     def did_harm(self) -> bool:
-        """Whether something was not as it must be; the step may just not have come."""
+        """Whether something was wrong afterwards; a step that was not reached does no harm."""
         return self.failure not in ("", NOT_REACHED)
 
 
 class Record:
     """The steps of each way and the kills tried, read from a file and added to it.
 
-    A new record goes on from `earlier` kills.
+    A new file begins with the `earlier` kills.
     """
 
     def __init__(self, path: Path, earlier: Path | None = None) -> None:
@@ -49,7 +49,7 @@ class Record:
                 self.tried.append(_tried(entry))
 
     def steps(self, way: str) -> list[Step]:
-        """Return the steps of a way as they were listed last; none if never."""
+        """Return the steps of a way as they were listed last; none if they never were."""
         return self._steps.get(way, [])
 
     def add_steps(self, way: str, commit: str, steps: Sequence[Step]) -> None:
@@ -73,7 +73,7 @@ class Record:
             file.write("\n")
 
     def _is_cut(self) -> bool:
-        """Whether the last line does not end."""
+        """Tell whether the last line lacks its end."""
         return self._path.exists() and self._path.read_bytes()[-1:] not in (b"", b"\n")
 
 

@@ -1,1 +1,1 @@
-"""Whether disk, memory and time grow while runs are stored and deleted over and over against one server."""
+"""Growth of disk, memory and time while runs are stored and deleted over and over against one server."""

@@ -20,8 +20,12 @@ from tracegraph.workbench.bench import Workbench
 _EXAMPLES = ROOT / "examples" / "traces"
 _SMALL = [_EXAMPLES / f"{name}.json.gz" for name in ("simulated_gpu", "slow_loader", "two_threads")]
 _MEDIUM = ("h1_qwen_h100.json.gz", "torch_cpu/gpt_10k.json.gz")
+"""Recorded traces that are stored in turn with the small ones."""
 _KEPT = ("torch_cpu/ddp_gloo_w2_straggler200_rank0.json.gz", "a6_torchao_ep_moe_b200_rank0_of_2.json.gz")
-"""Runs that stay: where most of the database is dead it is made anew, which hides what grows."""
+"""Runs that stay: without them most of the database would be dead, and it would be made anew.
+
+That would hide what grows.
+"""
 _PATH = click.Path(path_type=Path)
 
 

@@ -1,4 +1,4 @@
-"""Clients beside the cycles: processes that store, ask about and delete runs of their own, over and over."""
+"""Clients beside the cycles: processes that store, report on and delete runs of their own."""
 
 import subprocess
 import sys
@@ -14,12 +14,12 @@ from benchmarks.speed.measure import ROOT
 from tracegraph.workbench.bench import Workbench
 
 _LIMIT_S = 600
-"""The work that a client has begun ends before."""
+"""How long a client may take to finish the work that it has begun."""
 
 
 @contextmanager
 def clients_beside(workspace: Path, traces: Sequence[Path], clients: int) -> Iterator[None]:
-    """Run so many clients while the block runs; ends the command where one of them failed."""
+    """Run some clients while the block runs; end the command if one of them failed."""
     words = [sys.executable, "-m", "benchmarks.soak.beside", str(workspace), *map(str, traces)]
     with ExitStack() as stack:
         begun = [

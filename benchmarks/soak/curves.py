@@ -1,4 +1,4 @@
-"""The measures over the cycles as one SVG picture: a panel each, from zero up."""
+"""The measures over the cycles as one SVG picture with a panel for each, from zero up."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,9 +6,11 @@ from benchmarks.soak.cycles import Cycle
 from benchmarks.soak.judge import LIMIT, MEASURES, Measure
 
 _COLUMNS = 3
+"""Panels beside each other."""
 _WIDTH, _HEIGHT = 300, 170
-"""Of a panel, in the picture's units."""
+"""The size of a panel, in the picture's units."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 40, 26
+"""The margins of a panel around its curve."""
 _STYLE = """
 text { font: 12px sans-serif; fill: #333 }
 .name { font-weight: bold }
@@ -20,7 +22,7 @@ text { font: 12px sans-serif; fill: #333 }
 
 
 def draw_curves(cycles: Sequence[Cycle]) -> str:
-    """Return the picture: in grey the quarters that are compared, dashed what the last one's mean may be."""
+    """Draw the picture: in grey the quarters that are compared, dashed the limit for the last one's mean."""
     rows = -(-len(MEASURES) // _COLUMNS)
     width, height = _COLUMNS * _WIDTH, rows * _HEIGHT
     lines = [

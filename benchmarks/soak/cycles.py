@@ -1,4 +1,4 @@
-"""One cycle: a run is stored, now and then asked about, changed or replaced, and deleted; what that took."""
+"""One cycle: a run is stored, sometimes queried, changed or replaced, and deleted; and its cost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from tracegraph.workbench.bench import Workbench
 
 _NODES = "RETURN COUNT { () } AS nodes"
 _REPLACED_EVERY, _REPORTED_EVERY, _CHANGED_EVERY = 3, 4, 7
+"""In every third cycle the run is replaced, in every fourth reported on, in every seventh changed."""
 _SCENARIO = "what if"
 
 
@@ -21,7 +22,7 @@ _SCENARIO = "what if"
 class Cycle:
     """What is left after a cycle, and what its ingest took.
 
-    `server_pid` says which server it was: one that was restarted begins small again.
+    `server_pid` identifies the server: one that was restarted begins small again.
     """
 
     trace: str
@@ -35,7 +36,7 @@ class Cycle:
 
 
 def repeat_cycles(bench: Workbench, traces: list[Path], count: int) -> Iterator[Cycle]:
-    """Do so many cycles, the traces in turn."""
+    """Run `count` cycles, with the traces in turn."""
     for number in range(count):
         yield _cycle(bench, traces[number % len(traces)], number)
 
@@ -81,6 +82,6 @@ def _server(bench: Workbench) -> psutil.Process:
 
 
 def _cpu_s(bench: Workbench) -> float:
-    """CPU seconds that this process and the server have spent."""
+    """Return the CPU seconds that this process and the server have spent."""
     times = [process.cpu_times() for process in (psutil.Process(), _server(bench))]
     return sum(time.user + time.system for time in times)

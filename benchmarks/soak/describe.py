@@ -1,4 +1,4 @@
-"""What the cycles took, as Markdown."""
+"""The results of the cycles as Markdown."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _COLUMNS = ("after each cycle", "first quarter", "last quarter", "ratio", "most"
 
 
 def describe(cycles: Sequence[Cycle], machine: str, picture: str) -> str:
-    """Return the table of the measures, and the picture of their curves."""
+    """Write the table of the measures, and the picture of their curves."""
     traces = ", ".join(f"{name.split('.')[0]} × {count}" for name, count in _traces(cycles))
     restarts = sum(before.server_pid != after.server_pid for before, after in pairwise(cycles))
     return "\n\n".join(

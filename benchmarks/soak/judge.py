@@ -1,4 +1,4 @@
-"""The last quarter of the cycles against the first: what grew."""
+"""The comparison of the last quarter of the cycles with the first: what grew."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from statistics import fmean
 from benchmarks.soak.cycles import Cycle
 
 LIMIT = 1.3
-"""So many times its mean of the first quarter may a measure's mean of the last quarter be."""
+"""A measure grows if its mean of the last quarter exceeds that of the first by more than this factor."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of each cycle; `unit` is shown, `scale` is how many of the cycle's own units that is.
+    """A figure of each cycle; `scale` is the number of the cycle's own units in the `unit` shown.
 
-    Only a `judged` one may not grow: wall times say more about what else the machine does.
+    Only a `judged` one may not grow: wall times say more about the machine's other work.
     """
 
     name: str
@@ -28,12 +28,12 @@ class Measure:
         return [self.of(cycle) / self.scale for cycle in cycles]
 
     def quarters(self, cycles: Sequence[Cycle]) -> tuple[float, float]:
-        """Means of the first and of the last quarter, in `unit`."""
+        """Return the means of the first and of the last quarter, in `unit`."""
         values, quarter = self.values(cycles), max(1, len(cycles) // 4)
         return fmean(values[:quarter]), fmean(values[-quarter:])
 
     def grows(self, cycles: Sequence[Cycle]) -> bool:
-        """Whether it is judged and beyond the limit."""
+        """Tell whether the measure is judged and beyond the limit."""
         first, last = self.quarters(cycles)
         return self.judged and last > LIMIT * first
 

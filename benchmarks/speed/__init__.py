@@ -1,1 +1,1 @@
-"""How long each stage from a file to a report takes, against the floor measured in the same run."""
+"""The time of each stage from a file to a report, against the floor measured in the same run."""

@@ -17,6 +17,7 @@ from benchmarks.speed.measure import ROOT, measure
 
 SHARED = ROOT.parent / "shared"
 _LARGE = "10M"
+"""The size that is timed only if asked for, and once."""
 _PATH = click.Path(path_type=Path)
 
 
@@ -86,7 +87,7 @@ def main(
         results = []
         for trace in found:
             results.append((trace, measure(trace, place, runs[trace.size])))
-            # After each trace: an hour's figures outlive whatever ends the rest.
+            # After each trace, so that an hour's figures are kept if the rest fails.
             block.write(describe(results, runs, machine()))
 
 
@@ -101,7 +102,7 @@ def _place(folder: Path | None) -> Iterator[Path]:
 
 
 def machine() -> str:
-    """Cores and memory, and how busy others keep them: a shared machine inflates wall times."""
+    """Describe cores and memory, and how busy others keep them: a shared machine inflates wall times."""
     memory = psutil.virtual_memory().total / 1e9
     python, load = platform.python_version(), os.getloadavg()[2]
     cores = f"{os.cpu_count()} cores ({platform.machine()})"

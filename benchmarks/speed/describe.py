@@ -20,10 +20,11 @@ _NAMES = {
     "bolt": "load over Bolt",
 }
 _SLOW_S = 1.0
+"""A query is listed if its first call takes at least this long."""
 
 
 def describe(results: Sequence[tuple[Trace, Measured]], runs: Mapping[str, int], machine: str) -> str:
-    """All tables: the ratios, then the stages and the slow queries of each trace."""
+    """Write all tables: the ratios, then the stages and the slow queries of each trace."""
     sizes = dict.fromkeys(trace.size for trace, _ in results)
     medians = "medians of " + ", ".join(f"{runs[size]} at {size}" for size in sizes)
     parts = [f"{machine}; {medians}.", *_ratios(results)]
@@ -62,7 +63,7 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
 
 
 def _per_event(stages: Measured) -> float:
-    """CPU seconds an event of the whole way."""
+    """Return the CPU seconds of the whole way for each event."""
     whole = stages["whole_way"]
     return (whole["cpu_s"] + whole["server_cpu_s"]) / stages["tables"]["events"]
 

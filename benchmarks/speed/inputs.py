@@ -12,7 +12,7 @@ SIZES = {"10k": 10_000, "100k": 100_000, "1M": 1_000_000, "10M": 10_000_000}
 
 @dataclass(frozen=True)
 class Trace:
-    """One input; `kind`: `gpt` (recorded on a CPU) or `simulated` (with a GPU)."""
+    """One input; `kind` is `gpt` (recorded on a CPU) or `simulated` (with a GPU)."""
 
     kind: str
     size: str
@@ -20,12 +20,12 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """What the tables call it."""
+        """Its name in the tables."""
         return f"{self.kind} {self.size}"
 
 
 def find_traces(sizes: list[str], recorded: Path, oracle: Path, place: Path) -> list[Trace]:
-    """Return the traces of each size that can be had; says in one line what is absent."""
+    """List the traces of each size that are available; print one line for each that is absent."""
     found = []
     for size in sizes:
         path = recorded / f"gpt_{size}.json.gz"

@@ -1,4 +1,4 @@
-"""Runs stages in fresh processes, and watches the server of their workspace meanwhile."""
+"""Stages in fresh processes, with a watch on the server of their workspace meanwhile."""
 
 import json
 import shutil
@@ -23,14 +23,17 @@ ALONE = ("decode", "read", "model", "what_if", "tables", "import_only")
 ON_SERVER = ("report", "queries", "bolt")
 """Stages on a stored run whose server is up."""
 _BRIEF = ("decode", "tables", "import_only", "report")
+"""The stages of the largest traces."""
 _MOST_BOLT_EVENTS, _MOST_EVENTS = 200_000, 2_000_000
+"""With more events a trace is not loaded over Bolt, or only the stages in `_BRIEF` are timed."""
 _PAUSE_S = 0.1
+"""The pause between two samples of the server's memory."""
 Facts = dict[str, float]
 
 
 @dataclass
 class Watch:
-    """The Java processes of a workspace: their largest memory and the CPU seconds they have spent."""
+    """The Java processes of a workspace: their largest memory in bytes, and the CPU seconds they spent."""
 
     home: Path
     peak: int = 0
@@ -49,7 +52,7 @@ class Watch:
 
 
 def run_stage(stage: str, trace: Path, place: Path) -> Facts:
-    """Facts of one stage in a process of its own; ends the command where the stage fails."""
+    """Run one stage in a process of its own and return its facts; end the command if the stage fails."""
     workspace = Workspace(place)
     state = running(workspace)
     watch = Watch(workspace.neo4j_home)
@@ -78,7 +81,7 @@ def _keep_looking(watch: Watch, done: threading.Event) -> None:
 
 
 def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
-    """Medians of the stages of one trace, by stage; the workspaces are removed."""
+    """Measure the stages of one trace, as medians by stage; the workspaces are removed."""
     found, stages = {}, _stages(SIZES[trace.size])
     for stage in (name for name in ALONE if name in stages):
         runs = [run_stage(stage, trace.path, _fresh(place / "alone")) for _ in range(repeat)]
@@ -102,7 +105,7 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
 
 
 def _stages(events: int) -> tuple[str, ...]:
-    """Return the stages that are worth their time beside the whole way."""
+    """Choose the stages that are worth their time beside the whole way."""
     if events > _MOST_EVENTS:
         return _BRIEF
     return (*ALONE, *ON_SERVER) if events < _MOST_BOLT_EVENTS else (*ALONE, *ON_SERVER[:-1])

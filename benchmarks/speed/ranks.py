@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed.ranks`: a report over many ranks, against one over a file of as many events."""
+"""`python -m benchmarks.speed.ranks`: a report over many ranks against one over an equally large file."""
 
 import shutil
 import subprocess
@@ -16,14 +16,16 @@ import psutil
 from benchmarks.speed.measure import ROOT
 
 _PAUSE_S = 0.05
+"""The pause between two samples of the memory."""
 _MIB = 1 << 20
 _TIME_GOAL, _MEMORY_GOAL = 2.0, 1.5
+"""The goals: how many times the time and the memory of one file a job may take."""
 _COMMAND = "from tracegraph.cli.main import main; raise SystemExit(main())"
 
 
 @dataclass
 class Cost:
-    """What a report took: seconds, and the largest memory of the command with its readers, in bytes."""
+    """The cost of a report: seconds, and the largest memory of the command with its readers, in bytes."""
 
     wall_s: float
     peak: int
@@ -63,7 +65,7 @@ def main(*, ranks: int, events: int, many: int, many_events: int, repeat: int, o
 
 
 def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
-    """Return a folder with the traces of a simulated job, `events` a rank."""
+    """Make a folder with the traces of a simulated job, with `events` events for each rank."""
     program = oracle / "synth_kineto.py"
     if not program.exists():
         raise click.ClickException(f"{oracle} has no synth_kineto.py; name its folder with --oracle")
@@ -76,10 +78,7 @@ def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
 
 
 def measure_report(traces: Path, workspace: Path) -> Cost:
-    """Return the cost of one report on a folder in a fresh workspace.
-
-    The server is stopped and all is removed.
-    """
+    """Measure one report on a folder in a fresh workspace; stop the server and remove all afterwards."""
     command = [sys.executable, "-c", _COMMAND, "--workspace", str(workspace), "--quiet"]
     begun = time.perf_counter()
     process = subprocess.Popen([*command, "report", str(traces)], stdout=subprocess.DEVNULL, cwd=ROOT)
@@ -95,7 +94,7 @@ def measure_report(traces: Path, workspace: Path) -> Cost:
 
 
 class _Watch:
-    """Samples the memory of a process and of all that it began, but for Java."""
+    """Samples the memory of a process and of all processes that it began, except for Java."""
 
     def __init__(self, process: psutil.Process) -> None:
         self._process, self._peak = process, 0
@@ -104,7 +103,7 @@ class _Watch:
         self._thread.start()
 
     def stop(self) -> int:
-        """End, and return the largest sum of what was taken at one time, in bytes."""
+        """End, and return the largest sum of the memory at one time, in bytes."""
         self._done.set()
         self._thread.join()
         return self._peak

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed.seconds`: where the seconds of a small trace go, written into docs/speed.md."""
+"""`python -m benchmarks.speed.seconds`: the seconds of a small trace by stage, for docs/speed.md."""
 
 import os
 import subprocess
@@ -20,11 +20,12 @@ from tracegraph.store.workspace import Workspace, open_workspace
 
 _COMMAND = [sys.executable, "-c", "from tracegraph.cli.main import main; raise SystemExit(main())"]
 _WARM_UPS = 2
+"""Reports on the running server before the one that counts."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a command: how long it lasted, and the CPU seconds of Python and of Java meanwhile."""
+    """A stage of a command: its length, and the CPU seconds of Python and of Java meanwhile."""
 
     name: str
     wall_s: float
@@ -92,7 +93,7 @@ def _stages(process: "subprocess.Popen[str]") -> Iterator[str]:
 
 
 def _cpu(workspace: Workspace, python: int | None) -> tuple[float, float]:
-    """CPU seconds of a process and of the workspace's server so far."""
+    """Return the CPU seconds of a process and of the workspace's server so far."""
     server = find_server(workspace)
     spent = []
     for number in (python, server.pid if server else None):
@@ -102,12 +103,12 @@ def _cpu(workspace: Workspace, python: int | None) -> tuple[float, float]:
 
 
 def total(stages: list[Stage]) -> float:
-    """Wall seconds of a command."""
+    """Sum the wall seconds of a command."""
     return sum(stage.wall_s for stage in stages)
 
 
 def table(stages: list[Stage]) -> str:
-    """Return the stages as a table."""
+    """Write the stages as a table."""
     head = ("stage", "wall, s", "Python's CPU, s", "Java's CPU, s")
     rows = [
         (stage.name, *(f"{value:.2f}" for value in (stage.wall_s, stage.python_s, stage.java_s)))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed.stages STAGE TRACE WORKSPACE`: one stage in this process, its cost as JSON."""
+"""`python -m benchmarks.speed.stages STAGE TRACE WORKSPACE`: run one stage, print its cost as JSON."""
 
 import json
 import resource
@@ -39,11 +39,11 @@ from tracegraph.store.workspace import Workspace, open_workspace
 
 Facts = dict[str, float]
 _GZIP = 31
-"""Window bits that mean a gzip file."""
+"""The window bits that select gzip."""
 
 
 class _Event(msgspec.Struct, gc=False):
-    """The fields without which no event can be used: what any reader has to decode."""
+    """The fields without which an event cannot be used: what any reader has to decode."""
 
     ph: str | None = None
     cat: str | None = None
@@ -60,7 +60,7 @@ class _File(msgspec.Struct, gc=False):
 
 
 def _clock() -> tuple[float, float]:
-    """Wall seconds, and CPU seconds of this process and its ended children."""
+    """Return wall seconds, and CPU seconds of this process and its ended children."""
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return time.perf_counter(), own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
@@ -92,36 +92,36 @@ def _graph(trace: TraceFile, model: Model, folder: Path) -> GraphTables:
 
 @contextmanager
 def _made(trace: Path, workspace: Workspace) -> Iterator[GraphTables]:
-    """Give the graph of a trace, without the model that it came from."""
+    """Make the graph of a trace, and drop the model that it came from."""
     columns = read_trace(trace, Integrity(trace.name))
     with workspace.spool() as folder:
         yield _graph(columns, _model(columns), folder)
 
 
 def decode(trace: Path, _: Workspace) -> Facts:
-    """Return the floor of reading: unpack and decode the typed fields, keep nothing."""
+    """Measure the floor of reading: unpack and decode the typed fields, keep nothing."""
     return _timed(lambda: _decode(trace))
 
 
 def read(trace: Path, _: Workspace) -> Facts:
-    """File to columns."""
+    """Measure reading a file to columns."""
     return _timed(lambda: read_events(read_trace(trace, Integrity(trace.name))))
 
 
 def model(trace: Path, _: Workspace) -> Facts:
-    """Columns to the causal graph with its path."""
+    """Measure the way from columns to the causal graph with its path."""
     columns = read_trace(trace, Integrity(trace.name))
     return _timed(lambda: _model(columns))
 
 
 def what_if(trace: Path, _: Workspace) -> Facts:
-    """Return the path under other assumptions, and without each hotspot."""
+    """Measure finding the path under other assumptions, and without each hotspot."""
     found = _model(read_trace(trace, Integrity(trace.name)))
     return _timed(lambda: (find_alternatives(found), find_what_next(found), find_potential(found)))
 
 
 def tables(trace: Path, workspace: Workspace) -> Facts:
-    """Return the causal graph to the tables of the run."""
+    """Measure the way from the causal graph to the tables of the run."""
     columns = read_trace(trace, Integrity(trace.name))
     found = _model(columns)
     made: list[GraphTables] = []
@@ -149,7 +149,7 @@ def _sizes(graph: GraphTables) -> Facts:
 
 
 def import_only(trace: Path, workspace: Workspace) -> Facts:
-    """Return the floor of storing: Neo4j's own offline import of the same files, nothing else."""
+    """Measure the floor of storing: only Neo4j's own offline import of the same files."""
     costs: list[Facts] = []
     run_admin = java.run_admin
 
@@ -166,12 +166,12 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
 
 
 def whole_way(trace: Path, workspace: Workspace) -> Facts:
-    """File to a stored graph and a printed report, in a workspace that does not exist yet."""
+    """Measure the way from a file to a stored graph and a printed report, in a new workspace."""
     return _timed(lambda: _command(workspace, "report", str(trace)))
 
 
 def report(_: Path, workspace: Workspace) -> Facts:
-    """Return the report on a stored run whose server is up, and the heap that the server took for it."""
+    """Measure the report on a stored run whose server is up, and the heap that the server took for it."""
     facts = _timed(lambda: _command(workspace, "report"))
     with open_database(workspace, ConnectionSettings()) as database:
         return facts | {"heap": _heap_bytes(database)}
@@ -187,7 +187,7 @@ def _heap_bytes(database: Database) -> float:
 
 
 def bolt(trace: Path, workspace: Workspace) -> Facts:
-    """Time loading over Bolt into a server that is up, as into one of somebody else's."""
+    """Measure loading over Bolt into a server that is up, as into somebody else's."""
     with _made(trace, workspace) as graph, open_database(workspace, ConnectionSettings()) as database:
         sizes, facts = _sizes(graph), _timed(lambda: load_run(database, graph))
     return facts | {"rows_per_s": (sizes["nodes"] + sizes["relationships"]) / facts["wall_s"]}
@@ -204,7 +204,7 @@ def _command(workspace: Workspace, *arguments: str) -> None:
 
 
 def queries(_: Path, workspace: Workspace) -> Facts:
-    """Every listed query that needs no more than a run and a window: its rows, the seconds of two calls."""
+    """Measure two calls of every query that needs only a run and a window: seconds, and rows."""
     costs: Facts = {}
     with open_database(workspace, ConnectionSettings()) as database:
         for name, query in catalog.queries().items():

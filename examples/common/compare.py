@@ -16,13 +16,13 @@ from common.job import RECORDED
 
 
 def spread(values: Sequence[float], places: int) -> str:
-    """Median and quartiles."""
+    """Write the median and the quartiles."""
     low, middle, high = statistics.quantiles(values, method="inclusive")
     return f"{middle:.{places}f} [{low:.{places}f}–{high:.{places}f}]"
 
 
 def predicted_row(answer: Mapping[str, Any], steps: int) -> tuple[str, ...]:
-    """Return what a replay says, by step."""
+    """Return the row of the prediction, with times for each step."""
     before, after = (f"{answer[key] / steps / 1e6:.1f}" for key in ("base_ns", "predicted_ns"))
     limits = answer["range"]
     times = f"{answer['speedup']:.2f} ({limits['speedup_low']:.2f} to {limits['speedup_high']:.2f})"
@@ -30,7 +30,7 @@ def predicted_row(answer: Mapping[str, Any], steps: int) -> tuple[str, ...]:
 
 
 def measured_row(times: Mapping[str, Sequence[float]], variant: str) -> tuple[str, ...]:
-    """Return what the rounds took, and by how much each was faster with the change than without."""
+    """Return the row of the measurement: step times, and how many times as fast each round became."""
     before, after = times["before"], times[variant]
     ratios = [one / other for one, other in zip(before, after, strict=True)]
     return "measured", spread(before, 1), spread(after, 1), spread(ratios, 2)

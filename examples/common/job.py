@@ -1,6 +1,7 @@
-"""What every rank of the examples does: join the group, record its own trace, or time steps unprofiled.
+"""The common part of all ranks: join the group, record a trace of its own, or time steps unprofiled.
 
-The jobs are started by torchrun, one process a rank, and talk over gloo, so that no GPU is needed.
+The jobs are started by torchrun, with one process for each rank, and talk over gloo, so that no GPU is
+needed.
 """
 
 import json
@@ -16,13 +17,14 @@ import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, schedule
 
 WAIT, WARM_UP, RECORDED = 2, 1, 10
+"""Steps that the profiler skips, those in which it warms up, and those that it records."""
 DROPPED, TIMED = 2, 6
 """Steps of a timed round that are not counted, and those that are."""
 Step = Callable[[], object]
 
 
 def read_options(description: str | None, variants: Mapping[str, str]) -> Namespace:
-    """Return the command line that all jobs share; `variants` says what each changed job does."""
+    """Read the command line that all jobs share; `variants` says what each changed job does."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     changed = parser.add_mutually_exclusive_group()
     for name, what in variants.items():
@@ -36,7 +38,7 @@ def read_options(description: str | None, variants: Mapping[str, str]) -> Namesp
 
 @contextmanager
 def process_group() -> Iterator[int]:
-    """Join the other ranks over gloo, with one thread an operator; gives this process's rank."""
+    """Join the other ranks over gloo, with one thread for each operator; give this process's rank."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     dist.init_process_group("gloo")
@@ -64,9 +66,9 @@ def record(step: Step, folder: Path, stacks: bool, shapes: bool) -> None:
 def time_in_turns(
     steps: Mapping[str, Step], rounds: int, meet: Callable[[], object] = dist.barrier
 ) -> dict[str, list[float]]:
-    """Mean ms a step by variant and round, in turns, so that a busy machine slows all of them.
+    """Measure the mean length of a step in ms by variant and round, in turns.
 
-    `meet`: what all ranks do before and after the steps that count.
+    A busy machine then slows all variants. `meet` is what all ranks do before and after the steps that count.
     """
     found: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
@@ -92,8 +94,8 @@ def run_job(
 ) -> None:
     """Read the command line, then record one variant or time all; `make` gives a variant's step.
 
-    `stacks` records Python frames, too: names for one's own code, and several times as many events. `shapes`
-    records what goes into operators and collectives.
+    `stacks` also records Python frames, which gives names for one's own code, but several times as many
+    events. `shapes` records the shapes of the inputs of operators and collectives.
     """
     options = read_options(description, variants)
     with process_group() as rank:
@@ -106,5 +108,5 @@ def run_job(
 
 
 def world() -> int:
-    """How many ranks there are."""
+    """Return the number of ranks."""
     return int(os.environ["WORLD_SIZE"])

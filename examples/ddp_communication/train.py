@@ -16,10 +16,16 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
 BATCH, WIDTHS, CLASSES = 4, (512, 512, 512, 512, 512, 1536, 512, 512), 10
+"""Examples in a micro-batch, widths of the layers, and classes that they are sorted into."""
 FORWARD_S, BACKWARD_S = 0.0005, 0.001
-"""How long a layer computes: it pauses, so that the cores are as free for gloo as they are beside a GPU."""
+"""How long a layer computes forward and backward.
+
+It pauses instead of computing, so that the cores are as free for gloo as they are beside a GPU.
+"""
 MICRO_BATCHES = 4
+"""Micro-batches for each optimizer step."""
 SMALL_MB, LARGE_MB = 0.5, 25.0
+"""The sizes of DDP's buckets in the original job and in the variant."""
 VARIANTS = {
     "large": f"buckets of {LARGE_MB:.0f} MB instead of {SMALL_MB} MB",
     "accumulate": "gradients are sent after the last micro-batch only",
@@ -46,13 +52,13 @@ class Layer(nn.Linear):
     """A layer of weights."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """Compute."""
+        """Apply the weights, and compute as a device would."""
         computed: Tensor = Computed.apply(super().forward(values).relu())  # type: ignore[no-untyped-call]
         return computed
 
 
 def make_step(variant: str) -> Step:
-    """One optimizer step over some micro-batches."""
+    """Make one optimizer step over several micro-batches."""
     layers = [Layer(*pair) for pair in pairwise(WIDTHS)]
     model = DistributedDataParallel(
         nn.Sequential(*layers, nn.Linear(WIDTHS[-1], CLASSES)),

@@ -14,17 +14,18 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, BATCHES = 32, 1024, 10, 4
+"""Examples in a batch, numbers in an example, classes, and batches in a shard."""
 LATE = 1
 """The rank whose shard is still text."""
 
 
 def binary_shard(generator: torch.Generator) -> list[bytes]:
-    """Batches as they should be stored: float32, one after the other."""
+    """Make batches as they should be stored: float32, one after the other."""
     return [torch.randn(BATCH, WIDTH, generator=generator).numpy().tobytes() for _ in range(BATCHES)]
 
 
 def text_shard(generator: torch.Generator) -> list[bytes]:
-    """Batches as the older tool wrote them: a line an example, numbers in text."""
+    """Make batches as an older tool wrote them: one line for each example, with numbers as text."""
     shard = []
     for _ in range(BATCHES):
         rows = torch.randn(BATCH, WIDTH, generator=generator).tolist()
@@ -33,20 +34,20 @@ def text_shard(generator: torch.Generator) -> list[bytes]:
 
 
 def decode_binary(stored: bytes) -> Tensor:
-    """Return a batch from its bytes."""
+    """Read a batch from its bytes."""
     with record_function("decode binary"):
         return torch.frombuffer(bytearray(stored), dtype=torch.float32).view(BATCH, WIDTH)
 
 
 def decode_text(stored: bytes) -> Tensor:
-    """Return a batch from its lines, number by number."""
+    """Read a batch from its lines, number by number."""
     with record_function("decode text"):
         rows = [[float(word) for word in line.split()] for line in stored.decode().splitlines()]
         return torch.tensor(rows)
 
 
 def make_step(variant: str) -> Step:
-    """One training step on the next batch of this rank's shard."""
+    """Make one training step on the next batch of this rank's shard."""
     rank = dist.get_rank()
     generator = torch.Generator().manual_seed(rank)
     text = rank == LATE and variant == "before"

@@ -1,4 +1,4 @@
-"""Two ranks train with DeepSpeed ZeRO on the CPU: stage 2, or stage 3, which shards the parameters, too.
+"""Two ranks train with DeepSpeed ZeRO on the CPU: stage 2, or stage 3, which also shards parameters.
 
 torchrun --standalone --nproc-per-node 2 -m deepspeed_zero.train --record FOLDER [--stage3]
 torchrun --standalone --nproc-per-node 2 -m deepspeed_zero.train --time ROUNDS --output FILE
@@ -12,13 +12,14 @@ from torch import nn
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, LAYERS = 32, 512, 10, 4
+"""Examples in a batch, width of the layers, classes, and number of layers."""
 SHARED_MEMORY = "deepspeed_shm_comm"
 """An extension for inference that DeepSpeed would compile first, for a minute or two."""
 VARIANTS = {"stage3": "ZeRO stage 3 instead of 2: parameters are sharded, too"}
 
 
 def settings(stage: int) -> dict[str, object]:
-    """Return what DeepSpeed is told: plain float32, so that it needs no compiled extension."""
+    """Return DeepSpeed's settings: plain float32, so that it needs no compiled extension."""
     return {
         "train_micro_batch_size_per_gpu": BATCH,
         "zero_allow_untested_optimizer": True,
@@ -27,7 +28,7 @@ def settings(stage: int) -> dict[str, object]:
 
 
 def make_step(variant: str) -> Step:
-    """One training step of DeepSpeed's engine."""
+    """Make one training step of DeepSpeed's engine."""
     layers = [layer for _ in range(LAYERS) for layer in (nn.Linear(WIDTH, WIDTH), nn.ReLU())]
     model = nn.Sequential(*layers, nn.Linear(WIDTH, CLASSES))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

@@ -13,11 +13,12 @@ from torch.distributed.fsdp import fully_shard
 from torch.profiler import record_function
 
 BATCH, WIDTH, CLASSES, LAYERS = 32, 768, 10, 4
+"""Examples in a batch, width of the layers, classes, and number of layers."""
 VARIANTS = {"keep": "keep the gathered parameters from forward to backward (reshard_after_forward=False)"}
 
 
 def make_step(variant: str) -> Step:
-    """One training step; each layer is sharded by itself."""
+    """Make one training step; each layer is sharded by itself."""
     mesh = init_device_mesh("cpu", (world(),))
     layers = [nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS)]
     model = nn.Sequential(*layers, nn.Linear(WIDTH, CLASSES))

@@ -18,6 +18,7 @@ from torch.futures import Future
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 WIDTH, BATCH, BINS, VALUES, CHECKED = 384, 96, 32, 40_000, 700
+"""Width of the layers, examples in a batch, bins and values of the statistics, and size of the check."""
 VARIANTS = {
     "vectorised": "the statistics are two operators in place of a loop",
     "later": "a check is read after the next step's work, in place of at once",
@@ -25,7 +26,7 @@ VARIANTS = {
 
 
 def count_bins(values: list[float]) -> list[int]:
-    """Return a histogram of values from 0 to less than 1, one by one."""
+    """Count a histogram of values from 0 to less than 1, one by one."""
     counts = [0] * BINS
     for value in values:
         counts[int(value * BINS)] += 1
@@ -33,7 +34,7 @@ def count_bins(values: list[float]) -> list[int]:
 
 
 def count_all_bins(values: Tensor) -> list[int]:
-    """Return the same, by operators."""
+    """Count the same histogram by operators."""
     counts: list[int] = torch.histc(values, BINS, 0.0, 1.0).int().tolist()
     return counts
 
@@ -53,20 +54,20 @@ class Loop:
         self.pending: Future[float] | None = None
 
     def check(self, asked: Future[float]) -> None:
-        """Run beside the loop."""
+        """Compute the check, beside the loop."""
         with record_function("check"):
             found = float((self.matrix @ self.matrix).trace())
         asked.set_result(found)
 
     def train(self) -> None:
-        """Forward, backward, optimizer."""
+        """Run forward, backward and optimizer."""
         with record_function("train"):
             self.optimizer.zero_grad()
             self.model(self.batch).square().mean().backward()
             self.optimizer.step()
 
     def step(self) -> None:
-        """One step."""
+        """Run one step."""
         asked: Future[float] = Future()
         self.device.submit(self.check, asked)
         if self.variant != "later":
@@ -87,7 +88,7 @@ class Loop:
 def record(loop: Loop, folder: Path) -> None:
     """Run steps under the profiler, and write what it recorded.
 
-    Without stacks, since Python itself is slower while its frames are recorded; with all threads.
+    It records no stacks, because Python itself is slower while its frames are recorded, but all threads.
     """
     loop.step()  # starts the second thread
     with profile(

@@ -1,4 +1,4 @@
-"""From a slow training job to a verified fix: record, report, predict, change, record again, verify, time.
+"""From a slow training job to a verified fix: record, report, predict, change, record, verify, time.
 
 python examples/resnet18_loader/case_study.py [--folder DIR] [--workers N] [--rounds N] [--write]
 
@@ -36,7 +36,7 @@ Times = Mapping[str, Sequence[Mapping[str, float]]]
 
 
 class Page:
-    """What the study says: printed as it goes, and kept by the block of README.md that it belongs in."""
+    """The text of the study: printed as it goes, and kept by the block of README.md that it belongs in."""
 
     def __init__(self) -> None:
         self.blocks: dict[str, str] = {}
@@ -66,19 +66,19 @@ class Study:
         self.workspace = folder / "workspace"
 
     def train(self, *arguments: str) -> str:
-        """Run train.py; returns what it prints."""
+        """Run train.py and return what it prints."""
         command = [sys.executable, str(TRAIN), *arguments]
         return self._run(command).stdout
 
     def record(self, name: str) -> str:
-        """Record a job into NAME.json.gz; returns the command."""
+        """Record a job into NAME.json.gz and return the command."""
         arguments = [part.format(workers=self.workers) for part in RECORDINGS[name]]
         command = [*arguments, "--trace", f"{name}.json.gz"]
         self.train(*command)
         return " ".join(["python", "train.py", *command])
 
     def tracegraph(self, *arguments: str) -> str:
-        """Run a command of tracegraph; returns it with what it prints, as a block of Markdown."""
+        """Run a command of tracegraph and return it with what it prints, as a block of Markdown."""
         said = self._run([sys.executable, "-c", TRACEGRAPH, *arguments], allowed=(0, 1)).stdout
         lines = "\n".join(line.rstrip() for line in said.strip("\n").splitlines())
         return shell_block(shown_command("tracegraph", *arguments), lines)
@@ -96,23 +96,23 @@ class Study:
 
 
 def shown_command(*words: str) -> str:
-    """Return a command as one types it."""
+    """Write a command as one types it."""
     return " ".join(f"'{word}'" if re.search(r"[^\w./=-]", word) else word for word in words)
 
 
 def shell_block(command: str, said: str) -> str:
-    """Return a command and what it printed."""
+    """Write a command and what it printed."""
     return f"```text\n$ {command}\n{said}\n```"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
+    """Write a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def find_loader(slow: Run) -> str:
-    """How much of the path runs inside each annotation."""
+    """Show how much of the path runs inside each annotation."""
     rows = slow.path_inside()
     rows = rows[rows["category"].eq("user_annotation")]
     cells = [
@@ -122,7 +122,7 @@ def find_loader(slow: Run) -> str:
 
 
 def parts_of_step(runs: Mapping[str, Run], workers: int) -> str:
-    """Mean recorded step of each run, and how much of it is inside the loader and the training step."""
+    """Show the mean recorded step of each run, and its time inside the loader and the training step."""
     rows = []
     for name, run in runs.items():
         steps = run.steps()
@@ -136,7 +136,7 @@ def parts_of_step(runs: Mapping[str, Run], workers: int) -> str:
 
 
 def timed(times: Times, workers: int) -> str:
-    """Lengths of a step and of its training without the profiler."""
+    """Show the lengths of a step and of its training without the profiler."""
     rows = [
         (f"`{name}`: {title(name, workers)}", *(spread(part(rounds, key)) for key in PARTS))
         for name, rounds in times.items()
@@ -145,7 +145,7 @@ def timed(times: Times, workers: int) -> str:
 
 
 def predicted_row(answer: Mapping[str, object], what: str, steps: int) -> tuple[str, ...]:
-    """Return what a replay says of a step."""
+    """Return the row of a prediction, with its gain for each step."""
     limits, base = answer["range"], answer["base_ns"]
     assert isinstance(limits, dict)
     assert isinstance(base, int)
@@ -156,7 +156,7 @@ def predicted_row(answer: Mapping[str, object], what: str, steps: int) -> tuple[
 
 
 def compared(predicted: Mapping[str, Mapping[str, object]], steps: int, times: Times, workers: int) -> str:
-    """Return what was predicted beside what was measured without the profiler, paired by round."""
+    """Show what was predicted beside what was measured without the profiler, paired by round."""
     rows = []
     before = part(times["slow"], "step")
     for name, answer in predicted.items():
@@ -169,38 +169,38 @@ def compared(predicted: Mapping[str, Mapping[str, object]], steps: int, times: T
 
 
 def title(name: str, workers: int) -> str:
-    """Return what a loop loads from."""
+    """Say what a loop loads from."""
     return TITLES[name].format(workers=workers, s="" if workers == 1 else "s")
 
 
 def part(rounds: Sequence[Mapping[str, float]], key: str) -> list[float]:
-    """One length of each round."""
+    """Return one length of each round."""
     return [lengths[key] for lengths in rounds]
 
 
 def spread(values: Sequence[float]) -> str:
-    """Median and quartiles."""
+    """Write the median and the quartiles."""
     low, middle, high = statistics.quantiles(values)
     return f"{middle:.1f} [{low:.1f}–{high:.1f}]"
 
 
 def ms(ns: float) -> str:
-    """Return a time in ms."""
+    """Write a time in ms."""
     return f"{ns / 1e6:.1f}"
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent."""
+    """Write a share in per cent."""
     return f"{100 * share:.1f} %"
 
 
 def load_average() -> str:
-    """How many processes ran or wanted to, of late."""
+    """Write how many processes ran or wanted to run over the last minute."""
     return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 
 def machine(load: str) -> str:
-    """Return what the figures were measured on."""
+    """Describe what the figures were measured on."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "torchvision", "pillow"))
     system = f"{os.cpu_count()} cores ({platform.machine()}), {load}"
     return f"{system}; Python {platform.python_version()}, {versions}; one thread an operator."

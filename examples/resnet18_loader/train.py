@@ -24,10 +24,16 @@ from torchvision.models import resnet18
 from torchvision.transforms import v2
 
 BATCH, SIDE, CLASSES = 8, 64, 10
+"""Photos in a batch, the side of a photo after the augmentation in pixels, and classes."""
 FILES, FILE_SIZE = 16, (1600, 1200)
+"""The number of photos, and their width and height."""
 WAIT, WARM_UP, RECORDED = 2, 2, 6
+"""Steps that the profiler skips, those in which it warms up, and those that it records."""
 TIMED, DROPPED = 8, 3
-"""Steps a round that are timed, and those before them: workers start, caches hold what others left."""
+"""Steps of a round that are timed, and those before them.
+
+Workers start in the latter, and caches still hold what other loops left.
+"""
 Batch = tuple[Tensor, Tensor]
 Lengths = dict[str, float]
 
@@ -87,12 +93,12 @@ def make_photos(folder: Path) -> None:
 
 
 def batches(folder: Path, workers: int, count: int) -> Iterable[Batch]:
-    """Return that many batches, decoded in the main process or by workers."""
+    """Make `count` batches, decoded in the main process or by workers."""
     return DataLoader(Photos(folder, count * BATCH), BATCH, num_workers=workers)
 
 
 def free_batches(folder: Path, count: int) -> Iterator[Batch]:
-    """One batch again and again: what the job would be with a loader that takes no time."""
+    """Yield one batch again and again: the job as it would be with a loader that takes no time."""
     (batch,) = batches(folder, 0, 1)
     for _ in range(count):
         yield batch
@@ -112,7 +118,10 @@ def record(trainer: Trainer, source: Iterable[Batch], trace: Path) -> None:
 
 
 def time_steps(trainer: Trainer, source: Iterable[Batch]) -> Lengths:
-    """Mean length of a step in ms, loading included, and of its training, without the first steps."""
+    """Measure the mean length of a step in ms, loading included, and of its training.
+
+    The first steps do not count.
+    """
     batch, training = iter(source), 0.0
     for photos, labels in islice(batch, DROPPED):
         trainer.train_step(photos, labels)
@@ -126,7 +135,10 @@ def time_steps(trainer: Trainer, source: Iterable[Batch]) -> Lengths:
 
 
 def time_in_turns(trainer: Trainer, folder: Path, workers: int, rounds: int) -> dict[str, list[Lengths]]:
-    """Lengths by round, in turns, so that a busy machine slows all: with the loader, workers and neither."""
+    """Measure lengths by round with the loader, with workers and with neither.
+
+    They take turns, so that a busy machine slows all.
+    """
     found: dict[str, list[Lengths]] = {}
     count = DROPPED + TIMED
     for _ in range(rounds):

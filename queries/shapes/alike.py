@@ -1,4 +1,4 @@
-"""Names that mean the same in two recordings, although they are not the same text."""
+"""Names that mean the same in two recordings, although their texts differ."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +18,11 @@ _OPENING, _CLOSING = "<(", ">)"
 
 
 def short_name(name: str, category: str) -> str:
-    """Return a name without what tells recordings apart, by its category.
+    """Shorten a name by what differs between recordings, according to its category.
 
-    A kernel in C++ without template arguments, parameters and result, as HTA's short names; a Python function
-    without the line of its file; a call without its vendor; any other as in every process (`common_name`).
+    A kernel in C++ loses template arguments, parameters and result, as in HTA's short names; a Python
+    function the line in its file; a call its vendor. Any other name becomes that of every process
+    (`common_name`).
     """
     if has_role(category, *GPU_WORK):
         return _function(name)
@@ -39,7 +40,7 @@ def _function(name: str) -> str:
 
 
 def _outside(text: str) -> Iterator[str]:
-    """Yield the characters that stand in no brackets."""
+    """Yield the characters outside of brackets."""
     depth = 0
     for char in text:
         if char in _OPENING:
@@ -51,10 +52,17 @@ def _outside(text: str) -> Iterator[str]:
 
 
 def matched_names(rows: pd.DataFrame, kind: str) -> "pd.Series[Any]":
-    """Return the name of each row, the same for those of A and of B that are alike.
+    """Return a name for each row that is the same for similar names of A and of B.
 
-    `rows` have a name, a category, a `kind`, count_a and count_b. A name that both sides have stays. Of the
-    others those of one kind with the same short name get that, where there are some on either side.
+    A name that both sides have stays. The other names of one kind that share a short name get it, if there
+    are some on either side.
+
+    Parameters
+    ----------
+    rows
+        A row for each name, category and kind, with `count_a` and `count_b`.
+    kind
+        The column that has to be the same, too.
     """
     lone = rows[rows["count_a"].eq(0) | rows["count_b"].eq(0)]
     pairs = zip(lone["name"], lone["category"], strict=True)

@@ -8,10 +8,11 @@ from tracegraph.vocabulary.categories import GAP, GPU_WORK
 
 
 def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
-    """Give a row a frame, each after its parent: own_ns, and with all that it called duration_ns and gap_ns.
+    """Build the tree: a row for each frame, after its parent, with its own time and that of its calls.
 
-    A lag before work of the GPU is a gap of the call that launched it, any other one of its frame. Gaps of
-    one name in a frame are one frame, with a negative id where the graph has none.
+    `own_ns` is the time of the frame itself; `duration_ns` and `gap_ns` include all that it called. A lag
+    before work of the GPU is a gap of the call that launched it, any other lag one of its frame. Gaps of one
+    name in a frame are one frame, with a negative id if the graph has none for it.
     """
     lags = frames[frames["lag"].notna()]
     launched = of_role(lags["category"], *GPU_WORK) & lags["parent"].notna()
@@ -31,7 +32,7 @@ def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def _merged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one frame, and the gaps of one name and parent, as one."""
+    """Merge the rows of one frame, and the gaps of one name and parent."""
     gap = rows["category"].eq(GAP)
     kept = rows[gap].drop_duplicates(["parent", "name"]).set_index(["parent", "name"])["frame"]
     same = kept.reindex(pd.MultiIndex.from_frame(rows.loc[gap, ["parent", "name"]])).to_numpy()
@@ -45,7 +46,7 @@ def _with_sums(rows: pd.DataFrame) -> pd.DataFrame:
     own = rows["own_ns"].to_numpy(dtype=np.int64)
     total, gap = own.copy(), np.where(rows["category"].eq(GAP), own, 0)
     parent = pd.Index(rows["frame"]).get_indexer(pd.Index(rows["parent"].fillna(-1).astype("int64")))
-    # Backwards, as a frame stands after its parent.
+    # Backwards, because a frame stands after its parent.
     for here in range(len(rows) - 1, -1, -1):
         if parent[here] >= 0:
             total[parent[here]] += total[here]

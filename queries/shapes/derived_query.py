@@ -1,4 +1,4 @@
-"""A query that is made of the rows of Cypher modules."""
+"""The declaration of a query that is made from the rows of Cypher modules."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Derived:
-    """A query whose rows `shape` makes of its parameters and of the rows of `modules`, in their order.
+    """A query whose rows `shape` makes from its values and from the rows of `modules`, in their order.
 
-    `again`: modules whose rows about a second window, B, follow. `fixed`: values that all of them get, so
-    that nobody gives them. `parameters`: what the shape itself takes.
+    The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
+    modules get, so that a caller does not give them. `parameters` are those of the shape itself.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Two windows compared, A and B: what their critical paths are made of, and what runs in them, by name."""
+"""Comparisons of two windows, A and B: the parts of their critical paths, and their events, by name."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.step_names import counted_as
 
 EVERY_ROW = {"limit": 1_000_000}
-"""What modules are asked with whose rows must tell all of a window."""
+"""The values for modules whose rows must cover all of a window: the largest limit."""
 LIMIT = Parameter("limit", "INTEGER", "rows listed, 1..1000000, default 10000", (1, 1_000_000), 10_000)
 _MATCHED = Column("matched", "BOOLEAN", False, "whether it stands for several names that mean the same")
 PATH_DIFF_COLUMNS = (
@@ -79,7 +79,7 @@ def path_diff(
     gaps_b: pd.DataFrame,
     steps_b: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Names and gaps by how much longer the path of B is in them: `hotspots`, `path_gaps`, `steps`.
+    """Compare the paths of A and B by name and gap, from `hotspots`, `path_gaps` and `steps`.
 
     The rows of each side tile its window, so their differences add up to that of the windows' lengths.
     """
@@ -94,7 +94,7 @@ def path_diff(
 
 
 def _on_path(hotspots: pd.DataFrame, gaps: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Return what a path is made of, all steps as one name."""
+    """Combine the events and gaps of a path, with all steps as one name."""
     return _steps_as_one(pd.concat([hotspots, gaps.assign(accumulated_ns=0)], ignore_index=True), steps)
 
 
@@ -104,7 +104,7 @@ def _steps_as_one(rows: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_inside_diff(values: Values, frames_a: pd.DataFrame, frames_b: pd.DataFrame) -> pd.DataFrame:
-    """Names by how much longer the path of B is inside them, from `path_frames`, as of `path_inside`."""
+    """Compare the time of the paths of A and B inside each name, as `path_inside`, from `path_frames`."""
     inside = [path_inside({}, frames).assign(count=1) for frames in (frames_a, frames_b)]
     rows = _joined(inside[0], inside[1], "category")
     return _statuses(_merged(rows, matched_names(rows, "category"), "category")).head(values[LIMIT.name])
@@ -121,22 +121,22 @@ def _statuses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def trace_diff(values: Values, events_a: pd.DataFrame, events_b: pd.DataFrame) -> pd.DataFrame:
-    """Events by name and device: how many, how long, and what changed, from all of `event_sums`."""
+    """Compare events by name and device: number, time and what changed, from all of `event_sums`."""
     rows = _joined(events_a, events_b, "device")
     return _changes(_merged(rows, rows["name"], "device"), values)
 
 
 def trace_diff_matched(values: Values, *rows_and_steps: pd.DataFrame) -> pd.DataFrame:
-    """As `trace_diff`, from all of `event_sums` and `steps`, with all steps as one name.
+    """Compare as `trace_diff` does, from all of `event_sums` and `steps`, with all steps as one name.
 
-    Names of which only A and only B has some are taken for one where they are alike.
+    Names that only A has and names that only B has count as one if they are similar.
     """
     rows = _events_side_by_side(*rows_and_steps)
     return _changes(_merged(rows, matched_names(rows, "device"), "device"), values)
 
 
 def trace_diff_short(values: Values, *rows_and_steps: pd.DataFrame) -> pd.DataFrame:
-    """As `trace_diff_matched` by short names: all names that are alike are one, on either side, too."""
+    """Compare as `trace_diff_matched` does, by short names: all similar names are one, also on one side."""
     rows = _events_side_by_side(*rows_and_steps)
     pairs = zip(rows["name"], rows["category"], strict=True)
     short = pd.Series([short_name(*pair) for pair in pairs], rows.index, object)
@@ -150,7 +150,7 @@ def _events_side_by_side(
 
 
 def _joined(rows_a: pd.DataFrame, rows_b: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the sums of A and B side by side, by name, category and `kind`; 0 where a side has none."""
+    """Put the sums of A and B side by side, by name, category and `kind`; 0 if a side has none."""
     keys = list(dict.fromkeys(["name", "category", kind]))
     sides = [_sums(rows, keys, side) for rows, side in zip((rows_a, rows_b), _SIDES, strict=True)]
     index = sides[0].index.union(sides[1].index)
@@ -163,7 +163,7 @@ def _sums(rows: pd.DataFrame, keys: list[str], side: str) -> pd.DataFrame:
 
 
 def _merged(rows: pd.DataFrame, names: "pd.Series[Any]", kind: str) -> pd.DataFrame:
-    """Return the rows that have one of the `names` and one `kind` as one, the largest difference first."""
+    """Merge the rows that share one of the `names` and a `kind`; the largest difference comes first."""
     size = -(rows["duration_a_ns"] + rows["duration_b_ns"])
     rows = rows.assign(name=names, written=rows["name"], size=size).sort_values(["size", "category"])
     numbers = [written.format(side) for written in _SUMMED.values() for side in _SIDES]

@@ -1,4 +1,4 @@
-"""Inclusive time on a path: what runs inside a name, or was launched from inside it."""
+"""Inclusive time on a path: of what runs inside a name, or was launched from inside it."""
 
 import re
 from collections.abc import Mapping
@@ -29,13 +29,14 @@ _OF_PATH = re.compile("(time on )?the path")
 IDLE_COLUMNS = tuple(
     replace(column, meaning=_OF_PATH.sub("the idle time", column.meaning)) for column in INSIDE_COLUMNS
 )
-"""Columns of `idle_inside`: the same of the time in which GPUs are idle."""
+"""Columns of `idle_inside`: the same for the time in which GPUs are idle."""
 
 
 def path_inside(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
-    """Time on the path inside each name, longest first, from `path_frames`.
+    """Sum the time on the path inside each name, longest first, from `path_frames`.
 
-    A stretch counts once for each name above it: of frames inside others of the same name only the outermost.
+    A stretch counts once for each name above it: of frames inside others of the same name only the outermost
+    counts.
     """
     rows = call_tree(frames)
     length = max(1, int(frames["duration_ns"].sum()))
@@ -53,7 +54,7 @@ def path_inside(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def _inside_itself(rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Which frames have another of their name and category above them."""
+    """Tell which frames have another of their name and category above them."""
     above: dict[int, frozenset[tuple[str, ...]]] = {}
     inside = []
     columns = (rows["frame"], rows["parent"].fillna(-1), rows["name"], rows["category"])

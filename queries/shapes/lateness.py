@@ -1,4 +1,4 @@
-"""What makes a rank late: what it does more of than the middle rank, as far as that is on the path."""
+"""Causes of a late rank: what it does more of than the middle rank, as far as that is on the path."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,12 +36,23 @@ def late_causes(
     frames: pd.DataFrame,
     steps: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Names by how late they may make a rank, from all that the ranks do, the path and the steps.
+    """List names by how late they may make a rank, from all that the ranks do, the path and the steps.
 
-    `waits`, `work`, `gaps`, `frames`: the rows of `rank_waits`, `rank_work`, `rank_gaps` and `path_frames`.
-    That is what a rank that made others wait has more of than the middle rank, but no more than is on the
-    path. Steps are left out, as their own time is what nobody recorded, and so are the collectives, and the
-    time before a rank's recording begins.
+    A rank that made others wait is late by what it has more of than the middle rank, but by no more than is
+    on the path. Steps are left out, as their own time is what nobody recorded, and so are the collectives,
+    and the time before a rank's recording begins.
+
+    Parameters
+    ----------
+    waits, work, gaps
+        The rows of `rank_waits`, `rank_work` and `rank_gaps`.
+    frames, steps
+        The rows of `path_frames` and `steps`.
+
+    Returns
+    -------
+    pd.DataFrame
+        `LATE_COLUMNS`, the largest `late_ns` first.
     """
     columns = [column.name for column in LATE_COLUMNS]
     on_path = _on_path(frames)
@@ -66,25 +77,22 @@ def late_causes(
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with names that are alike on all ranks: see `common_name`."""
+    """Give the rows names that are the same on all ranks, by `common_name`."""
     return rows.assign(name=rows["name"].map(common_name))
 
 
 def _on_path(frames: pd.DataFrame) -> pd.DataFrame:
-    """Return the frames that have own time on the path, gaps as frames, each with its rank."""
+    """Select the frames that have own time on the path, gaps as frames, each with its rank."""
     tree = call_tree(frames)
     ranks = frames.drop_duplicates("frame").set_index("frame")["rank"]
     own, around = (tree[name].fillna(-1).astype("int64") for name in ("frame", "parent"))
-    # A gap that the graph has no frame for is in the frame around it.
+    # A gap for which the graph has no frame is in the frame around it.
     tree["rank"] = own.where(own.isin(ranks.index), around).map(ranks).astype("int64")
     return _plain(tree[tree["own_ns"] > 0])
 
 
 def _middle(every: pd.DataFrame, ranks: int) -> pd.DataFrame:
-    """Return the time of the middle rank by name, ranks without it counted.
-
-    Of an even number the lower one.
-    """
+    """Return the time of the middle rank by name, of an even number the lower; ranks without it count."""
     place = (ranks - 1) // 2
 
     def middle(times: "pd.Series[int]") -> int:
@@ -97,7 +105,7 @@ def _middle(every: pd.DataFrame, ranks: int) -> pd.DataFrame:
 def _around(
     frames: pd.DataFrame, on_path: pd.DataFrame, markers: set[str]
 ) -> dict[tuple[int, str, str], str]:
-    """For each rank and name the user's own function or annotation around the frame with most of it."""
+    """Find the user's own function or annotation around the frame with most of each rank and name."""
     known = frames.drop_duplicates("frame").set_index("frame")
     columns = {name: known[name].to_dict() for name in ("parent", "name", "category")}
     found: dict[tuple[int, str, str], str] = {}
@@ -114,7 +122,7 @@ def _around(
 
 
 def _is_own(name: str, category: str, markers: set[str]) -> bool:
-    """Whether a name says where in the user's code that is, as `<listcomp>` does not."""
+    """Tell whether a name shows a place in the user's code, as `<listcomp>` does not."""
     if name.endswith(">"):
         return False
     if has_role(category, Role.ANNOTATION):

@@ -1,4 +1,4 @@
-"""Repeated layers of a model as one: modules of one class below one frame, and all below them alike."""
+"""Repeated layers of a model as one: modules of one class below one frame, and all that they call."""
 
 import pandas as pd
 
@@ -6,10 +6,10 @@ from tracegraph.vocabulary.python_frames import module_class
 
 
 def with_layers_merged(frames: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `path_frames` where the modules of a class below one frame are one frame.
+    """Merge the modules of a class below one frame into one frame, in the rows of `path_frames`.
 
-    What they call is merged alike. The name of several is that of their class, as the wildcard that `what-if`
-    takes: `nn.Module: DecoderLayer_*`; one alone keeps its own.
+    What they call is merged in the same way. Several modules are named after their class, with the wildcard
+    that `what-if` takes: `nn.Module: DecoderLayer_*`; a single one keeps its name.
     """
     first = frames[frames["frame"].notna()].drop_duplicates("frame").sort_values("depth", kind="stable")
     merged: dict[int, int] = {}

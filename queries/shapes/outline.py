@@ -1,4 +1,4 @@
-"""The outline of a path's call stacks: the frames that hold most of it, without the plumbing between them."""
+"""The outline of a path's call stacks: the frames with most of it, without the plumbing between them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,9 +26,11 @@ OUTLINE_COLUMNS = (
 )
 """Columns of `path_outline`."""
 LEAST_SHARE = 0.02
-"""Frames with less of the path are left out."""
+"""Frames with less than this share of the path are left out."""
 MOST_ROWS = 20
+"""The most frames that are listed."""
 _NEARLY_ALL = 0.95
+"""A frame with at least this share of its parent's time is the next one of its chain."""
 
 
 @dataclass
@@ -42,7 +44,7 @@ class _Frame:
     skipped: bool = False
 
     def chain(self) -> "Iterator[_Frame]":
-        """Yield it, and those inside it of which each has nearly all time of the one around it."""
+        """Yield the frame and those inside it, while one has nearly all the time of the one around it."""
         frame: _Frame | None = self
         while frame is not None:
             yield frame
@@ -51,7 +53,7 @@ class _Frame:
 
 
 def path_outline(_: Mapping[str, Any], frames: pd.DataFrame) -> pd.DataFrame:
-    """Return the frames with most of the path, each after its parent, the longest first, from `path_frames`.
+    """List the frames with most of the path, each after its parent, longest first, from `path_frames`.
 
     Repeated layers are one frame.
     """
@@ -70,7 +72,7 @@ def _linked(tree: pd.DataFrame, least_ns: float) -> list[_Frame]:
     roots: list[_Frame] = []
     large = tree[tree["duration_ns"] >= max(1.0, least_ns)]
     for row in large.sort_values("duration_ns", ascending=False, kind="stable").to_dict("records"):
-        # A frame has no more time than its parent, and of as much it stands after it.
+        # A frame has at most the time of its parent, and with the same time it stands after it.
         parent = None if pd.isna(row["parent"]) else found[int(row["parent"])]
         texts, times = (str(row["name"]), str(row["category"])), (int(row["duration_ns"]), int(row["own_ns"]))
         frame = found[int(row["frame"])] = _Frame(*texts, *times, parent)
@@ -87,10 +89,10 @@ def _walk(frame: _Frame) -> Iterator[_Frame]:
 
 
 def _skip_plumbing(root: _Frame) -> None:
-    """Of frames in a row that have nearly the same time only those that say something are listed.
+    """Mark frames as skipped: of frames in a row with nearly the same time only some are listed.
 
     These are the lane, annotations, the first and the last of the user's own functions and modules, and the
-    last frame where it is no library's or does most of the work itself.
+    last frame if it is not a library's or does most of the work itself.
     """
     seen: set[int] = set()
     for begin in _walk(root):

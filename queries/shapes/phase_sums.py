@@ -1,4 +1,4 @@
-"""The phases of a run by name: how long they are, and what their critical paths are made of."""
+"""The phases of a run by name: their lengths, and the parts of their critical paths."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ PHASE_COLUMNS = (
 
 
 def phase_paths(_: Mapping[str, Any], phases: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a phase in the order of a step, from `phases` and `phase_hotspots`.
+    """Sum up each phase in one row, in the order of a step, from `phases` and `phase_hotspots`.
 
     Phases whose window no work ends have lengths but no share in the paths.
     """

@@ -1,4 +1,4 @@
-"""What replays told of a run when it was stored: what bounds it, and what could be done about it."""
+"""Results of the replays that were made when a run was stored: what bounds it, and possible fixes."""
 
 import json
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ FIX_COLUMNS = (
 
 
 def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
-    """Resources, the largest gain first, then floors, the longest first; of an older run none."""
+    """List resources, the largest gain first, then floors, the longest first; an older run has none."""
     told = json.loads(_said(details, "bounds") or "{}")
     rows = [
         {
@@ -66,7 +66,7 @@ def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
 
 
 def fix_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
-    """Return the fixes that a run shows, the largest gain first; of an older run none."""
+    """List the fixes that a run shows, the largest gain first; an older run has none."""
     told = json.loads(_said(details, "fixes") or "[]")
     return _frame([{**row, "assumptions": "; ".join(row["assumptions"])} for row in told], FIX_COLUMNS)
 

@@ -1,4 +1,4 @@
-"""Which rows of a result are of a role, by their category."""
+"""The selection of rows by the role of their category."""
 
 from typing import Any
 
@@ -8,5 +8,5 @@ from tracegraph.vocabulary.categories import Role, names_with
 
 
 def of_role(categories: "pd.Series[Any]", *roles: Role) -> "pd.Series[bool]":
-    """Which rows are of a category with one of `roles`."""
+    """Tell for each row whether its category has one of `roles`."""
     return categories.isin(names_with(categories.unique(), *roles))

@@ -1,4 +1,4 @@
-"""How near operators come to what their device can do: arithmetic intensity against FLOP/s."""
+"""How close operators come to the peaks of their device: arithmetic intensity against FLOP/s."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 COMPUTE, MEMORY, LINK = "compute", "memory", "link"
-"""What bounds an operator: the device's arithmetic, its memory, the way between host and device."""
+"""What bounds an operator: the device's arithmetic, its memory, or the link between host and device."""
 _OVER_LINK = ("HtoD", "DtoH", "HostToDevice", "DeviceToHost")
-"""What names of copies between host and device hold."""
+"""Parts of the names of copies between host and device."""
 ROOFLINE_COLUMNS = (
     Column("rank", "INTEGER", False, "rank of the process"),
     Column("name", "STRING", True, "name of the operator, null for work launched outside of operators"),
@@ -47,16 +47,21 @@ ROOFLINE_COLUMNS = (
     Column("peak_flop_per_s", "FLOAT", True, "the device's peak for that element type, FLOP/s"),
     Column("peak_bytes_per_s", "FLOAT", True, "peak of the device's memory, B/s"),
 )
-"""Columns of `roofline`. Of float32 on tensor cores the peak is that of TF32, the most that may have run."""
+"""Columns of `roofline`.
+
+The peak of float32 on tensor cores is that of TF32, the most that may have run.
+"""
 _PLAIN = "float32"
+"""The type whose matrix products may run as TF32, and whose peak bounds work without matrix units."""
 
 
 def roofline(
     _: Mapping[str, Any], work: pd.DataFrame, counted: pd.DataFrame, files: pd.DataFrame
 ) -> pd.DataFrame:
-    """Rows of `operator_work` and `counted_work` with the peaks of the devices that `traces` names.
+    """Join the rows of `operator_work` and `counted_work` with the peaks of the devices in `traces`.
 
-    Where counters tell of an operator, what its shapes say is left out. The longest GPU time first.
+    If there are counters of an operator, the row from its shapes is left out. The longest GPU time comes
+    first.
     """
     counters = counted[counted["flops"].notna() | counted["bytes"].notna()]
     told = set(zip(counters["rank"], counters["name"], strict=True))
@@ -112,14 +117,17 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
 
 
 def _device(names: list[str], device: int | None) -> str | None:
-    """Return the name of a device: by its number, or that of all where they are of one kind."""
+    """Return the name of a device: by its number, or that of all devices if they are of one kind."""
     if device is not None and 0 <= device < len(names):
         return names[device] or None
     return names[0] or None if len(set(names)) == 1 else None
 
 
 def _ceilings(peaks: Peaks | None, dtype: str | None, work: str | None) -> list[float]:
-    """Peaks that the work may have run at: of float32 products with or without TF32, else one or none."""
+    """Return the peaks in FLOP/s that the work may have run at.
+
+    For products of float32 these are those with and without TF32, otherwise there is one or none.
+    """
     if peaks is None or dtype is None:
         return []
     types = [dtype, *([TF32] if dtype == _PLAIN else [])] if work in ON_MATRIX_UNITS else [_PLAIN]
@@ -127,7 +135,7 @@ def _ceilings(peaks: Peaks | None, dtype: str | None, work: str | None) -> list[
 
 
 def _bound(intensity: float | None, ceilings: list[float], bandwidth: float | None) -> str:
-    """By which side of the ridge it lies on; unknown where that depends on what is not recorded."""
+    """Tell what bounds an operator by its side of the ridge; unknown if that is not recorded."""
     if intensity == 0:
         return MEMORY
     if intensity is None or not ceilings or bandwidth is None:

@@ -1,7 +1,7 @@
-"""Rows made of a module's rows: the path in time order, steps compared, sums by category or name.
+"""Rows made from a module's rows: the path in time order, steps compared, sums by category or name.
 
-Pure functions from the frames of Cypher modules (and the parameters that these were asked with) to a frame.
-`DERIVED` lists those that are queries of their own.
+These are pure functions from the frames of Cypher modules (and the parameters that these were asked with) to
+a frame. `DERIVED` lists those that are queries of their own.
 """
 
 from itertools import chain as joined
@@ -89,16 +89,19 @@ RECURRING_COLUMNS = (
 )
 """Columns of `recurring_hotspots`."""
 _MAD_TO_SIGMA = 1.4826
+"""The standard deviation of a normal distribution divided by its median absolute deviation."""
 _OUTLIER_SIGMAS = 3.0
+"""A step is an outlier if its length is further from the median than this number of spreads."""
 
 
 def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a path in time order from `path_segments` and `lanes`; they tile the window.
+    """Return the rows of a path in time order, from `path_segments` and `lanes`; they tile the window.
 
     A row is a stretch of one event, or a named gap (category `gap`, no source_index): time in which no event
-    is open, a wait, or the lag between a cause and its effect. Empty when the run has no such chain.
+    is open, a wait, or the lag between a cause and its effect. The result is empty if the run has no such
+    chain.
     """
-    # Of segments that start together, the one after a lag is the first, and only the last has a length.
+    # Of segments that start together, the first is the one after a lag, and only the last has a length.
     order = ["start_ns", "end_ns", "gap_ns"]
     segments = unfold_segments(groups).sort_values(order, ascending=[True, True, False])
     lags = segments.assign(
@@ -120,9 +123,9 @@ def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.D
 
 
 def unfold_segments(groups: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `path_segments` with a row a segment, in no order.
+    """Unfold the rows of `path_segments` into a row for each segment, in no particular order.
 
-    source_index is null for a gap, margin_ns where there is no second cause.
+    source_index is null for a gap, and margin_ns if there is no second cause.
     """
     lists = ["source_index", "margin_ns", "start_ns", "end_ns"]
     sizes = groups["start_ns"].map(len).astype("int64")
@@ -135,7 +138,7 @@ def unfold_segments(groups: pd.DataFrame) -> pd.DataFrame:
 
 
 def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:
-    """Neighbouring pieces of one event as one row that keeps what explains the first piece."""
+    """Merge neighbouring pieces of one event into a row that keeps what explains the first piece."""
     index, lane = stretches["source_index"], stretches["lane"]
     continues = (index == index.shift()).fillna(False).astype(bool) & (lane == lane.shift())
     ends = stretches["end_ns"][~continues.shift(-1, fill_value=False)]
@@ -145,9 +148,9 @@ def _merge_pieces(stretches: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_steps_merged(sums: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """All of `hotspots` with the annotations of several steps as one name, their marker, largest first.
+    """Merge the annotations of all steps in `hotspots` under the name of their marker, largest first.
 
-    `steps`: the rows of `steps`.
+    `sums` are all rows of `hotspots`, `steps` the rows of `steps`.
     """
     counted = _counted_as(sums["name"], steps)
     if len(counted) < 2:
@@ -163,24 +166,24 @@ def with_steps_merged(sums: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counted_as(names: "pd.Series[Any]", steps: pd.DataFrame) -> dict[str, str]:
-    """For each name that marks a step what all steps are counted under."""
+    """Map each name that marks a step to the one name under which all steps are counted."""
     return counted_as(names.unique(), zip(steps["name"], steps["marker"], strict=True))
 
 
 def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
-    """Return the first rows of `hotspots` or `path_gaps`, with their `proportion` of what is then listed."""
+    """Return the first rows of `hotspots` or `path_gaps`, with their `proportion` of the listed ones."""
     rows = sums.head(limit)
     return rows.assign(proportion=rows["duration_ns"] / max(1, int(rows["duration_ns"].sum())))
 
 
 def composition(*sums: pd.DataFrame) -> dict[str, int]:
-    """Length of a path in each category, ns, the longest first, from all of `hotspots` and `path_gaps`."""
+    """Sum the time of a path in each category, in ns, longest first, from `hotspots` and `path_gaps`."""
     listed = pd.concat(sums)
     return _ordered(listed.groupby("category")["duration_ns"].sum())
 
 
 def sum_by(rows: pd.DataFrame, column: str) -> dict[str, int]:
-    """Length of the rows of a path for each value of a column, ns, the longest first, then by value."""
+    """Sum the time of the rows of a path for each value of a column, in ns, longest first, then by value."""
     lengths = pd.DataFrame({"key": rows[column], "length": rows["end_ns"] - rows["start_ns"]})
     return _ordered(lengths.groupby("key", observed=True)["length"].sum())
 
@@ -191,7 +194,7 @@ def _ordered(sums: "pd.Series[int]") -> dict[str, int]:
 
 
 def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a step by rank and start, from `steps` and `step_hotspots`.
+    """Describe each step in a row, by rank and start, from `steps` and `step_hotspots`.
 
     A step whose window no work ends has a length but no shares.
     """
@@ -225,7 +228,7 @@ def step_paths(_: Values, listed: pd.DataFrame, hotspots: pd.DataFrame) -> pd.Da
 
 
 def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of `step_paths` the steps of a job: each on the rank that ends it last, compared with each other."""
+    """Select the steps of a job from `step_paths`: each on the rank that ends it last, compared again."""
     if rows.empty or rows["rank"].nunique() < 2:
         return rows
     last = rows.sort_values(["end_ns", "rank"], ascending=[False, True]).drop_duplicates("number")
@@ -234,12 +237,12 @@ def job_steps(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _alike(rows: pd.DataFrame) -> "pd.Series[int]":
-    """Give a number for each step, the same for those of one type on one rank: only these can be compared."""
+    """Give each step the number of its group: those of one type on one rank can be compared."""
     return rows.groupby(["rank", "type"], dropna=False, sort=False).ngroup()
 
 
 def _compare(rows: pd.DataFrame, by: "pd.Series[int]") -> pd.DataFrame:
-    """Compare the length of steps with the median of those alike in `by`: `outlier`, `typical`."""
+    """Add `outlier` and `typical`: how the length of a step compares with the median of its group in `by`."""
     lengths = rows.groupby(by)["length_ns"]
     distance = (rows["length_ns"] - lengths.transform("median")).abs()
     spread = by.map(lengths.apply(spread_of)).astype("float64")
@@ -253,9 +256,10 @@ def spread_of(lengths: "pd.Series[int]") -> float:
 
 
 def recurring_hotspots(_: Values, hotspots: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Events and gaps by name over all steps of all ranks, largest mean first: `step_hotspots` and `steps`.
+    """Sum events and gaps by name over all steps of all ranks, largest mean first.
 
-    Annotations of steps count as one name, that of their marker, although each has its own number.
+    The rows are those of `step_hotspots` and `steps`. Annotations of steps count as one name, that of their
+    marker, although each has its own number.
     """
     step = [hotspots["rank"], hotspots["number"]]
     length = hotspots.groupby(step)["duration_ns"].transform("sum")
@@ -283,7 +287,7 @@ def recurring_hotspots(_: Values, hotspots: pd.DataFrame, steps: pd.DataFrame) -
 
 
 def _deviation(spent: "pd.Series[int]", count: int) -> float:
-    """Give the standard deviation over `count` steps of which those without a value spent 0."""
+    """Return the standard deviation over `count` steps, of which those without a value spent 0."""
     mean = float(spent.sum()) / count
     return float(np.sqrt((((spent - mean) ** 2).sum() + (count - len(spent)) * mean**2) / count))
 

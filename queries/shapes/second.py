@@ -1,4 +1,4 @@
-"""Questions about two windows, A and B: what is about B bears the name of what is about A, with `_b`."""
+"""Questions about two windows, A and B: names about B are those about A with the ending `_b`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,12 +12,12 @@ RUN = "run"
 
 
 def second(name: str) -> str:
-    """Return the name of what is about B, such as `run_b`, for that of what is about A."""
+    """Return the name for B, such as `run_b`, of what is about A."""
     return f"{name}{_ENDING}"
 
 
 def first(name: str) -> str:
-    """Return the name of what is about A, whichever of the two is named."""
+    """Return the name for A, whether the given one is about A or B."""
     return name.removesuffix(_ENDING)
 
 
@@ -27,11 +27,11 @@ def about_b(parameter: Parameter) -> Parameter:
 
 
 def apart(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values about A, or about neither, and those about B by the names of A's."""
+    """Split values into those about A, or about neither, and those about B by the names of A's."""
     of_b = {first(name): value for name, value in values.items() if name != first(name)}
     return {name: value for name, value in values.items() if name == first(name)}, of_b
 
 
 def together(of_a: Mapping[str, Any], of_b: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reverse of `apart`."""
+    """Join the values that `apart` split."""
     return {**of_a, **{second(name): value for name, value in of_b.items()}}

@@ -1,6 +1,6 @@
-"""Series over time: how much is queued on each stream, and how fast copies are; a row a change.
+"""Series over time: the queue of each stream, and the rate of copies, with a row for each change.
 
-A module gives them as lists, since every row of a result costs as much as a hundred numbers in a list.
+A module gives them as lists, because every row of a result costs as much as a hundred numbers in a list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,17 +32,17 @@ BANDWIDTH_COLUMNS = (
 
 
 def queue_length_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.DataFrame:
-    """Rows by rank, device, stream and time, from `queue_points`."""
+    """Return rows by rank, device, stream and time, from `queue_points`."""
     return _unfolded(points, QUEUE_COLUMNS, ("at_ns", "length", "begins"))
 
 
 def memory_bandwidth_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.DataFrame:
-    """Rows by rank, kind and time, from `bandwidth_points`."""
+    """Return rows by rank, kind and time, from `bandwidth_points`."""
     return _unfolded(points, BANDWIDTH_COLUMNS, ("at_ns", "bytes_per_s"))
 
 
 def _unfolded(points: pd.DataFrame, columns: Sequence[Column], lists: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each entry of the lists, in their order."""
+    """Unfold the lists into a row for each entry, in their order."""
     sizes = points[lists[0]].map(len).astype("int64")
     rows = points.drop(columns=list(lists)).loc[points.index.repeat(sizes)].reset_index(drop=True)
     for name in lists:

@@ -1,4 +1,4 @@
-"""Ranks that others wait for, over steps: what HTA calls potential stragglers."""
+"""Ranks for which others wait, over steps: the potential stragglers of HTA."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ STRAGGLER_COLUMNS = (
 
 
 def potential_stragglers(_: Mapping[str, Any], waits: pd.DataFrame, by_step: pd.DataFrame) -> pd.DataFrame:
-    """Ranks that made others wait, those first that led most steps, then by the time that they caused."""
+    """List the ranks that made others wait: by the steps that they led, then by the time that they caused."""
     causing = by_step[by_step["caused_ns"] > 0]
     order = causing.sort_values(["number", "caused_ns", "rank"], ascending=[True, False, True])
     led = order.drop_duplicates("number")["rank"].value_counts()

@@ -1,4 +1,4 @@
-"""What nobody knows about a path: the three kinds of its rows, and their sum, in one definition."""
+"""The unclear part of a path: the three kinds of its rows, and their sum, defined in one place."""
 
 from typing import Any
 
@@ -13,11 +13,14 @@ from tracegraph.vocabulary.step_names import STEP_PREFIX
 def unclear_parts(
     name: "pd.Series[Any]", category: "pd.Series[Any]", is_gap: "pd.Series[bool]"
 ) -> dict[str, "pd.Series[bool]"]:
-    """Which rows of a path are unclear, by the name of their share; `unclear_share` is all of them.
+    """Tell which rows of a path are unclear, by the name of their share.
 
-    `unknown_share`: gaps that no rule explains. `untraced_share`: self time of annotations and steps, Python
-    that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread, or that lie
-    outside the recording of a rank.
+    Returns
+    -------
+    dict[str, pd.Series[bool]]
+        `unknown_share`: gaps that no rule explains. `untraced_share`: self time of annotations and steps,
+        Python that was not recorded. `untraced_cpu_share`: gaps in which no event is open on the thread, or
+        that lie outside the recording of a rank. `unclear_share`: all of these.
     """
     annotation = of_role(category, Role.ANNOTATION) | name.str.startswith(STEP_PREFIX)
     parts = {

@@ -1,4 +1,4 @@
-"""Loading a graph over Bolt: batches of columns as parameters, one transaction a batch."""
+"""Loading a graph over Bolt: batches of columns as parameters, one transaction for each batch."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from tracegraph.store.schema import schema
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import LABELS
 
-_BATCH_ROWS = 4_000  # what a transaction holds should fit into the server's heap for new objects
+_BATCH_ROWS = 4_000  # a transaction should fit into the server's heap for new objects
 _WRITERS = 2
+"""Batches that are written at once."""
 
 _LABELS = {kind.label for kind in schema.NODES} | set(LABELS)
 _TYPES = {kind.type for kind in schema.RELATIONSHIPS}
@@ -29,14 +30,15 @@ _PROPERTIES = {prop.name for node in schema.NODES for prop in node.properties} |
 Ids = npt.NDArray[np.int64]
 _Relationships = dict[str, pa.Table]
 _NO_SIDE = 2
+"""The side of a node that has no time."""
 
 
 @dataclass(frozen=True)
 class Batch:
     """Rows for one query.
 
-    `kind` says of what (labels or a relationship type); `same` holds the properties that all rows share;
-    `keys` are the columns that are no properties, `properties` the others.
+    `kind` is what they are: labels, or a relationship type. `same` holds the properties that all rows share.
+    `keys` are the columns that are not properties, `properties` the others.
     """
 
     kind: str
@@ -45,15 +47,16 @@ class Batch:
     same: dict[str, object]
 
     def expressions(self) -> dict[str, str]:
-        """Cypher for each property of row `i` of `parameters`."""
+        """Return the Cypher for each property of row `i` of `parameters`."""
         own = {field.name: _expression(field) for field in self.properties.schema}
         return {**{name: same(name) for name in self.same}, **own}
 
     def parameters(self) -> dict[str, object]:
-        """`last`, the number of the last row, and `same`, `texts` and `columns` by property.
+        """Return the parameters of the query: `last`, `same`, `texts` and `columns`.
 
-        A column of texts holds numbers of its `texts`: most repeat, and to pack and unpack each of them is
-        what the driver and the server would otherwise spend most of their time on.
+        `last` is the number of the last row; the others are by property. A column of texts holds positions
+        in its `texts`: most texts repeat, and the driver and the server would otherwise spend most of their
+        time on packing and unpacking each of them.
         """
         columns: dict[str, list[object]] = {}
         texts: dict[str, list[object]] = {}
@@ -68,7 +71,7 @@ class Batch:
 
 
 def same(name: str) -> str:
-    """Cypher for a property that all rows share."""
+    """Return the Cypher for a property that all rows share."""
     return f"$same.{name}"
 
 
@@ -97,7 +100,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def load_nodes(database: Database, tables: GraphTables, progress: Progress) -> Ids:
-    """Create all nodes, those of `Run` first; returns the server's id of each node id of the tables."""
+    """Create all nodes, those of `Run` first.
+
+    Returns
+    -------
+    Ids
+        The server's id of each node, by the node's id in the tables.
+    """
     ids = np.full(tables.count_nodes(), -1, dtype=np.int64)
     names = sorted(tables.nodes, key=lambda name: name != "Run")
     done = 0
@@ -125,17 +134,23 @@ def load_relationships(database: Database, tables: GraphTables, ids: Ids, progre
 
 
 def node_query(labels: str, properties: Mapping[str, str]) -> str:
-    """Cypher that creates nodes, with an expression for each property, and returns pairs (row, server id)."""
+    """Return the Cypher that creates nodes and returns pairs (row, server id).
+
+    `properties` has an expression for each property.
+    """
     _check(set(labels.split(";")), _LABELS, "label")
     return (
         f"UNWIND range(0, $last) AS i CREATE (n:{labels.replace(';', ':')} {_map(properties)}) "
-        # One row of pairs: the driver takes as long for thousands of rows as the server for the nodes.
+        # One row of pairs: for thousands of rows the driver takes as long as the server for the nodes.
         "RETURN collect([i, id(n)]) AS ids"
     )
 
 
 def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
-    """Cypher that creates relationships of one type between the nodes with the ids in `$start` and `$end`."""
+    """Return the Cypher that creates relationships of a type between the nodes in `$start` and `$end`.
+
+    Both parameters are lists of the server's ids. `properties` has an expression for each property.
+    """
     _check({kind}, _TYPES, "relationship type")
     return (
         "UNWIND range(0, $last) AS i "
@@ -147,7 +162,7 @@ def relationship_query(kind: str, properties: Mapping[str, str]) -> str:
 def _map(properties: Mapping[str, str]) -> str:
     _check(set(properties), _PROPERTIES, "property")
     if all(value == same(name) for name, value in properties.items()):
-        return "$same"  # to plan a text with a dozen of names takes a fresh server a quarter of a second
+        return "$same"  # a fresh server takes a quarter of a second to plan a dozen names
     return "{" + ", ".join(f"{name}: {value}" for name, value in properties.items()) + "}"
 
 
@@ -170,7 +185,7 @@ def _create_nodes(database: Database, batch: Batch) -> tuple[Ids, Ids]:
 
 
 def _sides(tables: GraphTables) -> tuple[_Relationships, _Relationships, _Relationships]:
-    """Relationships among the earlier half of the nodes, among the later half, and all others."""
+    """Split the relationships: among the earlier half of the nodes, among the later half, and the others."""
     starts = {
         name: table["start_ns"] for name, table in tables.nodes.items() if "start_ns" in table.column_names
     }

@@ -1,4 +1,4 @@
-"""Runs in the database: load, replace, delete. A run is visible from the moment its state is `ready`."""
+"""Runs in the database: load, replace, delete. A run is visible as soon as its state is `ready`."""
 
 import time
 
@@ -13,14 +13,20 @@ from tracegraph.store.schema import ddl, labels, schema
 from tracegraph.store.tables import GraphTables
 
 _POLL_S = 0.1
+"""The pause between two looks at the state of the indexes."""
 _DELETE_ROWS = 10_000
+"""Nodes that one transaction deletes."""
 _SAMPLING_S = 60
+"""The longest time that the server may sample its indexes before queries are planned anew."""
 _INDEXES = (
     "SHOW INDEXES YIELD name, state, populationPercent, owningConstraint "
     "RETURN name, state, populationPercent AS percent, "
     "name IN $unique AND owningConstraint IS NULL AS orphaned"
 )
-"""Orphaned is what a client left that was killed while it made the constraint: nobody finishes its index."""
+"""All indexes of the database with their states.
+
+An index is orphaned if a client was killed while it made the constraint: nobody finishes it.
+"""
 
 
 def load_run(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
@@ -31,7 +37,7 @@ def load_run(database: Database, tables: GraphTables, progress: Progress = silen
 
 
 def load_hidden(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
-    """As `load_run`, but leave the run in state `loading`."""
+    """Load a run as `load_run` does, but leave it in state `loading`."""
     _ensure_constraints(database)
     delete_run(database, tables.run, progress)
     _load(database, tables, progress)
@@ -39,10 +45,10 @@ def load_hidden(database: Database, tables: GraphTables, progress: Progress = si
 
 
 def load_first(database: Database, tables: GraphTables, progress: Progress = silent) -> None:
-    """As `load_hidden` into a database that never held a run, and do not wait for its indexes."""
+    """Load a run as `load_hidden` does into a database that never held one, without waiting for indexes."""
     _ensure_constraints(database)
     _load(database, tables, progress)
-    # Last: nodes are stored faster without.
+    # Last, because nodes are stored faster without indexes.
     progress("building indexes", 0, 100)
     database.write_together(ddl.indexes())
 
@@ -53,20 +59,20 @@ def _load(database: Database, tables: GraphTables, progress: Progress) -> None:
 
 
 def has_runs(database: Database) -> bool:
-    """Whether the database holds a run, visible or not: its Run node comes first and goes last."""
+    """Tell whether the database holds a run, visible or not: its Run node comes first and goes last."""
     return not database.read("MATCH (r:Run) RETURN r.name AS name LIMIT 1").empty
 
 
 def has_indexes(database: Database) -> bool:
-    """Whether the database has the schema's indexes, also such as are still being built."""
+    """Tell whether the database has the schema's indexes, including those that are still being built."""
     return ddl.names() <= set(_indexes(database)["name"])
 
 
 def plan_anew(database: Database, loaded: int, *, sampled: bool = False) -> None:
-    """Have queries planned anew where the `loaded` nodes are most of what is stored.
+    """Have queries planned anew if the `loaded` nodes are most of what is stored.
 
     A plan outlives the small database for which it was made, and would scan an index for each row of a large
-    one. `sampled`: the indexes were built after the nodes and know them.
+    one. `sampled` says that the indexes were built after the nodes were stored, and so know them.
     """
     if sampled:
         database.write("CALL db.clearQueryCaches() YIELD value RETURN value")
@@ -82,9 +88,9 @@ def make_ready(database: Database, tables: GraphTables) -> None:
 
 
 def contents(database: Database, name: str) -> list[str]:
-    """Give what a visible run was made from, sorted: the SHA-256 of its files, of a scenario its change, too.
+    """List what a visible run was made from, sorted; empty if there is no such run.
 
-    Empty when there is no such run.
+    These are the SHA-256 of its files and, for a scenario, also its change.
     """
     query = (
         "MATCH (r:Run {name: $name, state: 'ready'}) MATCH (t:Trace {run: $name}) "
@@ -102,7 +108,7 @@ def as_loading(tables: GraphTables) -> GraphTables:
 
 
 def delete_run(database: Database, name: str, progress: Progress = silent) -> None:
-    """Delete a run, whole or half loaded; nothing when there is none.
+    """Delete a run, completely or half loaded; do nothing if there is none.
 
     It turns invisible first and its Run node goes last, so an interrupted deletion can be repeated.
     """
@@ -129,7 +135,7 @@ def delete_half_loaded(database: Database, progress: Progress = silent) -> None:
 
 
 def ensure_schema(database: Database, progress: Progress = silent) -> None:
-    """Create the schema's indexes and constraints where they are missing, and wait until they are online.
+    """Create the schema's missing indexes and constraints, and wait until they are online.
 
     Raises
     ------
@@ -157,7 +163,7 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
 
 
 def begin_schema(database: Database, progress: Progress = silent) -> None:
-    """As `ensure_schema`, but do not wait while the server builds the indexes."""
+    """Create what `ensure_schema` does, but do not wait while the server builds the indexes."""
     progress("building indexes", 0, 100)
     _ensure_constraints(database)
     # Indexes of one transaction are built together, in one pass over the nodes.
@@ -174,9 +180,9 @@ def _ensure_constraints(database: Database) -> None:
 
 
 def await_indexes(database: Database, progress: Progress = silent) -> None:
-    """Wait until no index is being built: meanwhile a query looks at all nodes of a label to find one.
+    """Wait until no index is being built, because meanwhile a query scans all nodes of a label.
 
-    Not for that of a constraint which nobody may finish.
+    An orphaned index, that of a constraint which nobody may finish, is not waited for.
     """
     while len(unfinished := _unfinished(_indexes(database))):
         progress("building indexes", int(unfinished["percent"].min()), 100)
@@ -188,10 +194,10 @@ def _unfinished(indexes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _failed(indexes: pd.DataFrame) -> set[str]:
-    """Names of the schema's own indexes that the server could not build."""
+    """Return the names of the schema's own indexes that the server could not build."""
     return set(indexes.loc[indexes["state"].eq("FAILED"), "name"]) & ddl.names()
 
 
 def _indexes(database: Database) -> pd.DataFrame:
-    # One text for all who ask: a fresh server takes a sixth of a second to plan each.
+    # One text for all callers, because a fresh server takes a sixth of a second to plan each text.
     return database.read(_INDEXES, {"unique": ddl.constraint_names()})

@@ -5,34 +5,35 @@ from tracegraph.store.schema.schema import INDEXES
 
 
 def statements() -> list[str]:
-    """Cypher that creates each constraint and index of the schema unless it is there."""
+    """Return the Cypher that creates each constraint and index of the schema unless it exists."""
     return [_statement(index) for index in INDEXES]
 
 
 def constraints() -> list[str]:
-    """Return the part of `statements` that must be there before the first node."""
+    """Return those of `statements` that have to run before the first node is stored."""
     return [_statement(index) for index in INDEXES if index.unique]
 
 
 def indexes() -> list[str]:
-    """Return the rest of `statements`."""
+    """Return the other `statements`."""
     return [_statement(index) for index in INDEXES if not index.unique]
 
 
 def constraint_names() -> list[str]:
-    """Names of the constraints, which their indexes have, too."""
+    """Return the names of the constraints, which are also those of their indexes."""
     return [_name(index) for index in INDEXES if index.unique]
 
 
 def names() -> set[str]:
-    """Names of all indexes and constraints of the schema."""
+    """Return the names of all indexes and constraints of the schema."""
     return {_name(index) for index in INDEXES}
 
 
 def match_nodes(label: str) -> str:
-    """Cypher that finds the nodes `n` of a label in the run `$run` by an index, whatever other runs hold.
+    """Return the Cypher that finds the nodes `n` of a label in the run `$run` by an index.
 
-    An index knows the nodes that have all of its properties, as every node has that ingest makes.
+    The time for that does not depend on other runs. An index knows the nodes that have all of its
+    properties, as every node has that ingest makes.
     """
     kept = (index for index in INDEXES if index.label == label and index.properties[0] == "run")
     _, *others = min((index.properties for index in kept), key=len)

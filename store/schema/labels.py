@@ -27,7 +27,7 @@ _END = time("end_ns", "end")
 _NAME = text("name", "name of the event, or of the gap")
 _CATEGORY = text("category", f"category in today's spelling (below), or `{GAP}`")
 _SOURCE_INDEX = number("source_index", "0-based position in the file's traceEvents list")
-# What queries read of every row comes first: the store goes through all properties before one.
+# Properties that queries read of every row come first: to reach one, the store passes all before it.
 _PLACE = (_SOURCE_INDEX, _NAME, _CATEGORY, _START, _END, RUN_KEY, RANK, LANE)
 
 RUN = NodeLabel(
@@ -184,7 +184,7 @@ LAUNCHED_INSIDE = (
     number("inner_kernels", "the most of these that one operator, annotation or function within launched"),
     Property("recursive", "BOOLEAN", "of an operator inside another one of its name: true"),
 )
-"""Of an event of a thread: what the operator takes itself, and the GPU work launched inside."""
+"""Properties of an event of a thread: an operator's own time, and the GPU work launched inside it."""
 EVENT = NodeLabel(
     "Event",
     "One duration entry of the trace, as the file states it, unless that cannot be (`clipped_ns`).",

@@ -1,4 +1,4 @@
-"""What the schema is declared in: properties, labels, relationship types and indexes."""
+"""The terms in which the schema is declared: properties, labels, relationship types and indexes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -40,7 +40,7 @@ class RelationshipType:
 class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
-    `partial`: it holds the nodes alone that have all of these.
+    A `partial` index holds only the nodes that have all of these properties.
     """
 
     label: str
@@ -50,15 +50,15 @@ class Index:
 
 
 def text(name: str, description: str) -> Property:
-    """Return a property that holds text."""
+    """Declare a property that holds text."""
     return Property(name, "STRING", description)
 
 
 def number(name: str, description: str, unit: str = "") -> Property:
-    """Return a property that holds an integer."""
+    """Declare a property that holds an integer."""
     return Property(name, "INTEGER", description, unit)
 
 
 def time(name: str, description: str) -> Property:
-    """Return a property that holds a time or a duration, ns."""
+    """Declare a property that holds a time or a duration, in ns."""
     return number(name, description, "ns")

@@ -1,6 +1,6 @@
-"""The graph schema: labels, relationship types, properties and units, in this one place.
+"""The graph schema: labels, relationship types, properties and units, declared in this one place.
 
-DDL, loaders, docs and the checks of Cypher modules derive from here. All times are integer nanoseconds on
+DDL, loaders, docs and the checks of Cypher modules derive from it. All times are integer nanoseconds on
 the clock of the file's `ts`, all shares are 0..1.
 """
 
@@ -10,6 +10,7 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
 
 SCHEMA_VERSION = 3
+"""Workspaces and runs of another version are refused."""
 
 NODES = (
     labels.RUN,
@@ -27,7 +28,7 @@ NODES = (
 )
 
 RECORDED_ONLY = "recorded only"
-"""Among the alternatives of a run: its own policy without what a timing rule made."""
+"""The name of one of a run's alternatives: its own policy without the edges of timing rules."""
 _EVIDENCE = text(
     "evidence", f"`{EVIDENCE[0]}`: from ids or order in the file; `{EVIDENCE[1]}`: by a timing rule"
 )

@@ -10,7 +10,7 @@ from tracegraph.vocabulary.work_kinds import WORK_KINDS
 
 
 def schema_table() -> str:
-    """Labels, relationship types, properties, indexes and the vocabulary as one Markdown document."""
+    """Write labels, relationship types, properties, indexes and the vocabulary as one Markdown document."""
     parts = (_nodes(), _relationships(), _indexes(), _categories(), _mechanisms(), _gaps(), _work())
     return "".join(f"{line}\n" for lines in parts for line in lines)
 

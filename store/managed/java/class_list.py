@@ -1,9 +1,10 @@
-"""Make the list of Neo4j's classes anew, as for another version of it, from what a command makes it load.
+"""Make the list of Neo4j's classes anew, as for another version of it, by running a command.
 
     python -m tracegraph.store.managed.java.class_list tracegraph --workspace NEW report TRACE --output FOLDER
 
 runs the command, records which classes each of its Java processes loads and writes them to classes.lst.gz.
-The workspace must be fresh, so that the offline import and the server's first start are among them.
+The workspace must be fresh, so that the classes of the offline import and of the server's first start are
+included.
 """
 
 import gzip
@@ -24,7 +25,7 @@ def record(command: Sequence[str]) -> list[str]:
 
     Raises
     ------
-    CalledProcessError
+    subprocess.CalledProcessError
         The command failed.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -34,7 +35,7 @@ def record(command: Sequence[str]) -> list[str]:
 
 
 def merge(lists: Iterable[str]) -> list[str]:
-    """Return the entries of several recorded lists, each once and sorted, without comments and numbers."""
+    """Merge several recorded lists: each entry once, sorted, without comments and numbers."""
     lines = {line.partition(" id: ")[0] for text in lists for line in text.splitlines()}
     return sorted(line for line in lines if 0 < len(line) <= _LONGEST_LINE and not line.startswith("#"))
 

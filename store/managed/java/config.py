@@ -7,11 +7,12 @@ from tracegraph.store.managed.java.java import heap_mib, page_cache_mib
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
 _LOG_FILE_MIB = 32
+"""The size of a file of the transaction log; after two of them the server makes a checkpoint."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports the managed server listens on, on the loopback address; `http` None: it serves no Browser."""
+    """The ports of the managed server on the loopback address; if `http` is None it serves no Browser."""
 
     bolt: int
     http: int | None
@@ -33,7 +34,7 @@ class Ports:
 
 
 def configuration(ports: Ports, database: str) -> str:
-    """Text of neo4j.conf: serve `database`, be reached by this machine only, reach nothing oneself."""
+    """Write neo4j.conf: serve `database`, accept connections from this machine only, and make none."""
     settings = {
         "initial.dbms.default_database": database,
         "server.default_listen_address": HOST,
@@ -54,15 +55,16 @@ def configuration(ports: Ports, database: str) -> str:
         # Everything stored can be loaded again from the workspace: no long transaction log is needed.
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.retention_policy": "keep_none",
-        # What a transaction frees in an index, and the log itself, is used again after a checkpoint only: by
-        # default one in 15 min, in which a hundred runs stored and deleted take as much as if all were there.
+        # The space that a transaction frees in an index, and the log itself, are used again only after a
+        # checkpoint: by default every 15 min, in which a hundred runs stored and deleted take as much space
+        # as if all were there.
         "db.tx_log.rotation.size": f"{_LOG_FILE_MIB}m",
         "db.checkpoint": "VOLUME",
         "db.checkpoint.interval.volume": f"{2 * _LOG_FILE_MIB}m",
-        # A full disk tears the last transaction: nobody was told that it is stored, and all others are whole.
+        # A full disk tears the last transaction: it was never reported as stored, and all others are whole.
         "internal.dbms.tx_log.fail_on_corrupted_log_files": "false",
-        # A query is planned anew when what is stored has grown tenfold, not fourfold: for a report that takes
-        # seconds, and its queries find the nodes of a run by indexes, whatever else is there.
+        # A query is planned anew when what is stored has grown tenfold, not fourfold: that takes a report
+        # seconds, and its queries find the nodes of a run by indexes, whatever else is stored.
         "dbms.cypher.statistics_divergence_threshold": "0.9",
         # One query that collects the whole graph must not take the server from all others.
         "db.memory.transaction.max": f"{heap_mib() // 2}m",

@@ -1,4 +1,4 @@
-"""Neo4j's jars: fetched once for each user, checked against the hashes this package ships."""
+"""Neo4j's jars: fetched once for each user and checked against the hashes that this package ships."""
 
 import hashlib
 import json
@@ -20,6 +20,7 @@ from tracegraph.base.progress import Progress
 from tracegraph.store.managed.java import class_archive, unsigned_jars
 
 _NOTE = "checked.json"
+"""The file in the folder of the jars that notes the state of each when it was checked."""
 NEO4J_VERSION = "5.26.30"
 COORDINATES = (
     f"org.neo4j:neo4j:{NEO4J_VERSION}",
@@ -27,8 +28,9 @@ COORDINATES = (
     f"org.neo4j:neo4j-import-tool:{NEO4J_VERSION}",
     "org.neo4j.client:neo4j-browser:5.24.0",
 )
-"""What jars.sha256 is resolved from: `jgo.resolve("+".join(COORDINATES))` gives the same files."""
+"""The source of jars.sha256: `jgo.resolve("+".join(COORDINATES))` gives the same files."""
 _DOWNLOADS_AT_ONCE = 8
+"""Jars that are downloaded at once."""
 _OF_NETWORK = "Neo4j is fetched once, at first use: check the network, then run the command again"
 _OF_CERTIFICATE = (
     "a proxy may have a certificate of its own: set SSL_CERT_FILE to the file with your certificates (PEM), "
@@ -38,13 +40,13 @@ _STAGE = f"fetching Neo4j {NEO4J_VERSION}"
 
 
 def changed_jars(folder: Path, files: Iterable[str]) -> list[str]:
-    """List files, by their paths in `folder`, whose size or times differ from those last noted."""
+    """List the files, by their paths in `folder`, whose size or times are not those last noted."""
     noted = _read_notes(folder / _NOTE)
     return [file for file in files if noted.get(file) != _state(folder / file)]
 
 
 def note_checked(folder: Path, files: Iterable[str]) -> None:
-    """Note the files, whose content was just checked; where that cannot be written, they are hashed again."""
+    """Note files whose content was just checked; if the note cannot be written, they are hashed again."""
     fresh = folder / f"{_NOTE}.{os.getpid()}"
     states = {file: _state(folder / file) for file in files}
     with suppress(OSError):
@@ -62,7 +64,7 @@ def _read_notes(file: Path) -> Mapping[str, object]:
 
 
 def _state(file: Path) -> list[int]:
-    """Give what changes with the content: also where a time was set back, the system's own (ctime) tells."""
+    """Return what changes with a file's content: size and times, of which nobody can set back the ctime."""
     try:
         found = file.stat()
     except OSError:
@@ -72,30 +74,30 @@ def _state(file: Path) -> list[int]:
 
 @cache
 def pinned_jars() -> dict[str, str]:
-    """SHA-256 of each jar by its path in a Maven repository, in the order of the class path."""
+    """Return the SHA-256 of each jar by its path in a Maven repository, in the order of the class path."""
     text = resources.files("tracegraph.store.managed.java").joinpath("jars.sha256").read_text()
     return {path: digest for digest, path in (line.split() for line in text.splitlines())}
 
 
 def jar_folder() -> Path:
-    """Where the jars of this version are, or will be: one folder a user, shared by all workspaces."""
+    """Return the folder for the jars of this version: one for each user, shared by all workspaces."""
     pins = hashlib.sha256(repr(sorted(pinned_jars().items())).encode()).hexdigest()[:8]
     return Path(platformdirs.user_cache_dir("tracegraph")) / f"neo4j-{NEO4J_VERSION}-{pins}"
 
 
 def is_there() -> bool:
-    """Whether the jars were installed once, whatever became of them."""
+    """Tell whether the jars were installed once, whatever happened to them later."""
     return jar_folder().is_dir()
 
 
 def is_installed() -> bool:
-    """Whether the jars are there, as they were when each was checked."""
+    """Tell whether the jars are there and unchanged since each was checked."""
     folder = jar_folder()
     return folder.is_dir() and not changed_jars(folder, _checked(folder))
 
 
 def damaged_jars() -> list[str]:
-    """Paths of installed jars that are missing or differ from their hash, or whose copy is damaged."""
+    """List, by their paths, the jars that are missing or differ from their hash, or whose copy is damaged."""
     folder = jar_folder()
     return [
         path
@@ -111,16 +113,17 @@ def class_path() -> str:
 
 
 def install(progress: Progress) -> None:
-    """Fetch and check the jars that are not there yet, and make what lets Java read them fast.
+    """Fetch and check the jars that are missing, and prepare what lets Java read them fast.
 
-    Does nothing when all is there. A jar that changed since it was checked is hashed, and fetched again where
-    it is no longer what is recorded. Safe to run twice at once and to be killed: jars arrive in a folder of
-    their own, which gets its final name when all are complete; a later call goes on with what is there.
+    Nothing happens if everything is there. A jar that changed since it was checked is hashed, and fetched
+    again if its content is not the recorded one. The call may run twice at once and may be killed: jars
+    arrive in a folder of their own, which gets its final name when all are complete, and a later call
+    continues with what is there.
 
     Raises
     ------
     StoreError
-        No network, a folder that cannot be written, or a jar with other content.
+        There is no network, the folder cannot be written, or a jar has other content.
     """
     folder = jar_folder()
     if not folder.is_dir():
@@ -135,12 +138,12 @@ def install(progress: Progress) -> None:
 
 
 def _checked(folder: Path) -> list[str]:
-    """All that Java is given, by its path in the folder: the jars, and copies of some."""
+    """List all that Java is given, by its path in the folder: the jars, and copies of some."""
     return [*pinned_jars(), *unsigned_jars.copies(folder, pinned_jars())]
 
 
 def _mend(folder: Path, suspects: Sequence[str], progress: Progress) -> None:
-    """Fetch again what of the suspects is not what was recorded."""
+    """Fetch those of the suspects again whose content is not the recorded one."""
     pins = pinned_jars()
     if any(_sha256(folder / path) != pins[path] for path in suspects if path in pins):
         with _writing(folder), lock(folder.with_name(folder.name + ".lock")):
@@ -183,10 +186,10 @@ def _fetch_missing(folder: Path, progress: Progress) -> None:
 
 @contextmanager
 def _systems_trust() -> Iterator[None]:
-    """Trust in the block what the system trusts, or the file that SSL_CERT_FILE names, as pip does.
+    """Trust in the block the system's certificates, or the file that SSL_CERT_FILE names, as pip does.
 
-    The HTTP client alone knows its own list and REQUESTS_CA_BUNDLE, and so fails behind a proxy that has a
-    certificate of its network's.
+    By itself the HTTP client knows only its own list and REQUESTS_CA_BUNDLE, and so fails behind a proxy that
+    has a certificate of its network's.
     """
     import truststore  # noqa: PLC0415 (as jgo below)
 
@@ -241,6 +244,6 @@ def _sha256(path: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """Return what went wrong, without the layers that the HTTP client wraps around it."""
+    """Say what went wrong, without the layers that the HTTP client wraps around the error."""
     inner = getattr(error.args[0], "reason", None) if error.args else None
     return str(inner or error).split("\n", 1)[0]

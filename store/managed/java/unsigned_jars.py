@@ -1,8 +1,8 @@
 """Copies, without their signatures, of the jars that Neo4j reads most.
 
-Of a signed jar Java can archive no class, and it checks the list of all its files anew at each of the hundred
-times that Neo4j looks for one of its services: a third of the server's start. The signature says nothing more
-than the recorded SHA-256, which the jar met before it is copied.
+Java cannot archive any class of a signed jar, and it checks the list of all the jar's files anew at each of
+the hundred times that Neo4j looks for one of its services: a third of the server's start. The signature says
+nothing more than the recorded SHA-256, which is checked before the jar is copied.
 """
 
 import re
@@ -22,6 +22,7 @@ _SIGNED = (
     "org/eclipse/collections/eclipse-collections-api/",
     "org/eclipse/collections/eclipse-collections/",
 )
+"""Beginnings of the paths of the jars that are copied."""
 _FOLDER = "unsigned"
 _STAGE = "preparing Neo4j's jars, once"
 _MANIFEST = "META-INF/MANIFEST.MF"
@@ -30,12 +31,12 @@ _SIGNATURE = re.compile(r"META-INF/[^/]+\.(SF|RSA|DSA|EC)")
 
 
 def in_use(folder: Path) -> bool:
-    """Whether the copies of the jars in `folder` are there; they appear all at once."""
+    """Tell whether the copies of the jars in `folder` are there; they appear all at once."""
     return (folder / _FOLDER).is_dir()
 
 
 def copies(folder: Path, jars: Iterable[str]) -> list[str]:
-    """Return the copies that Java is given, by their paths in `folder`."""
+    """List the copies that Java is given, by their paths in `folder`."""
     places = (place(folder, jar) for jar in jars if jar.startswith(_SIGNED))
     return [str(found.relative_to(folder)) for found in places if found.is_relative_to(folder / _FOLDER)]
 
@@ -46,12 +47,12 @@ def remove(folder: Path) -> None:
 
 
 def place(folder: Path, jar: str) -> Path:
-    """Where Java finds a jar, given by its path in `folder`."""
+    """Return the path where Java finds a jar that is given by its path in `folder`."""
     return folder / _FOLDER / jar if jar.startswith(_SIGNED) and in_use(folder) else folder / jar
 
 
 def is_damaged(folder: Path, jar: str) -> bool:
-    """Whether a copy is there that is not whole, or differs from its jar in more than the signature."""
+    """Tell whether a copy exists that is not complete, or differs from its jar in more than the signature."""
     copy = place(folder, jar)
     if copy == folder / jar:
         return False
@@ -63,9 +64,9 @@ def is_damaged(folder: Path, jar: str) -> bool:
 
 
 def make(folder: Path, jars: Iterable[str], progress: Progress) -> None:
-    """Make the copies of the jars in `folder` unless they are there; without space or right, none are made.
+    """Copy the jars in `folder` unless that is done; without free space or the right to write, do nothing.
 
-    Safe to run twice at once and to be killed.
+    The call may run twice at once and may be killed.
     """
     signed = [jar for jar in jars if jar.startswith(_SIGNED)]
     if not signed or in_use(folder):
@@ -93,7 +94,7 @@ def _copy(jar: Path, copy: Path) -> None:
 
 
 def _main_section(manifest: bytes) -> bytes:
-    """Return a manifest without what it says of single files: their hashes."""
+    """Cut from a manifest the sections about single files, which hold their hashes."""
     return re.split(rb"\r?\n\r?\n", manifest, maxsplit=1)[0] + b"\r\n\r\n"
 
 

@@ -15,7 +15,7 @@ from tracegraph.base.progress import Progress
 from tracegraph.store.tables import GraphTables
 
 FOLDER = "import"
-"""Where the files lie in a server home; the import runs there, so no argument has a path of the user's."""
+"""The folder of the files in a server home, where the import runs: no argument has a user's path."""
 _IMPORT_TYPES = {
     pa.int64(): "long",
     pa.float64(): "double",
@@ -25,15 +25,19 @@ _IMPORT_TYPES = {
 _KEYS = {"id": ":ID", "labels": ":LABEL", "start": ":START_ID", "end": ":END_ID"}
 _IDS = ("id", "start", "end")
 _LEAST_BUFFER_BYTES = 4 << 20
+"""The least size of the import's buffer for reading."""
 _ROWS_AT_ONCE = 100_000
+"""Rows that are converted to plain texts at once, which bounds the memory for them."""
 _WRITERS = 2
+"""Files that are written at once."""
 
 
 def write_files(home: Path, runs: Iterable[GraphTables], progress: Progress) -> list[str]:
     """Write the tables of all runs as CSV files, and return the import's arguments.
 
-    Tables of one kind and with the same columns share a file, one run after the other: the import takes a
-    quarter of a second for each file, however short. Node ids of a run follow on those of the runs before.
+    Tables of one kind and with the same columns share a file, one run after the other, because the import
+    takes a quarter of a second for each file, however short. The node ids of a run continue those of the
+    runs before.
     """
     folder = home / FOLDER
     folder.mkdir()
@@ -59,7 +63,7 @@ def write_files(home: Path, runs: Iterable[GraphTables], progress: Progress) -> 
 
 @dataclass(frozen=True)
 class _Part:
-    """One table of one run; `kind`: `nodes` or `relationships`."""
+    """One table of one run; `kind` is `nodes` or `relationships`."""
 
     kind: str
     name: str
@@ -73,9 +77,12 @@ def _parts(graph: GraphTables) -> Iterator[_Part]:
 
 
 def _append(folder: Path, first: int, part: _Part) -> tuple[str, int]:
-    """Append a table to its file, its node ids counted from `first`.
+    """Append a table to its file, with its node ids counted from `first`.
 
-    Returns the import's argument for the file, and the length of the table's longest text in bytes.
+    Returns
+    -------
+    tuple[str, int]
+        The import's argument for the file, and the length of the table's longest text in bytes.
     """
     table = _shifted(part.tables[part.name], first)
     plain = pa.schema([(field.name, _plain(field.type)) for field in table.schema])

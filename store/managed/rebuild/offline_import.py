@@ -17,15 +17,17 @@ from tracegraph.store.workspace import Workspace
 
 _STAGE = "importing into Neo4j"
 _PARTS = 4
+"""The number of parts whose progress an import prints."""
 _BLOCK = 1 << 16
+"""Bytes of a log that are read at once, and zeros that are left at its end."""
 _PART = re.compile(rf"\((\d)/{_PARTS}\) ")
 _PERCENT = re.compile(r" (\d{1,3})% ")
 
 
 def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Progress) -> None:
-    """Make the workspace's server home anew with `runs` as the whole content of its database.
+    """Make the workspace's server home anew, with `runs` as the whole content of its database.
 
-    The caller holds `workspace.server_lock` and no server runs. The home gets its name when it is complete,
+    The caller holds `workspace.server_lock`, and no server runs. The home gets its name when it is complete,
     so a kill leaves the workspace as it was.
 
     Raises
@@ -50,9 +52,9 @@ def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Prog
 
 
 def import_beside(workspace: Workspace, runs: Iterable[GraphTables], progress: Progress) -> str:
-    """Import `runs` into a new database of the home, while the old one may serve; returns its name.
+    """Import `runs` into a new database of the home, while the old one may serve, and return its name.
 
-    The caller holds `workspace.ingest_lock`, and nobody serves the new name.
+    The caller holds `workspace.ingest_lock`, and no server serves the new name.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
     shutil.rmtree(files, ignore_errors=True)
     try:
         arguments = write_files(home, runs, progress)
-        # Its threads also wait for each other: with some more than cores a million events took a tenth less.
+        # Its threads also wait for each other: a few more than cores saved a tenth with a million events.
         threads = (os.cpu_count() or 1) + 2
         command = ["database", "import", "full", name, f"--threads={threads}", *arguments]
         flags = java.import_flags(sum(file.stat().st_size for file in files.iterdir()))
@@ -89,9 +91,10 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
 
 
 def _trim(logs: Path) -> None:
-    """Give back what an import takes for a transaction log that it hardly writes: 256 MiB of zeros.
+    """Give back what an import reserves for a transaction log that it hardly writes: 256 MiB of zeros.
 
-    It heeds no setting. Without them a log is as one of a server that does not allocate ahead, as ours.
+    No setting prevents that. Without the zeros the log looks like one of a server that does not allocate
+    ahead, as the managed one is configured.
     """
     for log in logs.glob("neostore.transaction.db.*"):
         with log.open("r+b") as file:
@@ -103,7 +106,7 @@ def _trim(logs: Path) -> None:
 
 
 class _ImportProgress:
-    """Tells how far an import is, from the lines it prints: four parts, each with its percentage."""
+    """Reports the progress of an import by the lines that it prints: four parts, each with its percentage."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._part = progress, 1

@@ -1,4 +1,4 @@
-"""A new database made from the kept tables of all runs, and one to add, beside the one that serves."""
+"""A new database from the kept tables of all runs and one to add, made beside the one that serves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ class Plan:
 
 
 def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Load | None) -> Plan:
-    """Decide how to add a run to the managed database: as `load` says, else in the way estimated cheaper.
+    """Decide how to add a run to the managed database: as `load` says, or in the way estimated cheaper.
 
     Raises
     ------
@@ -52,12 +52,12 @@ def plan(workspace: Workspace, database: Database, tables: GraphTables, load: Lo
 
 
 def visible_runs(database: Database) -> tuple[str, ...]:
-    """Return the names of the runs that are ready, oldest first."""
+    """List the names of the runs that are ready, oldest first."""
     return tuple(database.read(_VISIBLE)["name"])
 
 
 def loses_nothing(workspace: Workspace, database: Database) -> bool:
-    """Whether the kept tables hold all that the database holds."""
+    """Tell whether the kept tables hold all that the database holds."""
     try:
         check_nothing_lost(workspace, database, visible_runs(database))
     except StoreError:
@@ -81,7 +81,7 @@ def check_nothing_lost(
         manifest = workspace.manifest(name)
         if manifest is None:
             raise StoreError(f"the workspace does not keep the tables of the run {name!r}", hint)
-        # An older run holds all that the database holds of it; a newer one may need what is not known here.
+        # The tables of an older run hold all of it; those of a newer one may need what this version lacks.
         version = manifest.get("schema_version", SCHEMA_VERSION)
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise StoreError(f"the run {name!r} has schema version {version}, newer than here", hint)
@@ -96,7 +96,7 @@ def import_all(
     progress: Progress,
     hint: str = _HINT,
 ) -> str:
-    """Import `new` and the kept runs `others` into a database that nobody serves yet; returns its name.
+    """Import `new` and the kept runs `others` into a database that is not served yet, and return its name.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def alone(workspace: Workspace, progress: Progress) -> Iterator[None]:
     def say_waiting() -> None:
         progress("waiting until no other command uses the database", 0, 0)
 
-    # In this order everywhere; whoever waits for the server lock has given up its use before.
+    # In this order everywhere: a command that waits for the server lock has given up its use before.
     with waiting_lock(workspace.server_lock, say_waiting), waiting_lock(workspace.use_lock, say_waiting):
         yield
 
@@ -131,9 +131,10 @@ def switch(
     keep: Callable[[Database], object],
     progress: Progress,
 ) -> None:
-    """Serve the database `name` from now on, once it has its indexes and `keep` has kept the new run of it.
+    """Serve the database `name` from now on, once it has its indexes and `keep` has kept its new run.
 
-    Until its last step the next start of the server serves the old database again, which is then removed.
+    Until the change is committed, the next start of the server serves the old database again; afterwards the
+    old one is removed.
     """
     home = workspace.neo4j_home
     with alone(workspace, progress):

@@ -1,4 +1,4 @@
-"""A managed database that cannot be opened any more, say after a full disk: made anew from the kept runs."""
+"""Replacing a managed database that cannot be opened any more, from the kept runs."""
 
 import shutil
 from pathlib import Path
@@ -13,14 +13,15 @@ from tracegraph.store.workspace import Workspace
 
 
 def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> ServerState:
-    """As `server.start`, and with a database of all kept runs where the old one cannot be opened.
+    """Start the server as `server.start` does; make its database anew if it cannot be opened.
 
-    The old home stays beside as `neo4j.broken`. The caller holds `workspace.server_lock`.
+    The new one holds the kept runs. The old home stays beside it as `neo4j.broken`. The caller holds
+    `workspace.server_lock`.
 
     Raises
     ------
     StoreError
-        See `server.start`; no run is kept, or somebody else wrote into the database.
+        As in `server.start`; also if no run is kept, or somebody else wrote into the database.
     """
     home, broken = workspace.neo4j_home, _aside(workspace)
     if broken.exists() and not home.exists():
@@ -37,7 +38,7 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         _restore(workspace, progress)
         state = server.start(workspace, progress, keep=keep)
     if not generation.is_recorded(home) and workspace.all_manifests():
-        # Here, or after a restoring that a kill cut off.
+        # The database was made anew just now, or before a kill.
         with connect(server.settings_of(workspace, state)) as database:
             ensure_schema(database, progress)
             generation.commit(home, generation.Generation(bookmark=database.bookmark()))
@@ -45,14 +46,14 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
 
 
 def make_anew(workspace: Workspace, progress: Progress) -> None:
-    """Make the database from the kept runs where the disk has no room for a second one; no server runs.
+    """Make the database from the kept runs if the disk has no room for a second one; no server runs.
 
-    The data go first, the record of the home stays: after a kill `start` goes on here.
+    The data go first, but the record of the home stays, so that `start` continues here after a kill.
     """
     data, doomed = workspace.neo4j_home / "data", workspace.neo4j_home / "discarded"
     if data.exists():
         shutil.rmtree(doomed, ignore_errors=True)
-        data.rename(doomed)  # of half of it a server would make an empty database
+        data.rename(doomed)  # from half of it a server would make an empty database
     shutil.rmtree(doomed, ignore_errors=True)
     if workspace.all_manifests():
         _build(workspace, progress)

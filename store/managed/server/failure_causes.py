@@ -1,4 +1,4 @@
-"""What lies behind a failure of the managed server: a full disk, a low limit, or a server that has ended."""
+"""Causes of a failure of the managed server: a full disk, a low limit, or a server that has ended."""
 
 import resource
 import time
@@ -14,16 +14,21 @@ from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.workspace import Workspace
 
 _ENDING_S = 2.0
+"""How long a killed process may still exist after its connections were closed."""
 _POLL_S = 0.05
+"""The pause between two looks at whether it has ended."""
 _FILES = 1024
-"""Open files: Java has its 220 jars open, and a database some dozens of its own."""
+"""The least limit of open files: Java has its 220 jars open, and a database some dozens of files."""
 _MEMORY = 16 << 30
-"""Java's heap of up to a quarter of the memory, its archive, its threads' stacks."""
+"""The least limit of addresses, in bytes.
+
+Java needs them for its heap of up to a quarter of the memory, its archive and the stacks of its threads.
+"""
 
 
 @contextmanager
 def explained(workspace: Workspace, state: ServerState | None = None) -> Iterator[None]:
-    """Say of a StoreError in the block what caused it, where the disk, a limit or the server shows that."""
+    """Say what caused a StoreError in the block, if the disk, a limit or the server shows that."""
     try:
         yield
     except StoreError as error:
@@ -40,10 +45,7 @@ def explained(workspace: Workspace, state: ServerState | None = None) -> Iterato
 
 
 def _low_limit() -> StoreError | None:
-    """Return the error that names a limit under which Neo4j hardly runs.
-
-    Java raises the soft limits itself.
-    """
+    """Make the error that names a limit under which Neo4j hardly runs; Java raises the soft limits itself."""
     files, memory = (resource.getrlimit(kind)[1] for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
     if files != resource.RLIM_INFINITY and files < _FILES:
         return StoreError(

@@ -1,4 +1,4 @@
-"""Which of a server home's two databases is served, and whether anybody but tracegraph wrote into it."""
+"""The record of which of a home's two databases is served, and whether others wrote into it."""
 
 import json
 import os
@@ -16,14 +16,15 @@ from tracegraph.store.workspace import sync_folder
 NAMES = ("neo4j", "rebuilt")
 _RECORD = "generation.json"
 _DATA = ("databases", "transactions")
+"""The folders under the home's data in which each database has one of its own."""
 
 
 @dataclass(frozen=True)
 class Generation:
     """The record of a home's database.
 
-    `bookmark` is that of the last transaction, when it was tracegraph's own, or None while one of its loads
-    runs or was cut off; `changed` says that somebody else wrote before that.
+    `bookmark` is that of the last transaction if it was tracegraph's own, or None while one of its loads
+    runs or after it was cut off. `changed` says that somebody else wrote before that.
     """
 
     database: str = NAMES[0]
@@ -32,7 +33,7 @@ class Generation:
 
 
 def current(home: Path) -> Generation:
-    """Return the record of a home; the default where there is none.
+    """Read the record of a home; the default if there is none.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def current(home: Path) -> Generation:
 
 
 def is_recorded(home: Path) -> bool:
-    """Whether a home has a record: a new one has none until its database is complete."""
+    """Tell whether a home has a record; a new one has none until its database is complete."""
     return (home / _RECORD).exists()
 
 
@@ -84,19 +85,19 @@ def unserved(home: Path) -> str:
 
 
 def discard_unserved(home: Path) -> None:
-    """Remove what an earlier or a cut off rebuild left; the caller knows that nobody serves it."""
+    """Remove what an earlier or a cut off rebuild left; the caller knows that no server serves it."""
     for kind in _DATA:
         shutil.rmtree(home / "data" / kind / unserved(home), ignore_errors=True)
 
 
 def is_changed(home: Path, database: Database) -> bool:
-    """Whether somebody else wrote into the database, which its runs' kept tables do not know."""
+    """Tell whether somebody else wrote into the database, so that the kept tables lack something."""
     known = current(home)
     return known.changed or known.bookmark not in (None, database.bookmark())
 
 
 def may_be_changed(home: Path, database: Database) -> bool:
-    """As `is_changed`, but also while nobody can tell: one of tracegraph's own loads runs or was cut off."""
+    """Tell whether `is_changed` may hold: also while one of tracegraph's loads runs or was cut off."""
     known = current(home)
     return known.changed or known.bookmark != database.bookmark()
 

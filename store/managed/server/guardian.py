@@ -1,7 +1,7 @@
-"""The guardian of a Java process: ends it when nobody wants it any more, whatever became of who began it.
+"""The guardian of a Java process: ends it when nobody wants it any more, even if its starter died.
 
 The process that is started becomes Java itself, so that its number is Java's; a child of it stays and
-watches. As a program it uses the standard library alone, without site packages: it begins in a moment.
+watches. The guardian uses only the standard library, without site packages, so that it starts quickly.
 """
 
 import fcntl
@@ -16,21 +16,24 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 _POLL_S = 0.5
+"""The pause between two looks at Java and its users."""
 _STOP_GRACE_S = 15.0
+"""How long Java may take to end before it is killed."""
 _STOP_POLL_S = 0.02
+"""The pause between two looks at whether Java has ended."""
 
 
 def while_begun_by(command: Sequence[str]) -> list[str]:
-    """Command line that runs `command` until the writing end of its standard input is closed."""
+    """Return the command line that runs `command` until the writing end of its standard input is closed."""
     return [*_program(), "pipe", *command]
 
 
 def while_used(root: Path, command: Sequence[str]) -> list[str]:
-    """Command line that runs `command`, the server of the workspace in `root`, for as long as it is wanted.
+    """Return the command line that runs `command`, the server of the workspace in `root`, while wanted.
 
-    That is while somebody holds one of the workspace's locks on the server, and after that for the `linger_s`
-    of the server's state file; a use too short to be seen counts from when that file was written. Without
-    the file it ends at once.
+    It is wanted while somebody holds one of the workspace's locks on the server, and after that for the
+    `linger_s` of the server's state file; a use too short to be seen counts from when that file was written.
+    Without the file the server ends at once.
     """
     return [*_program(), str(root), *command]
 
@@ -44,7 +47,7 @@ def _main(wanted: str, command: Sequence[str]) -> None:
     if os.fork():
         _redirect(0)
         os.execv(command[0], list(command))
-    _redirect(1, 2)  # whoever reads what Java says waits for its end, not for ours
+    _redirect(1, 2)  # a reader of Java's output waits for Java's end, not for ours
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if wanted == "pipe":
@@ -72,7 +75,7 @@ def _watch_use(java: int, root: Path) -> None:
     last_use = time.time()
     while _lives(java):
         with ExitStack() as held:
-            # In the order of everybody who takes several: nobody finds a lock taken by a mere look at it.
+            # In the same order as everywhere: nobody then finds a lock taken by this mere look.
             free = all(_take(held, root / f"{name}.lock") for name in ("server", "use", "warm"))
             last_use = _last_use(root, last_use) if free else time.time()
             if free and time.time() - last_use >= _linger_s(java, root):
@@ -83,7 +86,7 @@ def _watch_use(java: int, root: Path) -> None:
 
 
 def _take(held: ExitStack, path: Path) -> bool:
-    """Take a lock, or say that somebody holds it. One whose file is gone is free."""
+    """Take a lock, or return False if somebody holds it; a lock whose file is gone is free."""
     try:
         fcntl.flock(held.enter_context(path.open("rb")), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
@@ -108,7 +111,7 @@ def _linger_s(java: int, root: Path) -> float:
 
 
 def _end(java: int) -> None:
-    """Tell Java to end and wait: whoever has the locks next may begin another one."""
+    """Tell Java to end and wait, because the next holder of the locks may begin another one."""
     os.kill(java, signal.SIGTERM)
     if not _ends(java, _STOP_GRACE_S):
         os.kill(java, signal.SIGKILL)
@@ -123,7 +126,7 @@ def _ends(java: int, limit_s: float) -> bool:
 
 
 def _lives(java: int) -> bool:
-    """Whether it still is our parent: then no other process has its number."""
+    """Tell whether Java is still our parent: then no other process has its number."""
     return os.getppid() == java
 
 

@@ -1,4 +1,4 @@
-"""A server's home before its first start: its configuration and the password that it takes over."""
+"""A server's home before its first start: its configuration, and the password that it takes over."""
 
 import os
 import secrets
@@ -11,10 +11,11 @@ from tracegraph.store.managed.server.generation import NAMES
 from tracegraph.store.workspace import Workspace
 
 _HASHED_TIMES = 1024
+"""How often the password is hashed; the number stands in the file, where Neo4j reads it."""
 
 
 def prepare(workspace: Workspace, home: Path) -> None:
-    """Make a server home, whose server will be used with the workspace's password."""
+    """Make a server home whose server takes over the workspace's password."""
     private.make_folder(home)
     (home / "conf").mkdir(exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, None), NAMES[0]))
@@ -25,12 +26,12 @@ def prepare(workspace: Workspace, home: Path) -> None:
 
 
 def is_prepared(home: Path) -> bool:
-    """Whether a home has its password: for its first start, or in the database of its users."""
+    """Tell whether a home has its password, either for its first start or in the database of its users."""
     return _initial_user(home).exists() or (home / "data" / "databases" / "system").is_dir()
 
 
 def write_private(path: Path, line: str) -> None:
-    """Write a file of one line that only its owner may read, whole or not at all."""
+    """Write a file of one line that only its owner may read, completely or not at all."""
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private.FILE)
@@ -40,7 +41,10 @@ def write_private(path: Path, line: str) -> None:
 
 
 def _initial_user(home: Path) -> Path:
-    """Name the file that `neo4j-admin dbms set-initial-password` writes, in seconds of Java for one line."""
+    """Return the file that `neo4j-admin dbms set-initial-password` writes.
+
+    Writing it here saves a Java process of seconds for this one line.
+    """
     return home / "data" / "dbms" / "auth.ini"
 
 

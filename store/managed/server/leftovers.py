@@ -1,4 +1,4 @@
-"""What killed commands left behind, removed by whoever finds that nobody owns it."""
+"""Removal of what killed commands left behind, once nobody owns it."""
 
 import shutil
 
@@ -13,9 +13,9 @@ from tracegraph.store.workspace import Workspace
 
 
 def clear_files(workspace: Workspace) -> None:
-    """Remove files of imports and of stored runs that nobody makes any more, and end their Java.
+    """Remove files of imports and of stored runs that no process is making any more, and end their Java.
 
-    The caller holds `workspace.server_lock`, under which alone a new home is made.
+    The caller holds `workspace.server_lock`, without which nobody makes a new home.
     """
     unfinished, home = workspace.neo4j_home.with_suffix(".new"), workspace.neo4j_home
     if unfinished.exists():
@@ -35,7 +35,7 @@ def clear_files(workspace: Workspace) -> None:
 
 
 def discard_home(workspace: Workspace) -> None:
-    """Remove the server home, in one step for whoever comes after a kill; nobody uses it."""
+    """Remove the server home, which nobody uses, so that a kill never leaves a part of it."""
     doomed = workspace.neo4j_home.with_suffix(".new")
     shutil.rmtree(doomed, ignore_errors=True)
     workspace.neo4j_home.rename(doomed)
@@ -43,7 +43,7 @@ def discard_home(workspace: Workspace) -> None:
 
 
 def clear_half_stored(workspace: Workspace, database: Database, progress: Progress) -> None:
-    """As `settle_all`, where nobody stores a run just now."""
+    """Do what `settle_all` does if no process is storing a run."""
     if _may_be_half_stored(workspace):
         with try_lock(workspace.ingest_lock) as is_left:
             if is_left:
@@ -51,7 +51,7 @@ def clear_half_stored(workspace: Workspace, database: Database, progress: Progre
 
 
 def settle_all(workspace: Workspace, database: Database, progress: Progress = silent) -> None:
-    """Delete what a killed command half stored, from the managed database and among the kept tables.
+    """Delete what a killed command stored by half, from the managed database and the kept tables.
 
     The caller holds `workspace.ingest_lock`.
     """

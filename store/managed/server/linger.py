@@ -1,21 +1,22 @@
-"""How long the managed server stays after its last use where nobody says otherwise."""
+"""How long the managed server stays after its last use by default."""
 
 import os
 
 from tracegraph.base.errors import InputError
 
 LINGER = "TRACEGRAPH_LINGER"
-"""Environment variable with the minutes; 0: it ends with the command that began it."""
+"""Environment variable with the minutes; with 0 the server ends with the command that began it."""
 LINGER_MINUTES = 10.0
+"""The default if the environment does not say."""
 
 
 def linger_s() -> float:
-    """Seconds, as the environment says.
+    """Return the seconds that the environment asks for.
 
     Raises
     ------
     InputError
-        It says no number of minutes.
+        The variable does not hold a number of minutes.
     """
     given = os.environ.get(LINGER) or LINGER_MINUTES
     try:

@@ -1,4 +1,4 @@
-"""Processes known by their command lines: found, ended, waited for."""
+"""Processes that are recognised by their command lines: found, ended, waited for."""
 
 import os
 import time
@@ -8,13 +8,16 @@ from contextlib import suppress
 import psutil
 
 _STOP_GRACE_S = 15.0
+"""How long a process may take to end before it is killed."""
 _POLL_S = 0.02
+"""The pause between two looks at whether it has ended."""
 
 IsMeant = Callable[[list[str]], bool]
+"""Tells whether a process with this command line is meant."""
 
 
 def runs(process: psutil.Process, is_meant: IsMeant) -> bool:
-    """Whether a process is alive and its command line is meant."""
+    """Tell whether a process is alive and its command line is meant."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE and is_meant(process.cmdline())
     except psutil.Error:
@@ -22,7 +25,7 @@ def runs(process: psutil.Process, is_meant: IsMeant) -> bool:
 
 
 def end(process: psutil.Process, grace_s: float = _STOP_GRACE_S) -> None:
-    """Tell a process to end, kill it after `grace_s`, and return when it holds no file any more."""
+    """Tell a process to end, kill it after `grace_s`, and return when it holds no files any more."""
     with suppress(psutil.NoSuchProcess):
         process.terminate()
         if not _has_ended(process, grace_s):

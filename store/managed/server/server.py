@@ -1,4 +1,4 @@
-"""The managed server: one Neo4j process for a workspace, found again by its state file."""
+"""The managed server: one Neo4j process for a workspace, found by its state file."""
 
 import json
 import socket
@@ -22,8 +22,11 @@ from tracegraph.store.workspace import Workspace
 
 _START_LIMIT_S = 300.0  # usually 5 to 8 s; a machine with many waiting jobs needs far longer
 _REPLACED_GRACE_S = 1.0
+"""How long a server that is replaced may take to end before it is killed."""
 _BRIEF_BYTES = 64 << 20
+"""A server whose database is smaller than this runs without Java's late optimisation."""
 _POLL_S = 0.05
+"""The pause between two looks at a process."""
 _PORT_TAKEN = "already in use"
 
 
@@ -37,17 +40,17 @@ class EndedError(StoreError):
 
 @dataclass(frozen=True)
 class ServerState:
-    """What server.json says of a running server; when it was written is when the server was last used."""
+    """The content of server.json about a running server; the file's time is the server's last use."""
 
     pid: int
     bolt: int
     http: int | None
-    linger_s: float | None  # how long it stays unused; None: started by `tracegraph db start`, it just stays
+    linger_s: float | None  # how long it stays unused; None: `tracegraph db start` keeps it
     database: str = generation.NAMES[0]
 
     @property
     def keep(self) -> bool:
-        """Whether it stays until it is told to end."""
+        """Whether it stays until somebody stops it."""
         return self.linger_s is None
 
     @property
@@ -57,9 +60,9 @@ class ServerState:
 
 
 def running(workspace: Workspace) -> ServerState | None:
-    """Return the workspace's server when its process is alive, whatever the state file claims.
+    """Return the workspace's server if its process is alive, whatever the state file claims; else None.
 
-    A process with the recorded pid counts only when its command line names this workspace's home.
+    A process with the recorded pid counts only if its command line names this workspace's home.
     """
     try:
         state = ServerState(**json.loads(workspace.server_file.read_text()))
@@ -70,14 +73,14 @@ def running(workspace: Workspace) -> ServerState | None:
 
 
 def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> ServerState:
-    """Return the running server of the workspace, starting it when there is none.
+    """Return the running server of the workspace, or start it; it is ready when Bolt answers.
 
-    The caller holds `workspace.server_lock`. Ready means that Bolt answers.
+    The caller holds `workspace.server_lock`.
 
     Raises
     ------
     StoreError
-        Neo4j cannot be installed, or the server does not come up; with the end of its log.
+        Neo4j cannot be installed, or the server does not come up; the message has the end of its log.
     """
     state = running(workspace)
     serving = generation.current(workspace.neo4j_home).database
@@ -99,16 +102,19 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
 
 
 def linger(workspace: Workspace, state: ServerState, linger_s: float | None) -> ServerState:
-    """Note that the server was used just now, and how long it stays from now on; the lock as for `start`."""
+    """Note that the server was used just now, and how long it stays from now on.
+
+    The caller holds `workspace.server_lock`.
+    """
     noted = replace(state, linger_s=linger_s)
     _write_state(workspace, noted)
     return noted
 
 
 def begin(workspace: Workspace, linger_s: float) -> None:
-    """Begin to start the server where that needs nothing else first, and do not wait: `start` does.
+    """Begin to start the server if nothing else has to be done first; do not wait for it, as `start` does.
 
-    The caller holds `workspace.server_lock`. For `linger_s` it stays unused.
+    The caller holds `workspace.server_lock`. The server stays for `linger_s` without use.
     """
     home = workspace.neo4j_home
     is_sound = generation.is_recorded(home) and (home / "data").exists()
@@ -121,7 +127,7 @@ def begin(workspace: Workspace, linger_s: float) -> None:
 
 
 def _answers(workspace: Workspace, state: ServerState, progress: Progress) -> bool:
-    """Wait for a server that somebody started; whether it answers and did not just end."""
+    """Wait for a server that somebody started; tell whether it answers, not having ended just then."""
     try:
         _wait_until_ready(workspace, state, progress)
     except EndedError:
@@ -130,14 +136,14 @@ def _answers(workspace: Workspace, state: ServerState, progress: Progress) -> bo
 
 
 def restart_on(workspace: Workspace, database: str, progress: Progress) -> ServerState:
-    """Serve another database of the home, which the next `start` undoes unless the home's record names it.
+    """Serve another database of the home; the next `start` undoes that unless the home's record names it.
 
     The caller holds `workspace.server_lock`, and nobody uses the server.
 
     Raises
     ------
     StoreError
-        The server does not come up; with the end of its log.
+        The server does not come up; the message has the end of its log.
     """
     old = running(workspace)
     stop(workspace)
@@ -148,9 +154,10 @@ def restart_on(workspace: Workspace, database: str, progress: Progress) -> Serve
 
 
 def put_back(workspace: Workspace, *, keep: bool) -> None:
-    """After a broken `restart_on`: what the home's record names serves again if it is to `keep` running.
+    """Undo a broken `restart_on`: if it is to `keep` running, what the home's record names serves again.
 
-    Waits neither for that server nor for more than a moment: a command that is interrupted ends here.
+    The call does not wait for that server, and at most a moment for the other: an interrupted command ends
+    here.
     """
     if not keep:
         stop(workspace, at_once=True)
@@ -162,9 +169,9 @@ def put_back(workspace: Workspace, *, keep: bool) -> None:
 
 
 def stop(workspace: Workspace, *, at_once: bool = False) -> bool:
-    """Stop the workspace's server; returns whether one ran. The caller holds `workspace.server_lock`.
+    """Stop the workspace's server and tell whether one ran; the caller holds `workspace.server_lock`.
 
-    With `at_once` it is told to end, forgotten and not waited for: the next `start` waits.
+    With `at_once` the server is asked to end and forgotten without waiting: the next `start` waits.
     """
     state = running(workspace)
     if state is not None and at_once:
@@ -176,7 +183,7 @@ def stop(workspace: Workspace, *, at_once: bool = False) -> bool:
 
 
 def settings_of(workspace: Workspace, state: ServerState) -> ConnectionSettings:
-    """How to connect to the managed server.
+    """Return the settings for a connection to the managed server.
 
     Raises
     ------
@@ -214,7 +221,7 @@ def _start_on_free_ports(
 def _launch(workspace: Workspace, ports: Ports, database: str, *, keep: bool) -> ServerState:
     home = workspace.neo4j_home
     if not keep:
-        ports = replace(ports, http=None)  # to serve the Browser makes a start longer by a sixth
+        ports = replace(ports, http=None)  # serving the Browser makes a start longer by a sixth
     (home / "conf" / "neo4j.conf").write_text(configuration(ports, database))
     (home / "logs").mkdir(exist_ok=True)
     brief = not keep and _is_small(home, database)
@@ -269,12 +276,12 @@ def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progre
 
 
 def end_imports(home: Path) -> None:
-    """End every `neo4j-admin` of a home: left by a command that was killed; the caller runs none."""
+    """End every `neo4j-admin` of a home: a killed command left it, because the caller runs none."""
     processes.end_all(lambda command: java.is_admin(command, home))
 
 
 def end_strays(home: Path) -> None:
-    """End servers of a home that no state file knows: told to end, or left by a command killed early."""
+    """End servers of a home that no state file knows: asked to end, or left by a command killed early."""
     processes.end_all(lambda command: java.is_server(command, home))
 
 
@@ -302,7 +309,7 @@ def _listens(port: int) -> bool:
 
 
 def _log(home: Path) -> str:
-    """Return what the server wrote since its last start."""
+    """Read what the server wrote since its last start."""
     return (home / "logs" / "console.log").read_text(errors="replace")
 
 
