@@ -53,7 +53,7 @@ class Query:
     @property
     def source(self) -> str:
         """All text that decides the rows: that of the modules, and of the functions that shape their rows."""
-        shaping = () if self.derived is None else map(inspect.getsource, SHAPING)
+        shaping = () if self.derived is None else _shaping_texts()
         return "\n".join([*(one.text for one in (*self.modules, *self.again)), *shaping])
 
     @property

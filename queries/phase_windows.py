@@ -13,13 +13,8 @@ Ask = Callable[[str, Mapping[str, object]], pd.DataFrame]
 """Gives the rows of a query by name for values of its parameters."""
 
 
-def phase_window(
-    ask: Ask, run: str, step: int | None, rank: int | None, phase: str, occurrence: int | None
-) -> pd.DataFrame:
-    """Return the row of the query `phase_window` for a phase of a step, or for one outside of steps.
-
-    Of several phases of its name it is the one of that `occurrence`, by default the last; of several ranks
-    the one that ends it last. There is no row if no work ends it.
+def phase_window(ask: Ask, run: str, part: RunPart) -> pd.DataFrame:
+    """Return the row of the query `phase_window` for a part that is a phase; no row if no work ends it.
 
     Raises
     ------

@@ -94,19 +94,11 @@ def last_of_step(ask: Ask, run: str, step: int) -> int:
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
 
 
-def find_window(
-    ask: Ask,
-    run: str,
-    step: int | None = None,
-    rank: int | None = None,
-    phase: str | None = None,
-    occurrence: int | None = None,
-) -> RunWindow:
-    """Find the window of a run, or of a step or phase on a rank, by default the one that ends it last.
+def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
+    """Find the window of a run, or of a part of it.
 
     The window of a step goes from the annotation's start to the later of its end and the end of the GPU work
-    launched in it; that of a phase likewise. Of several phases of a name in a step the last counts, unless
-    `occurrence` says otherwise, counted from 1.
+    launched in it; that of a phase likewise.
 
     Raises
     ------
@@ -231,9 +223,9 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
     return {one: getattr(window, one) for one in wanted} | values
 
 
-def _part(taken: Container[str], values: dict[str, object]) -> dict[str, object]:
+def _part(taken: Container[str], values: dict[str, object]) -> RunPart:
     """Take the part of the run that is meant out of `values`, except for what the query takes itself."""
-    given = {}
+    given: dict[str, Any] = {}
     for one in PARTS:
         value = values.get(one.name) if one.name in taken else values.pop(one.name, None)
         if value is not None:
