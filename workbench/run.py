@@ -37,40 +37,52 @@ if TYPE_CHECKING:
     from tracegraph.workbench.bench import Workbench
 
 _TOP = 10
+"""How many hotspots a report lists by default."""
 
 
 class Run(RunQueries):
-    """A run by its name; every query about a run is a method, whose window is filled in."""
+    """A stored run, known by its name.
+
+    Every query about a run is a method; the window that it needs is filled in.
+    """
 
     def __init__(self, bench: "Workbench", name: str) -> None:
         self.bench, self.name = bench, name
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
-        """Rows of a query by its name, about this run; what is None is not given.
+        """Return the rows of a named query about this run; a value of None counts as not given.
 
-        Raises:
-            InputError: there is no such query, or a value is missing, unknown or not allowed.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            There is no such query, or a value is missing, unknown or not allowed.
+        StoreError
+            The server failed.
         """
         return self.bench.ask(query, run=self.name, **values)
 
     def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
-        """Rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
+        """Return the rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
 
-        Raises:
-            InputError: the query is wrong or writes.
-            StoreError: the server failed.
+        Raises
+        ------
+        InputError
+            The query is wrong or writes.
+        StoreError
+            The server failed.
         """
         return self.bench.cypher(query, **{"run": self.name, **parameters})
 
     def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
-        """A part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
+        """Draw a part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
         `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.
 
-        Raises:
-            InputError: there is no such picture, or nothing to draw.
+        Raises
+        ------
+        InputError
+            There is no such picture, or nothing to draw.
         """
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
@@ -84,13 +96,19 @@ class Run(RunQueries):
         phase: str | None = None,
         occurrence: int | None = None,
     ) -> SectionPlot:
-        """The plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
+        """Draw the plots of a section of the report, which show themselves in a notebook: `plot("steps")`.
 
-        `section` is also the name of a query that a section with a plot asks: `plot("lane_waits")`.
+        Parameters
+        ----------
+        section
+            The name of a section with plots, or of a query that such a section asks: `plot("lane_waits")`.
 
-        Raises:
-            InputError: there is no such plot, or the run has no such step or phase.
-            StoreError: the server failed, or the run is damaged.
+        Raises
+        ------
+        InputError
+            There is no such plot, or the run has no such step or phase.
+        StoreError
+            The server failed, or the run is damaged.
         """
         found = self.report(step=step, phase=phase, occurrence=occurrence)
         return section_plot(found.findings, section)
@@ -107,16 +125,29 @@ class Run(RunQueries):
         thresholds: Mapping[str, float] | None = None,
         job: Job | None = None,
     ) -> Report:
-        """What `tracegraph report` says about the run, or about a step or phase of it.
+        """Report on the run, or on a step or phase of it, as `tracegraph report` does.
 
-        Of several phases of that name in the step the last, unless `occurrence` says which, from 1.
-        `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
-        seconds of earlier stages. `thresholds` are those of recommendations, by rule. With a `job` the
-        verdict says gains in GPU-hours, samples and tokens, too.
+        Parameters
+        ----------
+        phase, occurrence
+            A phase, and which of several of that name in the step, from 1; by default the last.
+        top
+            How many hotspots are listed.
+        drawn
+            Include the lanes, so that the report can be saved as a page.
+        timings_s
+            Seconds of earlier stages, which the report lists.
+        thresholds
+            Thresholds of recommendations by rule, 0..1, that replace the defaults.
+        job
+            How large the job is; the verdict then also says gains in GPU-hours, samples and tokens.
 
-        Raises:
-            InputError: the run has no such step or phase, or there is no such rule.
-            StoreError: the server failed, or the run is damaged.
+        Raises
+        ------
+        InputError
+            The run has no such step or phase, or there is no such rule.
+        StoreError
+            The server failed, or the run is damaged.
         """
         bench = self.bench
         with bench.answers() as answers:
@@ -124,7 +155,7 @@ class Run(RunQueries):
                 answers,
                 bench.workspace,
                 self.name,
-                step=None if step is None else index(step),  # a frame's are numpy's
+                step=None if step is None else index(step),  # numbers from a frame are numpy's
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
@@ -149,17 +180,31 @@ class Run(RunQueries):
         precision: Sequence[tuple[str, str]] = (),
         **fixes: str | Sequence[str],
     ) -> WhatIf:
-        """What `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
+        """Predict by how much the run, or a step, gets shorter, as `tracegraph what-if` does.
 
-        `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
-        gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `fixes`: each fix that the
-        command has an option for, with its selectors, as `capture="phase=forward"`; `depth` and `workers` as
-        there, `precision` pairs of a type and a selector. `overhead`: what recording an event cost: "auto",
-        "none", or ns.
+        Parameters
+        ----------
+        remove, scale
+            Selectors, as `under=train_step,category=kernel`; `scale` has a factor of 0 or more before each.
+        remove_wait
+            Names of gaps, whose waits then end at once.
+        assume
+            For a run of several ranks: "no-stragglers" or "infinite-bandwidth".
+        overhead
+            What recording an event cost: "auto", "none", or ns.
+        depth, workers
+            As the options of the command: how much is ready ahead, and how many threads prepare it.
+        precision
+            Pairs of a type and a selector.
+        **fixes
+            Each fix that the command has an option for, with its selectors, as `capture="phase=forward"`.
 
-        Raises:
-            InputError: nothing is changed, or nothing matches.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            Nothing is changed, or nothing matches.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         removed, waits, assumed = (_texts(one) for one in (remove, remove_wait, assume))
         number = None if step is None else index(step)
@@ -174,11 +219,16 @@ class Run(RunQueries):
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
     def plan(self, fixes: int = FIXES_WANTED) -> Plan:
-        """What `tracegraph plan` says: the best fix, the best two, and so on, and what they leave of the run.
+        """Search for the best fix, the best two, and so on, and what they leave of the run.
 
-        Raises:
-            InputError: no fix is wanted.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        It is what `tracegraph plan` does; `fixes` is how many to make at most.
+
+        Raises
+        ------
+        InputError
+            `fixes` is below 1.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         return make_plan(self._replay_graph, self.name, index(fixes))
 
@@ -192,17 +242,23 @@ class Run(RunQueries):
         step: int | None = None,
         step_b: int | None = None,
     ) -> Difference:
-        """What `tracegraph diff` says: what differs from this run, A, to another, B, by default the same.
+        """Compare this run, A, with another, B, by default with itself, as `tracegraph diff` does.
 
-        `rank` and `step` are those of A, and of B unless `rank_b` and `step_b` say otherwise.
+        Parameters
+        ----------
+        rank, step
+            The rank and step of A, and of B unless `rank_b` and `step_b` say otherwise.
 
-        Raises:
-            InputError: A and B are the same, or there is no such run, rank or step.
-            StoreError: the server failed, or a run is damaged.
+        Raises
+        ------
+        InputError
+            A and B are the same, or there is no such run, rank or step.
+        StoreError
+            The server failed, or a run is damaged.
         """
         name = self.name if other is None else other.name if isinstance(other, Run) else other
         numbers = (None if one is None else index(one) for one in (rank, rank_b, step, step_b))
-        rank, rank_b, step, step_b = numbers  # a frame's are numpy's
+        rank, rank_b, step, step_b = numbers  # numbers from a frame are numpy's
         a = Side(self.name, rank, step)
         b = Side(name, rank if rank_b is None else rank_b, step if step_b is None else step_b)
         with self.bench.answers() as answers:
@@ -210,13 +266,19 @@ class Run(RunQueries):
             return compare(answers, a, b, self.bench.progress)
 
     def graph(self, *, step: int | None = None, rank: int | None = None) -> CausalGraph:
-        """The causal graph of the run, or of one of its steps, to be edited; no server is asked.
+        """Return the causal graph of the run, or of one of its steps, to be edited; no server is asked.
 
-        `rank`: that of the step, by default the one that ends it last.
+        Parameters
+        ----------
+        rank
+            The rank of the step, by default the one that ends it last.
 
-        Raises:
-            InputError: there is no such step, or a rank without a step.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            There is no such step, or a rank is given without a step.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         if step is None and rank is not None:
             raise InputError("the rank is that of a step", "give the step, too")
@@ -254,5 +316,5 @@ class Run(RunQueries):
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    """One text, or several."""
+    """Return one text, or several, as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given)

@@ -40,8 +40,10 @@ def write_difference(
 ) -> Written:
     """Write diff.html, diff.json and `NAME.csv` for each table.
 
-    Raises:
-        InputError: the folder cannot be written.
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
     """
     shown = [Shown(f"part{place}", *section) for place, section in enumerate(sections)]
     few = {name: value for name, value in numbers.items() if name not in tables}
@@ -114,8 +116,10 @@ class Difference:
     def save(self, folder: str | PathLike[str]) -> Written:
         """Write diff.html, diff.json and a CSV file for each table into a folder; returns what is there now.
 
-        Raises:
-            InputError: the folder has no name, or cannot be written.
+        Raises
+        ------
+        InputError
+            The folder has no name, or cannot be written.
         """
         title = f"{self.scope.a.title} → {self.scope.b.title}"
         return write_difference(
@@ -130,9 +134,12 @@ class Difference:
 def compare(answers: Answers, a: Side, b: Side, progress: Progress = silent) -> Difference:
     """The difference from A to B.
 
-    Raises:
-        InputError: A and B are the same, or there is no such run, rank or step.
-        StoreError: the server failed.
+    Raises
+    ------
+    InputError
+        A and B are the same, or there is no such run, rank or step.
+    StoreError
+        The server failed.
     """
     scope = choose(answers.of, a, b)
     asked = {EVENTS: _values(answers, EVENTS, scope.a.values, scope.b.values)}

@@ -69,8 +69,10 @@ def choose(ask: Ask, a: Side, b: Side) -> Scope:
     Without steps these are whole runs. Where the runs have other numbers of steps, or a rank of several is
     named, the step of each that is nearest to the median is taken.
 
-    Raises:
-        InputError: A and B are the same, or there is no such rank or step.
+    Raises
+    ------
+    InputError
+        A and B are the same, or there is no such rank or step.
     """
     if a == b:
         raise InputError(

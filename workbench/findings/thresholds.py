@@ -13,8 +13,10 @@ _DEFAULTS = {rule.code: rule.threshold for rule in RULES}
 def read_thresholds(file: Path) -> dict[str, float]:
     """Thresholds by rule from a file with one JSON object, such as `{"idle-gpu": 0.5}`.
 
-    Raises:
-        InputError: the file cannot be read, names no rule of ours, or a threshold is no share.
+    Raises
+    ------
+    InputError
+        The file cannot be read, names no rule of ours, or a threshold is no share.
     """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))

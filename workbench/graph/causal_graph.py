@@ -105,8 +105,10 @@ class CausalGraph:
     def select(self, selector: str) -> Ints:
         """Ids of the nodes that a selector of `what_if` means, as `under=train_step,category=kernel`.
 
-        Raises:
-            InputError: it selects nothing.
+        Raises
+        ------
+        InputError
+            It selects nothing.
         """
         found: Ints = np.flatnonzero(
             select(self._edited.graph, parse_selector(selector)).segments & self._span.inside
@@ -116,8 +118,10 @@ class CausalGraph:
     def set_work(self, nodes: Ids, work_ns: int | Sequence[int] | Ints) -> None:
         """Let segments work for so long.
 
-        Raises:
-            InputError: no such node, work below 0, or a wait, whose length is that of what it waits for.
+        Raises
+        ------
+        InputError
+            No such node, work below 0, or a wait, whose length is that of what it waits for.
         """
         at = as_ids(nodes, self._span.inside)
         self._set_work(at, check_work(self._edited, at, work_ns))
@@ -125,8 +129,10 @@ class CausalGraph:
     def scale_work(self, nodes: Ids, factor: float) -> None:
         """Let segments work for so many times their time.
 
-        Raises:
-            InputError: no such node, or no factor of 0 or more.
+        Raises
+        ------
+        InputError
+            No such node, or no factor of 0 or more.
         """
         at = as_ids(nodes, self._span.inside)
         self._set_work(at, np.rint(self._edited.work[at] * check_factor(factor)).astype(np.int64))
@@ -134,8 +140,10 @@ class CausalGraph:
     def set_lag(self, edges: Ids, lag_ns: int | Sequence[int] | Ints) -> None:
         """Let so much time pass between the completion of a cause and the start of its effect, at least.
 
-        Raises:
-            InputError: no such edge, a lag below 0, or one where a thread goes on by itself.
+        Raises
+        ------
+        InputError
+            No such edge, a lag below 0, or one where a thread goes on by itself.
         """
         at = check_edges(self._edited, edges, self._span.inside)
         lag = self._edited.dependencies.lag.copy()
@@ -145,8 +153,10 @@ class CausalGraph:
     def remove_edges(self, edges: Ids) -> None:
         """Let effects no longer wait for these causes.
 
-        Raises:
-            InputError: no such edge, or program order: a thread does one thing after the other.
+        Raises
+        ------
+        InputError
+            No such edge, or program order: a thread does one thing after the other.
         """
         at = check_removed(self._edited, check_edges(self._edited, edges, self._span.inside))
         kept = self._edited.kept.copy()
@@ -159,9 +169,11 @@ class CausalGraph:
         `mechanism`: a rule of docs/rules.md, by default the usual one between their lanes. They count as
         inferred, with a confidence of 1. Causes may have been recorded after their effects.
 
-        Raises:
-            InputError: no such node, or an edge that cannot be: within a thread, to what begins one, unequal
-                numbers of causes and effects. A circle is refused by the next answer.
+        Raises
+        ------
+        InputError
+            No such node, or an edge that cannot be: within a thread, to what begins one, unequal
+            numbers of causes and effects. A circle is refused by the next answer.
         """
         ends = (as_ids(cause, self._span.inside), as_ids(effect, self._span.inside))
         first = len(self._edited.dependencies)
@@ -174,8 +186,10 @@ class CausalGraph:
         Columns: start_ns, work_ns, completion_ns, earlier_ns (than recorded), on_path (whether it leads to
         the end of the window or step).
 
-        Raises:
-            InputError: segments depend on each other in a circle.
+        Raises
+        ------
+        InputError
+            Segments depend on each other in a circle.
         """
         return replay_frame(self._edited, self._outcome, self._node_ids)
 
@@ -184,9 +198,12 @@ class CausalGraph:
 
         Margins are those of the replay: which cause of a near-tie is likelier is not judged again.
 
-        Raises:
-            InputError: segments depend on each other in a circle.
-            StoreError: the run is not kept in the workspace, or is damaged.
+        Raises
+        ------
+        InputError
+            Segments depend on each other in a circle.
+        StoreError
+            The run is not kept in the workspace, or is damaged.
         """
         scenario = self.scenario()
         if self.step is not None:
@@ -202,9 +219,12 @@ class CausalGraph:
     def keep(self, name: str) -> "Run":
         """Store the edited graph as a run of this name: see `WhatIf.keep`.
 
-        Raises:
-            InputError: a run of this name holds something else, or the edits make a circle.
-            StoreError: the database or the workspace cannot be used.
+        Raises
+        ------
+        InputError
+            A run of this name holds something else, or the edits make a circle.
+        StoreError
+            The database or the workspace cannot be used.
         """
         return self._store(self, name)
 
@@ -222,8 +242,10 @@ class CausalGraph:
         Nodes and edges hold dictionaries of the columns of `nodes` and `edges` with their ids, as `node` and
         `edge`. Needs the extra `graph`; a million nodes take some 5 s and 1.1 GB.
 
-        Raises:
-            StoreError: rustworkx is not installed.
+        Raises
+        ------
+        StoreError
+            Rustworkx is not installed.
         """
         return to_rustworkx(*self._part(nodes))
 
@@ -232,8 +254,10 @@ class CausalGraph:
 
         A million nodes take some 30 s and 2 GB.
 
-        Raises:
-            StoreError: networkx is not installed.
+        Raises
+        ------
+        StoreError
+            Networkx is not installed.
         """
         return to_networkx(*self._part(nodes))
 
@@ -243,8 +267,10 @@ class CausalGraph:
         Read are `work_ns` of its nodes, `lag_ns` of its edges, edges between its nodes that are gone, and new
         ones, which may have `lag_ns` and `mechanism`. Nodes that are gone change nothing.
 
-        Raises:
-            InputError: it is no such graph, or holds an edit that cannot be.
+        Raises
+        ------
+        InputError
+            It is no such graph, or holds an edit that cannot be.
         """
         before = self._edited
         try:

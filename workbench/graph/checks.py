@@ -28,8 +28,10 @@ _ADDABLE = [name for name in CODE if name not in _OWN]
 def as_ids(given: "Ids", there: Flags) -> Ints:
     """Ids of nodes or edges as an array, all of them among those that are there.
 
-    Raises:
-        InputError: they are none, or one is not there.
+    Raises
+    ------
+    InputError
+        They are none, or one is not there.
     """
     values = np.atleast_1d(np.asarray(given.index if isinstance(given, pd.DataFrame) else given))
     if values.size and values.dtype.kind not in "iu":
@@ -49,8 +51,10 @@ def as_ids(given: "Ids", there: Flags) -> Ints:
 def check_edges(edited: Edited, edges: "Ids", inside: Flags) -> Ints:
     """Ids of edges that are still there.
 
-    Raises:
-        InputError: one is not.
+    Raises
+    ------
+    InputError
+        One is not.
     """
     found = edited.dependencies
     return as_ids(edges, edited.kept & inside[found.cause] & inside[found.effect])
@@ -59,8 +63,10 @@ def check_edges(edited: Edited, edges: "Ids", inside: Flags) -> Ints:
 def check_work(edited: Edited, nodes: Ints, work_ns: int | Sequence[int] | Ints) -> Ints:
     """Work for nodes, ns.
 
-    Raises:
-        InputError: it is below 0 or no whole number, or a node is a wait.
+    Raises
+    ------
+    InputError
+        It is below 0 or no whole number, or a node is a wait.
     """
     work = _whole(work_ns, len(nodes), "work")
     waits = nodes[(edited.graph.segments.kind[nodes] == WAIT) & (work > 0)]
@@ -75,8 +81,10 @@ def check_work(edited: Edited, nodes: Ints, work_ns: int | Sequence[int] | Ints)
 def check_factor(factor: float) -> float:
     """A factor of 0 or more.
 
-    Raises:
-        InputError: it is none.
+    Raises
+    ------
+    InputError
+        It is none.
     """
     if not (math.isfinite(factor) and factor >= 0):
         raise InputError(f"{factor} is no factor", "give one of 0 or more: 0.5 halves the time")
@@ -86,8 +94,10 @@ def check_factor(factor: float) -> float:
 def check_lags(edited: Edited, edges: Ints, lag_ns: int | Sequence[int] | Ints) -> Ints:
     """Lags for edges, ns.
 
-    Raises:
-        InputError: one is below 0 or no whole number, or a thread would pause without a wait.
+    Raises
+    ------
+    InputError
+        One is below 0 or no whole number, or a thread would pause without a wait.
     """
     lags = _whole(lag_ns, len(edges), "lag")
     found, kind = edited.dependencies, edited.graph.segments.kind
@@ -104,8 +114,10 @@ def check_lags(edited: Edited, edges: Ints, lag_ns: int | Sequence[int] | Ints) 
 def check_removed(edited: Edited, edges: Ints) -> Ints:
     """Edges that may go.
 
-    Raises:
-        InputError: one is program order.
+    Raises
+    ------
+    InputError
+        One is program order.
     """
     in_order = edges[edited.dependencies.mechanism[edges] == CODE[mechanisms.PROGRAM_ORDER]]
     if len(in_order):
@@ -121,8 +133,10 @@ def new_dependencies(
 ) -> Dependencies:
     """Dependencies that somebody adds.
 
-    Raises:
-        InputError: unequal numbers of ends, a lag below 0, no such rule, or an edge that cannot be.
+    Raises
+    ------
+    InputError
+        Unequal numbers of ends, a lag below 0, no such rule, or an edge that cannot be.
     """
     if len(cause) != len(effect):
         raise InputError(f"{len(cause)} causes are given, and {len(effect)} effects", "give as many")

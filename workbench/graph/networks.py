@@ -33,8 +33,10 @@ class Network:
 def to_rustworkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "PyDiGraph[dict[str, Any], dict[str, Any]]":
     """A `PyDiGraph` whose nodes and edges are dictionaries of the columns, with their ids.
 
-    Raises:
-        StoreError: rustworkx is not installed.
+    Raises
+    ------
+    StoreError
+        Rustworkx is not installed.
     """
     graph = _library("rustworkx").PyDiGraph(multigraph=True)
     place = dict(zip(nodes.index.tolist(), graph.add_nodes_from(list(_rows(nodes))), strict=True))
@@ -46,8 +48,10 @@ def to_rustworkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "PyDiGraph[dict[st
 def to_networkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "MultiDiGraph":
     """A `MultiDiGraph` whose nodes and edges have the columns as attributes; nodes and keys are ids.
 
-    Raises:
-        StoreError: networkx is not installed.
+    Raises
+    ------
+    StoreError
+        Networkx is not installed.
     """
     graph = _library("networkx").MultiDiGraph()
     graph.add_nodes_from(zip(nodes.index.tolist(), _rows(nodes), strict=True))
@@ -59,8 +63,10 @@ def to_networkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "MultiDiGraph":
 def read_network(network: Any) -> Network:
     """What a graph of either library holds now.
 
-    Raises:
-        InputError: it is no graph of them, or one of its nodes is none of a run.
+    Raises
+    ------
+    InputError
+        It is no graph of them, or one of its nodes is none of a run.
     """
     if hasattr(network, "weighted_edge_list"):
         of_place = dict(zip(network.node_indices(), network.nodes(), strict=True))

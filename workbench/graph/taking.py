@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 def take_work(graph: "CausalGraph", network: Any) -> Network:
     """Set the work that differs; returns what was read.
 
-    Raises:
-        InputError: it is no exported graph, or work cannot be what it says.
+    Raises
+    ------
+    InputError
+        It is no exported graph, or work cannot be what it says.
     """
     found = read_network(network)
     ids = np.array(sorted(found.nodes), dtype=np.int64)
@@ -30,8 +32,10 @@ def take_work(graph: "CausalGraph", network: Any) -> Network:
 def take_edges(graph: "CausalGraph", found: Network) -> None:
     """Set the lags that differ, remove the edges that are gone, add those without an id.
 
-    Raises:
-        InputError: an edge cannot be removed, added or so.
+    Raises
+    ------
+    InputError
+        An edge cannot be removed, added or so.
     """
     edges = graph.edges
     inside = edges["cause"].isin(found.nodes) & edges["effect"].isin(found.nodes)

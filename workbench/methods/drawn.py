@@ -15,8 +15,10 @@ class Picture(graphviz.Source):  # type: ignore[misc]
     def write(self, file: str | PathLike[str]) -> None:
         """Draw into a file whose name ends in .svg, .png, .pdf or .dot.
 
-        Raises:
-            InputError: it ends in something else, or cannot be written.
+        Raises
+        ------
+        InputError
+            It ends in something else, or cannot be written.
         """
         place = Path(file)
         save(place, draw(self.source, picture_format(place)))

@@ -150,8 +150,10 @@ class Flame(Picture):
     def write(self, file: str | PathLike[str]) -> None:
         """Write into a file whose name ends in .svg, .png, .pdf, .dot, .folded or .speedscope.json.
 
-        Raises:
-            InputError: it ends in something else, or cannot be written.
+        Raises
+        ------
+        InputError
+            It ends in something else, or cannot be written.
         """
         place = Path(file)
         texts = dict(zip(FLAME_FORMATS, (self.folded, self.speedscope), strict=True))

@@ -35,8 +35,10 @@ def of_benches() -> dict[str, Query]:
 def add_methods(cls: type, asked: Mapping[str, Query]) -> None:
     """Give a class a method for each query.
 
-    Raises:
-        TypeError: it has an attribute of that name already.
+    Raises
+    ------
+    TypeError
+        It has an attribute of that name already.
     """
     for name, query in asked.items():
         if hasattr(cls, name):

@@ -20,8 +20,10 @@ def refuse_empty(query: str) -> None:
 def with_run(ask: Ask, query: str, run: str | None, parameters: Mapping[str, object]) -> Mapping[str, object]:
     """The parameters, and `$run` where the query uses it and they lack it: `run`, or the newest ready run.
 
-    Raises:
-        InputError: the query is empty, no such run, a run for a query that uses none, or a run given twice.
+    Raises
+    ------
+    InputError
+        The query is empty, no such run, a run for a query that uses none, or a run given twice.
     """
     refuse_empty(query)
     if run is None and ("run" in parameters or not _uses_run(query)):

@@ -35,7 +35,9 @@ class Report:
     def save(self, folder: str | PathLike[str]) -> Written:
         """Write the files of `tracegraph report --output` into a folder; returns what is there now.
 
-        Raises:
-            InputError: the folder has no name, or cannot be written.
+        Raises
+        ------
+        InputError
+            The folder has no name, or cannot be written.
         """
         return write_folder(self.findings, named_folder(folder), self.progress)

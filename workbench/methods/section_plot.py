@@ -30,8 +30,10 @@ class SectionPlot:
     def save(self, file: str | PathLike[str]) -> None:
         """Write the page into a file.
 
-        Raises:
-            InputError: the file cannot be written.
+        Raises
+        ------
+        InputError
+            The file cannot be written.
         """
         place = Path(file)
         try:
@@ -51,8 +53,10 @@ class SectionPlot:
 def section_plot(findings: Findings, name: str) -> SectionPlot:
     """The plots of the section of that name, or of those that ask the query of that name.
 
-    Raises:
-        InputError: there is no such plot; lists the sections that have one.
+    Raises
+    ------
+    InputError
+        There is no such plot; lists the sections that have one.
     """
     window = RunWindow(findings.start_ns, findings.end_ns, 0)
     scope = Scope(findings.details.name, window, findings.step, drawn=True, phase=findings.phase)

@@ -50,10 +50,13 @@ def stored_run(
 ) -> Iterator[StoredRun]:
     """Ingest the traces as one run, store it and open the database.
 
-    Raises:
-        InputError: a trace cannot be used, several are not the ranks of one job, the name belongs to other
-            content, or no annotation is named as the marker of steps says.
-        StoreError: the database or the workspace cannot be used.
+    Raises
+    ------
+    InputError
+        A trace cannot be used, several are not the ranks of one job, the name belongs to other
+        content, or no annotation is named as the marker of steps says.
+    StoreError
+        The database or the workspace cannot be used.
     """
     sources = [as_source(trace) for trace in traces]
     with ExitStack() as stack:

@@ -43,8 +43,10 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
     Each file appears whole or not at all; other files in the folder stay as they are. A file of an
     earlier report goes when this one has none of that name: it would be about something else.
 
-    Raises:
-        InputError: the folder cannot be written.
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
     """
     makers: dict[str, Callable[[BinaryIO], object]] = {
         _SUMMARY: lambda out: out.write(summary_text(findings).encode()),
@@ -83,8 +85,10 @@ def write_files(
 
     `earlier_files`: the names in the folder that an earlier command of this kind wrote; they go, too.
 
-    Raises:
-        InputError: the folder cannot be written.
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
     """
     left_out: dict[str, str] = {}
     earlier = set(earlier_files(folder)) - makers.keys()

@@ -39,8 +39,10 @@ def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     The entries of the trace keep their text, order and positions; the flows come after them, then counters of
     what is queued and copied (ph `C`).
 
-    Raises:
-        InputError: the file is gone, or is not the one that was ingested, or the run is a scenario.
+    Raises
+    ------
+    InputError
+        The file is gone, or is not the one that was ingested, or the run is a scenario.
     """
     if findings.details.scenario_of is not None:
         raise InputError(f"{findings.details.name} is a scenario: its times are no file's")

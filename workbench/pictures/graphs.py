@@ -95,8 +95,10 @@ def lanes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame) -> str:
 def result_picture(title: str, frame: pd.DataFrame) -> str:
     """Return the DOT text of the nodes and relationships in the cells of a Cypher result.
 
-    Raises:
-        InputError: it holds none, or too many to draw.
+    Raises
+    ------
+    InputError
+        It holds none, or too many to draw.
     """
     found = entities(frame)
     if not found.nodes:

@@ -101,9 +101,12 @@ class WhatIf:
 
         It can be asked about as any run; `verify` compares it with what was measured later.
 
-        Raises:
-            InputError: a run of this name holds something else.
-            StoreError: the database or the workspace cannot be used.
+        Raises
+        ------
+        InputError
+            A run of this name holds something else.
+        StoreError
+            The database or the workspace cannot be used.
         """
         assert self.store is not None  # it is the answer of a run
         return self.store(self, name)
@@ -111,8 +114,10 @@ class WhatIf:
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
         """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
 
-        Raises:
-            InputError: the folder has no name, or they cannot be written.
+        Raises
+        ------
+        InputError
+            The folder has no name, or they cannot be written.
         """
         place = named_folder(folder)
         try:
@@ -184,9 +189,11 @@ def ns_per_event(overhead: Overhead) -> dict[str, int]:
 def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     """Answer a question about a run.
 
-    Raises:
-        InputError: nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
-            factor or cost is none.
+    Raises
+    ------
+    InputError
+        Nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
+        factor or cost is none.
     """
     asked = (question.remove, question.scale, question.remove_wait, question.assume, question.fixes)
     if not any(asked):

@@ -37,8 +37,10 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
 def assume(graph: ReplayGraph, name: str) -> tuple[Floats, list[Matched]]:
     """The factor of each segment's work, and the names whose work shrinks, by how much, the most first.
 
-    Raises:
-        InputError: there is no such assumption, or the run's ranks share no operation.
+    Raises
+    ------
+    InputError
+        There is no such assumption, or the run's ranks share no operation.
     """
     if name not in ASSUMPTIONS:
         listed = f"there are: {', '.join(ASSUMPTIONS)}"

@@ -59,8 +59,10 @@ def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
 
     Of each kind of fix the place that gains most takes part.
 
-    Raises:
-        InputError: no fix is wanted.
+    Raises
+    ------
+    InputError
+        No fix is wanted.
     """
     if fixes < 1:
         raise InputError("a plan without fixes is none", "give --fixes as 1 or more")

@@ -52,8 +52,10 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
 
     Names are matched exactly, else as a glob of `*` and `?`, else as a part.
 
-    Raises:
-        InputError: nothing; names near those asked for are named.
+    Raises
+    ------
+    InputError
+        Nothing; names near those asked for are named.
     """
     segments = graph.segments
     # A stretch without an event, as an unknown gap inside a call, belongs to what is open.

@@ -39,8 +39,10 @@ def parse_selector(text: str) -> Selector:
 
     A value ends where `,KEY=` follows; `\,` is a comma that ends none.
 
-    Raises:
-        InputError: an unknown key, one given twice, no value, or no number where one is needed.
+    Raises
+    ------
+    InputError
+        An unknown key, one given twice, no value, or no number where one is needed.
     """
     conditions: dict[str, str] = {}
     for part in _NEXT.split(text):

@@ -50,8 +50,10 @@ def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
 
     `GAP at NAME` are those of threads inside events of that name, `GAP at a call` those of all threads.
 
-    Raises:
-        InputError: nothing in the run has the name.
+    Raises
+    ------
+    InputError
+        Nothing in the run has the name.
     """
     name, _, place = wanted.partition(AT)
     there = [name for name in GAP_NAMES if matched(graph, _everywhere(graph, name)).count]
