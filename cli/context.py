@@ -28,9 +28,12 @@ class Context:
 
     @contextmanager
     def progress(self, *, at_times: bool = False) -> Iterator[Progress]:
-        """Give a Progress for the work in the block: a bar on a terminal, stage lines with -v, else nothing.
+        """Yield a Progress for the block: a bar on a terminal, stage lines with -v, else nothing.
 
-        `at_times`: instead of nothing a line every ten seconds.
+        Parameters
+        ----------
+        at_times
+            Print a line every ten seconds where nothing would be shown otherwise.
         """
         if self.quiet:
             yield silent
@@ -46,7 +49,7 @@ class Context:
 
     @contextmanager
     def bench(self) -> Iterator[Workbench]:
-        """Give the workbench of the command, with its progress; nothing may be printed in the block."""
+        """Open the workbench of the command with its progress; nothing may be printed in the block."""
         with (
             self._saying_what_stays(),
             self.progress() as progress,
@@ -56,7 +59,7 @@ class Context:
 
     @contextmanager
     def _saying_what_stays(self) -> Iterator[None]:
-        """Say once of a server that it lingers: by the command that began it."""
+        """Tell the user once that a server lingers: the command that started the server does."""
         before = find_server(self.workspace)
         try:
             yield

@@ -1,4 +1,4 @@
-"""What is installed, what works, and what to do."""
+"""Checks of the installation for `tracegraph doctor`: what is installed, what works, and what to do."""
 
 import platform
 import shutil
@@ -33,13 +33,18 @@ _PACKAGES = (
     "pygraphviz",
 )
 _SECONDS = 30
+"""How long `java -version` may take before Java counts as broken, in seconds."""
 _SPACE_BYTES = 2 << 30
+"""With less free space than this in the workspace, `doctor` warns."""
 _STYLES = {"ok": "green", "note": "yellow", "fails": "bold red"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found about one part; `state` is ok, note (something to know) or fails (no report can run)."""
+    """The result of checking one part.
+
+    `state` is "ok", "note" (something to know) or "fails" (no report can run).
+    """
 
     state: str
     what: str
@@ -47,7 +52,13 @@ class Finding:
 
 
 def check_installation(context: Context) -> None:
-    """Print what is installed and works; StoreError when `tracegraph report` cannot run here."""
+    """Print what is installed and works.
+
+    Raises
+    ------
+    StoreError
+        `tracegraph report` cannot run here.
+    """
     table = Table.grid(padding=(0, 2))
     failed = False
     for title, check in _checks(context).items():

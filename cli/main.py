@@ -1,4 +1,4 @@
-"""The command line: global options, commands imported when they are called, the one place that prints errors.
+"""The command line: global options, commands that are imported when called, and the printing of errors.
 
 Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likewise zsh_source, fish_source.
 """
@@ -39,13 +39,15 @@ COMMANDS = {
 """Every command, with its line in the help; `NAME` is in the module `commands/NAME.py`, with `_` for `-`."""
 _LOG = logging.getLogger("tracegraph")
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+"""The level of logging by how many times -v is given."""
 _HELP = ("-h", "--help")
 _HELP_ASKED = "tracegraph.help_asked"
 _INTERRUPTED = 130
+"""The exit code of shells for a program that SIGINT ended: 128 + 2."""
 
 
 class CommandTable(click.Group):
-    """The commands of `COMMANDS`, each imported only when it is called, so that the help comes at once."""
+    """The commands of `COMMANDS`; each is imported only when it is called, so that the help comes at once."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the global options and note whether the help of a command is asked for."""
@@ -54,11 +56,11 @@ class CommandTable(click.Group):
         return rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the help."""
+        """List the names of the commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, imported now; None when there is none."""
+        """Import and return the command of that name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         module = cmd_name.replace("-", "_")
@@ -69,7 +71,13 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names; InputError names the one that may have been meant."""
+        """Find the command that the first word names.
+
+        Raises
+        ------
+        InputError
+            There is no such command; the hint names the one that may have been meant.
+        """
         name = args[0]
         known = ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None
         if not known:
@@ -78,7 +86,7 @@ class CommandTable(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; one whose output nobody reads on ends quietly, where click would have it fail."""
+        """Run the command; it ends quietly if nobody reads its output on, where click would let it fail."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -88,7 +96,7 @@ class CommandTable(click.Group):
             return 0
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands and global options that begin so, without importing the commands."""
+        """Complete commands and global options, without importing the commands."""
         named = [
             CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -101,7 +109,7 @@ class CommandTable(click.Group):
 
 
 def _folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
-    """Return the folder, refused where its name is empty: it would be the current one."""
+    """Turn the option into a path; refuse an empty name, which would be the current folder."""
     if folder is not None and not folder.strip():
         raise InputError(f"{option.opts[0]} names no folder", "give one, or . for the current folder")
     return None if folder is None else Path(folder)
@@ -152,7 +160,7 @@ def cli(
     """Why is this training step slow? Profiler traces as a causal graph in Neo4j."""
     logging.basicConfig(format="%(message)s")
     _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
-    # The driver tells each error and repetition; what was in vain ends the command with a line of its own.
+    # The driver logs each error and retry; a failure ends the command with a line of its own.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     if ctx.meta[_HELP_ASKED]:
         return  # the help of a command needs no workspace
@@ -174,10 +182,14 @@ def cli(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (default: this process's) and return its exit code.
 
-    0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
-    workspace; 130 interrupted or terminated.
+    Returns
+    -------
+    int
+        0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
+        workspace; 130 interrupted or terminated. `diff`, `what-if` and `verify` also return 1 if a limit is
+        exceeded or a prediction does not hold.
     """
-    # A command that is told to end clears up, like one that is interrupted.
+    # A command that gets SIGTERM cleans up, like one that is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         open_streams()
@@ -200,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail_without_name(error: Exception) -> int:
-    """End with what the system refused, else with what nobody foresaw."""
+    """Report what the system refused, or else the unexpected error, and return the exit code."""
     refused = refusal_of_system(error)
     nameless = isinstance(error, OSError) and error.filename is None
     if nameless and (problem := output_problem()) is not None:

@@ -1,4 +1,4 @@
-"""What the system refuses, such as memory or a path that is too long, as one line that says what to do."""
+"""Turns what the system refuses, such as memory or a long path, into one line that says what to do."""
 
 import errno
 import os
@@ -8,8 +8,9 @@ from tracegraph.base.errors import InputError, StoreError, TracegraphError
 
 _MEMORY_HINT = "close other programs, raise the limit (ulimit -v), or give fewer or shorter files"
 _LOADING = ("failed to map segment", "cannot allocate memory")
+"""What the dynamic linker says if there is too little memory for a library."""
 _THREADS = ("start new thread", "launch worker thread")
-"""What Python and Arrow say where the system refuses a thread."""
+"""What Python and Arrow say if the system refuses a thread."""
 _FILES_HINT = "raise the limit, such as ulimit -n 4096"
 _OF_LIMITS = {
     errno.ENOSPC: "free some space there",
@@ -22,6 +23,7 @@ _OF_LIMITS = {
     errno.EROFS: "choose another folder",
     errno.EIO: "check the disk",
 }
+"""Hints by error number for limits of the machine, which have nothing to do with the name of a file."""
 _OF_NAMES = {
     errno.ENAMETOOLONG: "give a shorter path",
     errno.EACCES: "check its permissions",
@@ -31,14 +33,13 @@ _OF_NAMES = {
     errno.EISDIR: "name a file",
     errno.ELOOP: "name what the link should lead to",
 }
+"""Hints by error number for paths that cannot be used; they apply only if the error names a file."""
 _SHOWN = 100
+"""How many characters of a path a message shows, so that one that is too long stays readable."""
 
 
 def refusal_of_system(error: BaseException) -> TracegraphError | None:
-    """Return the error for a user where the system refused something.
-
-    None where something else went wrong.
-    """
+    """Explain to the user what the system refused; None if something else went wrong."""
     if isinstance(error, OSError) and error.errno is not None:
         return _refused_call(error, error.errno)
     if isinstance(error, MemoryError):
@@ -61,7 +62,7 @@ def _refused_call(error: OSError, number: int) -> TracegraphError | None:
 
 
 def output_refused(problem: OSError) -> InputError:
-    """Return the error where standard output takes nothing."""
+    """Explain that standard output cannot be written."""
     said = problem.strerror or str(problem)
     return InputError(f"standard output cannot be written: {said}", "send it somewhere else, or use -o")
 

@@ -21,6 +21,7 @@ from tracegraph.vocabulary.phases import PHASE_NAMES
 FORMATS = ("table", "csv", "json", "parquet")
 RUN_OF_QUERY = "Name of the run that $run is; default: the newest."
 _SIZE = re.compile(r"([1-9][0-9_,]{0,17})(KiB|MiB|GiB|)", re.IGNORECASE)
+"""A whole number with an optional binary unit; 18 digits at most."""
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _FORCE = "tracegraph.force"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -54,7 +55,7 @@ def result_options(command: _Command) -> _Command:
 
 
 def file_option(meaning: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Return what adds -o FILE, and --force to replace one that is there: argument `output`."""
+    """Return a decorator that adds -o FILE, and --force to replace an existing file: argument `output`."""
 
     def add(command: _Command) -> _Command:
         command = click.option(
@@ -82,17 +83,14 @@ def _note_force(ctx: click.Context, option: click.Parameter, given: bool) -> Non
 
 
 def _new_file(ctx: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
-    """Return the file to write, refused where it is there.
-
-    What is no plain file (/dev/stdout) loses nothing.
-    """
+    """Refuse an existing file without --force; anything else, such as /dev/stdout, loses nothing."""
     if file is not None and os.path.isfile(file) and not ctx.meta[_FORCE]:
         raise InputError(f"{file} already exists", "choose another file, or replace it with --force")
     return file
 
 
 def folder_option(meaning: str) -> Callable[[_Command], _Command]:
-    """Return what adds -o FOLDER: argument `output`."""
+    """Return a decorator that adds -o FOLDER: argument `output`."""
     return click.option(
         "-o",
         "--output",
@@ -103,14 +101,14 @@ def folder_option(meaning: str) -> Callable[[_Command], _Command]:
 
 
 def _named_folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
-    """Return the folder, refused where its name is empty: it would be the current one."""
+    """Turn the option into a path; refuse an empty name, which would be the current folder."""
     if folder is not None and not folder.strip():
         raise InputError("the name of the folder is empty", "give -o a name, or . for the current folder")
     return None if folder is None else Path(folder)
 
 
 def timeout_option(default_s: float | None) -> Callable[[_Command], _Command]:
-    """Return what adds --timeout: argument `limit_s`, seconds, None where there is no limit."""
+    """Return a decorator that adds --timeout: argument `limit_s`, in seconds, None for no limit."""
 
     def seconds(ctx: click.Context, option: click.Parameter, given: float | None) -> float | None:
         return given or None
@@ -128,12 +126,12 @@ def timeout_option(default_s: float | None) -> Callable[[_Command], _Command]:
 
 
 def name_option(meaning: str) -> Callable[[_Command], _Command]:
-    """Return what adds --run to a command: argument `name`, refused where it is blank."""
+    """Return a decorator that adds --run to a command: argument `name`, refused if it is blank."""
     return click.option("--run", "name", help=meaning, callback=named, shell_complete=stored_runs)
 
 
 def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Names of the kept runs for the shell's completion; none for an external server, which is not asked."""
+    """Complete the names of the kept runs; an external server is not asked and gives none."""
     given = ctx.find_root().params
     if given.get("uri") is not None:
         return []
@@ -142,14 +140,14 @@ def stored_runs(ctx: click.Context, parameter: click.Parameter, incomplete: str)
 
 
 def named(ctx: click.Context, option: click.Parameter, name: str | None) -> str | None:
-    """Return the name of a run, refused where it is blank."""
+    """Return the name of a run; refuse a blank one."""
     if name is not None and not name.strip():
         raise InputError("the name of the run is empty", f"give {option.opts[0]} a name, or leave it out")
     return name
 
 
 def part_options(meaning: str) -> Callable[[_Command], _Command]:
-    """Return what adds --step, --phase and --occurrence to a command, which takes them as one `part`."""
+    """Return a decorator that adds --step, --phase and --occurrence, which choose a part of a run."""
 
     def add(command: _Command) -> _Command:
         @wraps(command)
@@ -229,7 +227,13 @@ def parameter_option(command: _Command) -> _Command:
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
-    """Texts by key; InputError for one without `=` or a key given twice."""
+    """Split assignments `key=value` into texts by key.
+
+    Raises
+    ------
+    InputError
+        An assignment has no `=`, or a key is given twice.
+    """
     values: dict[str, str] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -242,7 +246,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_values(assignments: Sequence[str]) -> dict[str, object]:
-    """Values by key, each read as JSON where it is JSON (limit=5), else as text."""
+    """Parse assignments into values by key; each is read as JSON if it is JSON (limit=5), else as text."""
     return {key: _value(text) for key, text in parse_assignments(assignments).items()}
 
 

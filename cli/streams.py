@@ -1,4 +1,4 @@
-"""Standard streams as a command finds them: closed, full, or unable to hold every letter."""
+"""Makes the standard streams usable if they are closed, full, or unable to hold every letter."""
 
 import codecs
 import io
@@ -11,14 +11,15 @@ from tracegraph.base.errors import InputError
 _PLAIN = str.maketrans("█µ×·•−–—─━’‘“”", "#ux**-----''\"\"") | {
     ord(sign): text for sign, text in (("…", "..."), ("→", "->"), ("←", "<-"), ("≤", "<="), ("≥", ">="))
 }
-"""How our own signs are written where there are only plain letters."""
+"""How the signs of our messages are written if the stream holds only plain letters."""
 _HANDLER = "tracegraph.plain"
 
 
 def open_streams() -> None:
     """Make the standard streams usable; what they cannot hold is written in plain letters or as escapes.
 
-    A closed stream's place is taken, so that no file that is opened later gets what was meant for it.
+    The descriptor of a closed stream is taken, so that no file that is opened later gets what was meant for
+    the stream.
 
     Raises
     ------
@@ -38,9 +39,9 @@ def open_streams() -> None:
 
 
 def output_problem() -> OSError | None:
-    """Why what is written to standard output cannot get there, as on a full disk; None where it can.
+    """Find out why standard output cannot be written, as on a full disk; None if it can.
 
-    Asked after a failure, when what was written before may be lost: it tries one line break.
+    It is called after a failure, when earlier output may already be lost: it tries one line break.
     """
     try:
         sys.stdout.flush()
@@ -51,7 +52,7 @@ def output_problem() -> OSError | None:
 
 
 def _nowhere(number: int, mode: str) -> TextIO:
-    """Return what reads or writes nothing, in the place of a closed stream."""
+    """Open the null device in the place of a closed stream."""
     opened = os.open(os.devnull, os.O_RDWR)
     if opened != number:
         os.dup2(opened, number)

@@ -1,4 +1,4 @@
-"""What commands that read traces take: the files, which ranks they are, and how they become a run."""
+"""Options of the commands that read traces: the files, their ranks, and how they become a run."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +18,7 @@ from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
 from tracegraph.vocabulary.kernel_types import Spelling, read_spellings
 
 _RANK_DIGITS = 6
+"""A rank has at most this many digits; a longer number is a mistake."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -115,7 +116,7 @@ _OPTIONS = (
 
 
 def named_sources(traces: Sequence[str], ranks: Mapping[str, int]) -> list[Source]:
-    """Return the files that arguments name, with the ranks of --rank-of; none where nothing is named.
+    """Find the files that the arguments name, with the ranks of --rank-of; none if nothing is named.
 
     Raises
     ------

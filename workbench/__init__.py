@@ -1,4 +1,4 @@
-"""What a person holds: a workbench with stored runs, their queries as methods, reports and pictures.
+"""The Python interface: a workbench with stored runs, their queries as methods, reports and pictures.
 
 from tracegraph.workbench import Workbench
 
@@ -63,5 +63,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return what a notebook completes."""
+    """List the names that a notebook completes."""
     return __all__

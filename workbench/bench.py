@@ -64,7 +64,7 @@ class Workbench(BenchQueries):
         self._shown: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(self.progress)
         self._closed = False
         self.limit_s: float | None = None
-        """Seconds after which the server ends a question; None: it takes what it takes."""
+        """After how many seconds the server ends a question; None: it may take any time."""
 
     @classmethod
     def open(
@@ -79,14 +79,21 @@ class Workbench(BenchQueries):
     ) -> "Workbench":
         """Open the workspace and its managed server, or the server at `uri`.
 
-        The managed server starts with the first question and stays until `close`, and after it as long as
-        TRACEGRAPH_LINGER says (minutes; by default 10). `workspace` is by default that of the command line:
-        TRACEGRAPH_WORKSPACE, or the user's data folder. `progress`: show what takes longer than a moment.
+        The managed server starts with the first question. It stays until `close`, and then for as long as
+        TRACEGRAPH_LINGER says (minutes; by default 10).
+
+        Parameters
+        ----------
+        workspace
+            The folder of the runs; by default that of the command line: TRACEGRAPH_WORKSPACE, or the user's data
+            folder.
+        progress
+            Show the progress of work that takes longer than a moment.
 
         Raises
         ------
         InputError
-            The address is none, or TRACEGRAPH_LINGER no number.
+            `uri` is not an address, or TRACEGRAPH_LINGER is not a number.
         StoreError
             The server at `uri` cannot be reached, or the workspace cannot be written.
         """
@@ -113,11 +120,16 @@ class Workbench(BenchQueries):
         step_marker: str | None = None,
         kernel_types: File | None = None,
     ) -> Run:
-        """Store a trace as a run: as `tracegraph ingest` does, which explains the options.
+        """Store a trace as a run, as `tracegraph ingest` does; its help explains the options.
 
-        `trace`: a file or a URL, or a folder or pattern for those of several ranks. `step_marker`: a glob for
-        the annotations that mark steps, such as "train_step*". `kernel_types`: a file that says which kernels
-        compute, communicate or copy, where their names do not.
+        Parameters
+        ----------
+        trace
+            A file or a URL; for several ranks a folder or a pattern.
+        step_marker
+            A glob for the annotations that mark steps, such as "train_step*".
+        kernel_types
+            A file that says which kernels compute, communicate or copy, for those whose names do not say it.
 
         Raises
         ------
@@ -136,7 +148,7 @@ class Workbench(BenchQueries):
             return Run(self, stored.tables.run)
 
     def run(self, name: str | None = None) -> Run:
-        """Return a stored run, by default the newest.
+        """Find a stored run, by default the newest.
 
         Raises
         ------
@@ -147,15 +159,17 @@ class Workbench(BenchQueries):
             return Run(self, ready_run(answers.of, name))
 
     def kept_run(self, name: str | None = None) -> Run:
-        """Find a run whose tables this workspace keeps, by default the newest; the server is not asked.
+        """Find a run whose tables this workspace keeps; no server is asked.
+
+        By default it is the newest recorded run, or the newest scenario if nothing else is kept.
 
         Raises
         ------
         InputError
-            There is no such run here.
+            This workspace keeps no such run.
         """
         if self.connection.uri is None and self.workspace.doubted() is not None:
-            with self.answers():  # which settles what a killed command left half stored or half deleted
+            with self.answers():  # settles what a killed command left half stored or half deleted
                 pass
         manifests = self.workspace.manifests()
         if not manifests:
@@ -168,13 +182,13 @@ class Workbench(BenchQueries):
         return Run(self, name or [*kept, *recorded][-1])
 
     def verify(self, scenario: str, later: str) -> Verification:
-        """Return what `tracegraph verify` says: whether what a scenario predicted came true in a later run.
+        """Compare what a scenario predicted with a later run, as `tracegraph verify` does.
 
         Raises
         ------
         InputError
-            This workspace keeps no such runs, the first is no scenario, or too few steps are in
-            one of the runs.
+            This workspace does not keep the runs, the first is not a scenario, or one of the runs has too few
+            steps.
         StoreError
             The tables of a run cannot be read.
         """
@@ -182,7 +196,7 @@ class Workbench(BenchQueries):
         return verify(changed, self.workspace.load_run(self.kept_run(base_of(changed)).name), after)
 
     def store(self, tables: GraphTables, manifest: Mapping[str, object]) -> None:
-        """Store the tables of a run, as `storing` does with what it makes of traces.
+        """Store the tables of a run, as `storing` does with those that it makes of traces.
 
         Raises
         ------
@@ -201,7 +215,7 @@ class Workbench(BenchQueries):
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.
 
-        Where more of the database is dead then than lives, it is made anew, which gives its space back.
+        If more of the database is then dead than alive, it is made anew, which gives the space back.
 
         Raises
         ------
@@ -218,15 +232,16 @@ class Workbench(BenchQueries):
             compact(self.workspace, self.progress)
 
     def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
-        """Rows of a Cypher query of your own, which may not write.
+        """Return the rows of a Cypher query of your own, which may not write.
 
-        Where it uses `$run` and no parameter says what that is, it is `run`, by default the newest run. It
-        may not end what others do either, nor ask for the server's settings: see `store.own_reading`.
+        If the query uses `$run` and no parameter sets it, it is `run`, by default the newest run. The query may
+        also neither end what others do nor ask for the server's settings: see `store.own_reading`.
 
         Raises
         ------
         InputError
-            The query is wrong or does more than read, there is no such run, or it uses none.
+            The query is wrong or does more than read, there is no such run, or `run` is given to a query that
+            does not use `$run`.
         StoreError
             The server failed.
         """
@@ -238,18 +253,24 @@ class Workbench(BenchQueries):
     def change(
         self, query: str, run: str | None = None, /, **parameters: object
     ) -> tuple[pd.DataFrame, dict[str, int]]:
-        """As `cypher` with a query that may write, and how much it changed, such as `nodes_created`."""
-        # Beside a load of a run, changes would be taken for the load's own and be lost by a later rebuild.
+        """Ask as `cypher` does, with a query that may write.
+
+        Returns
+        -------
+        tuple
+            The rows, and counts of what changed, such as `nodes_created`.
+        """
+        # While a run is loaded, changes would be taken for part of the load and be lost by a later rebuild.
         with self._writing() as answers:
             return answers.database.change(query, with_run(answers.of, query, run, parameters))
 
     def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
-        """Return what a Cypher query of your own returns, drawn; it is asked as `cypher` asks it.
+        """Draw what a Cypher query of your own returns; it is asked as `cypher` asks it.
 
         Raises
         ------
         InputError
-            As of `cypher`, or there is nothing to draw.
+            The query is refused as by `cypher`, or there is nothing to draw.
         StoreError
             The server failed.
         """
@@ -258,9 +279,10 @@ class Workbench(BenchQueries):
             return query_picture(answers, query, values)
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
-        """Rows of a query by its name; what is None is not given: the newest run, its window, defaults.
+        """Return the rows of a named query.
 
-        Warns where a list that is to tell all ends at its limit.
+        A value of None counts as not given: it becomes the newest run, the window of the run, or the default.
+        Warns if a list that should be complete ends at its limit.
 
         Raises
         ------
@@ -279,7 +301,7 @@ class Workbench(BenchQueries):
 
     @contextmanager
     def answers(self) -> Iterator[Answers]:
-        """Give what answers queries by name; all questions in the block share one connection.
+        """Open a connection that answers queries by name; all questions in the block share it.
 
         Raises
         ------
@@ -311,7 +333,16 @@ class Workbench(BenchQueries):
         options: IngestOptions = DEFAULT_OPTIONS,
         load: Load | None = None,
     ) -> Iterator[StoredRun]:
-        """Store the traces as one run; in the block it can be asked about, while its indexes are built."""
+        """Store the traces as one run, which can be asked about in the block while its indexes are built.
+
+        Raises
+        ------
+        InputError
+            A bulk load is asked for inside `answers`, whose server it would restart, or the traces or the name
+            cannot be used.
+        StoreError
+            The workbench is closed, or the database or the workspace cannot be used.
+        """
         self._refuse_closed()
         if self._held is not None and load == "bulk":
             raise InputError(
@@ -327,14 +358,14 @@ class Workbench(BenchQueries):
 
     @contextmanager
     def _writing(self) -> Iterator[Answers]:
-        """As `answers`, while nobody else writes."""
+        """Open a connection as `answers` does, and let nobody else write in the block."""
         with turn_to_write(self.workspace, self.progress), self.answers() as answers:
             if self.connection.uri is None:
                 settle_all(self.workspace, answers.database)
             yield answers
 
     def close(self) -> None:
-        """Give the server up; it stops where nobody else wants it. Happens at exit, too."""
+        """Release the server, which stops if nobody else uses it; this happens at exit, too."""
         self._closed = True
         atexit.unregister(self.close)
         self._opened.close()

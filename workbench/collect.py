@@ -1,4 +1,4 @@
-"""Asks for everything a report shows."""
+"""Asks for everything that a report shows."""
 
 import json
 import time
@@ -24,6 +24,7 @@ from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
 _RECURRING = 10
+"""How many recurring hotspots a report lists."""
 _LONGEST = (
     _PATH,
     "step_paths",
@@ -34,7 +35,7 @@ _LONGEST = (
     "path_gaps",
     "lane_timeline",
 )
-"""The queries that take longest: two sessions end together when these begin first."""
+"""The queries that take longest; two sessions finish at about the same time if these begin first."""
 
 
 def collect_findings(
@@ -49,11 +50,22 @@ def collect_findings(
     thresholds: Mapping[str, float] | None = None,
     job: Job | None = None,
 ) -> Findings:
-    """Return the findings of a run that is ready, or of a part of it, with the `top` largest hotspots.
+    """Collect the findings of a run that is ready, or of a step or phase of it.
 
-    `drawn`: with what the lanes are drawn from, which takes as long as two other questions. `timings_s` are
-    the seconds of earlier stages; those of the queries are added. `thresholds`: of recommendations, by rule.
-    `job`: what a user says of it.
+    Parameters
+    ----------
+    top
+        How many of the largest hotspots are kept.
+    drawn
+        Also ask for the rows that the lanes are drawn from, which takes as long as two other questions.
+    timings_s
+        Seconds of earlier stages; those of the queries are added.
+    thresholds
+        Thresholds of recommendations by rule, 0..1, that replace the defaults.
+    job
+        What the user says about the job.
+    phase, occurrence
+        A phase, and which of several of that name in the step, from 1; by default the last.
 
     Raises
     ------
@@ -113,7 +125,10 @@ def _longest_first(asked: Mapping[str, Mapping[str, object]]) -> dict[str, Mappi
 
 
 def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any]") -> pd.DataFrame | None:
-    """Read the path of the whole run from its columns: a million rows of the database take a minute."""
+    """Read the path of the whole run from its kept columns; None if it is not kept.
+
+    A million rows of the database would take a minute.
+    """
     if not kept.hold():
         return None
     rows = workspace.rows(str(details["name"]), str(details["created"]), _PATH)
@@ -121,13 +136,13 @@ def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any
 
 
 def _categorical(path: pd.DataFrame) -> pd.DataFrame:
-    """Texts as categories: a million rows have a few hundred."""
+    """Turn texts into categories: a million rows have a few hundred different texts."""
     texts = [column.name for column in PATH_COLUMNS if column.type == "STRING"]
     return in_types(path, PATH_COLUMNS).astype(dict.fromkeys(texts, "category"))
 
 
 def _filled(texts: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return categories with an empty text where there is none."""
+    """Put an empty text where a category is missing."""
     missing = {""} - set(texts.cat.categories)
     return texts.cat.add_categories(sorted(missing)).fillna("")
 
@@ -146,7 +161,7 @@ def _details(
         timings_s=timings_s,
         versions=_versions(database, str(stored["tool_version"]), files),
         cross_thread=str(stored["cross_thread"]),
-        # A run that an earlier version stored has none.
+        # A run that an earlier version stored lacks these properties.
         scenario_of=stored["scenario_of"] or None,
         alternatives=json.loads(stored["alternatives"] or "[]"),
         what_next=json.loads(stored["what_next"] or "[]"),
@@ -170,7 +185,7 @@ def _details(
 
 
 def _versions(database: Database, tool_version: str, files: pd.DataFrame) -> dict[str, str]:
-    """Return the versions of tracegraph at ingest, of the server, and those that the trace states."""
+    """Collect the versions of tracegraph at ingest, of the server, and those that the trace states."""
     stated = json.loads(files["versions"].iloc[0]) if len(files) else {}
     agent = database.driver.get_server_info().agent
     return {"tracegraph": tool_version, "neo4j": agent.rpartition("/")[2], **stated}

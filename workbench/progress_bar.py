@@ -1,4 +1,4 @@
-"""How far a longer piece of work is: as a bar on a terminal, else as lines."""
+"""Shows how far a longer piece of work is: as a bar on a terminal, else as lines."""
 
 import sys
 import time
@@ -12,12 +12,14 @@ from rich.progress import Progress as RichProgress
 from tracegraph.base.progress import Progress
 
 _SOON_S = 1.0
+"""Work that ends within this many seconds prints no stage in a notebook or a file."""
 _OFTEN_S = 10.0
+"""The least time between two lines of `timed_progress`, in seconds."""
 
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Give a bar on a terminal; in a notebook or a file a line a stage, once the work lasts a second."""
+    """Show a bar on a terminal; in a notebook or a file a line for each stage, once the work lasts a second."""
     console = Console(stderr=True)
     if console.is_terminal and not console.is_jupyter:
         with bar_progress(console) as progress:
@@ -28,7 +30,7 @@ def shown_progress() -> Iterator[Progress]:
 
 @contextmanager
 def bar_progress(console: Console) -> Iterator[Progress]:
-    """Give a bar that is gone when the block ends."""
+    """Show a bar that disappears when the block ends."""
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     title = TextColumn("{task.description}", markup=False)
     with RichProgress(title, *columns, console=console, transient=True) as bar:
@@ -36,12 +38,12 @@ def bar_progress(console: Console) -> Iterator[Progress]:
 
 
 def line_progress(console: Console) -> Progress:
-    """Return a line for each stage."""
+    """Print a line for each stage."""
     return _Lines(console)
 
 
 def timed_progress(console: Console) -> Progress:
-    """Return a line every ten seconds that says how far the work is."""
+    """Print a line every ten seconds that says how far the work is."""
     return _Times(console)
 
 
@@ -61,7 +63,7 @@ class _Bar:
 
 
 class _Lines:
-    """Prints each stage of a Progress once, those of the first seconds not."""
+    """Prints each stage of a Progress once, except those that begin before `after_s` seconds have passed."""
 
     def __init__(self, console: Console, after_s: float = 0.0) -> None:
         self._console = console
@@ -75,7 +77,7 @@ class _Lines:
 
 
 class _Times:
-    """Prints the stage and how much of it is done, but not more often than every `_OFTEN_S`."""
+    """Prints the stage and how much of it is done, at most once in `_OFTEN_S` seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

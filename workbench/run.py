@@ -38,16 +38,20 @@ if TYPE_CHECKING:
     from tracegraph.workbench.bench import Workbench
 
 _TOP = 10
+"""How many hotspots a report lists by default."""
 
 
 class Run(RunQueries):
-    """A run by its name; every query about a run is a method, whose window is filled in."""
+    """A stored run, known by its name.
+
+    Every query about a run is a method; the window that it needs is filled in.
+    """
 
     def __init__(self, bench: "Workbench", name: str) -> None:
         self.bench, self.name = bench, name
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
-        """Rows of a query by its name, about this run; what is None is not given.
+        """Return the rows of a named query about this run; a value of None counts as not given.
 
         Raises
         ------
@@ -59,7 +63,7 @@ class Run(RunQueries):
         return self.bench.ask(query, run=self.name, **values)
 
     def cypher(self, query: str, /, **parameters: object) -> pd.DataFrame:
-        """Rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
+        """Return the rows of a Cypher query of your own, which may not write; `$run` is the name of this run.
 
         Raises
         ------
@@ -71,7 +75,7 @@ class Run(RunQueries):
         return self.bench.cypher(query, **{"run": self.name, **parameters})
 
     def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
-        """Return a part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
+        """Draw a part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
         `picture("step", 3)`, `picture("flame", step=3)` or `picture("cypher", "MATCH … RETURN …")`.
@@ -93,9 +97,12 @@ class Run(RunQueries):
         phase: str | None = None,
         occurrence: int | None = None,
     ) -> SectionPlot:
-        """Give the plots of a section of the report, which show themselves in a notebook, as `plot("steps")`.
+        """Draw the plots of a section of the report, which show themselves in a notebook: `plot("steps")`.
 
-        `section` is also the name of a query that a section with a plot asks: `plot("lane_waits")`.
+        Parameters
+        ----------
+        section
+            The name of a section with plots, or of a query that such a section asks: `plot("lane_waits")`.
 
         Raises
         ------
@@ -119,12 +126,22 @@ class Run(RunQueries):
         thresholds: Mapping[str, float] | None = None,
         job: Job | None = None,
     ) -> Report:
-        """Return what `tracegraph report` says about the run, or about a step or phase of it.
+        """Report on the run, or on a step or phase of it, as `tracegraph report` does.
 
-        Of several phases of that name in the step the last, unless `occurrence` says which, from 1.
-        `top` hotspots are listed. `drawn`: with the lanes, so that it can be saved as a page. `timings_s` are
-        seconds of earlier stages. `thresholds` are those of recommendations, by rule. With a `job` the
-        verdict says gains in GPU-hours, samples and tokens, too.
+        Parameters
+        ----------
+        phase, occurrence
+            A phase, and which of several of that name in the step, from 1; by default the last.
+        top
+            How many hotspots are listed.
+        drawn
+            Include the lanes, so that the report can be saved as a page.
+        timings_s
+            Seconds of earlier stages, which the report lists.
+        thresholds
+            Thresholds of recommendations by rule, 0..1, that replace the defaults.
+        job
+            How large the job is; the verdict then also says gains in GPU-hours, samples and tokens.
 
         Raises
         ------
@@ -140,7 +157,7 @@ class Run(RunQueries):
                 answers,
                 bench.workspace,
                 self.name,
-                part=part,
+                step=None if step is None else index(step),  # numbers from a frame are numpy's
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
@@ -163,13 +180,24 @@ class Run(RunQueries):
         precision: Sequence[tuple[str, str]] = (),
         **fixes: str | Sequence[str],
     ) -> WhatIf:
-        """Give what `tracegraph what-if` says: by how much the run, or a step, is shorter without something.
+        """Predict by how much the run, or a step, gets shorter, as `tracegraph what-if` does.
 
-        `remove` and `scale` take selectors, as `under=train_step,category=kernel`; `remove_wait` names of
-        gaps, `assume` of several ranks "no-stragglers" or "infinite-bandwidth". `fixes`: each fix that the
-        command has an option for, with its selectors, as `capture="phase=forward"`; `depth` and `workers` as
-        there, `precision` pairs of a type and a selector. `overhead`: what recording an event cost: "auto",
-        "none", or ns.
+        Parameters
+        ----------
+        remove, scale
+            Selectors, as `under=train_step,category=kernel`; `scale` has a factor of 0 or more before each.
+        remove_wait
+            Names of gaps, whose waits then end at once.
+        assume
+            For a run of several ranks: "no-stragglers" or "infinite-bandwidth".
+        overhead
+            What recording an event cost: "auto", "none", or ns.
+        depth, workers
+            As the options of the command: how much is ready ahead, and how many threads prepare it.
+        precision
+            Pairs of a type and a selector.
+        **fixes
+            Each fix that the command has an option for, with its selectors, as `capture="phase=forward"`.
 
         Raises
         ------
@@ -191,12 +219,14 @@ class Run(RunQueries):
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
     def plan(self, fixes: int = FIXES_WANTED) -> Plan:
-        """Say what `tracegraph plan` says: the best fix, the best two, and so on, and what they leave.
+        """Search for the best fix, the best two, and so on, and what they leave of the run.
+
+        It is what `tracegraph plan` does; `fixes` is how many to make at most.
 
         Raises
         ------
         InputError
-            No fix is wanted.
+            `fixes` is below 1.
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
@@ -212,9 +242,12 @@ class Run(RunQueries):
         step: int | None = None,
         step_b: int | None = None,
     ) -> Difference:
-        """Say what `tracegraph diff` says: what differs from this run, A, to another, B, by default the same.
+        """Compare this run, A, with another, B, by default with itself, as `tracegraph diff` does.
 
-        `rank` and `step` are those of A, and of B unless `rank_b` and `step_b` say otherwise.
+        Parameters
+        ----------
+        rank, step
+            The rank and step of A, and of B unless `rank_b` and `step_b` say otherwise.
 
         Raises
         ------
@@ -225,7 +258,7 @@ class Run(RunQueries):
         """
         name = self.name if other is None else other.name if isinstance(other, Run) else other
         numbers = (None if one is None else index(one) for one in (rank, rank_b, step, step_b))
-        rank, rank_b, step, step_b = numbers  # a frame's are numpy's
+        rank, rank_b, step, step_b = numbers  # numbers from a frame are numpy's
         a = Side(self.name, rank, step)
         b = Side(name, rank if rank_b is None else rank_b, step if step_b is None else step_b)
         with self.bench.answers() as answers:
@@ -235,12 +268,15 @@ class Run(RunQueries):
     def graph(self, *, step: int | None = None, rank: int | None = None) -> CausalGraph:
         """Return the causal graph of the run, or of one of its steps, to be edited; no server is asked.
 
-        `rank`: that of the step, by default the one that ends it last.
+        Parameters
+        ----------
+        rank
+            The rank of the step, by default the one that ends it last.
 
         Raises
         ------
         InputError
-            There is no such step, or a rank without a step.
+            There is no such step, or a rank is given without a step.
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
@@ -280,7 +316,7 @@ class Run(RunQueries):
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    """One text, or several."""
+    """Return one text, or several, as a tuple."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 

@@ -1,4 +1,4 @@
-"""What is generated: the methods' types and docs/queries.md from the queries' headers, the page of the rules.
+"""Generates the methods' types and docs/queries.md from the queries' headers, and pages about rules and fixes.
 
 `python -m tracegraph.workbench.stubs PROJECT` writes the files into a checkout.
 """
@@ -111,7 +111,7 @@ place that gains most: the best one, the best two of all pairs, then greedily on
 
 
 def generated() -> dict[str, str]:
-    """Text of each generated file by its path in the project."""
+    """Return the text of each generated file by its path in the project."""
     return {
         "workbench/run_queries.pyi": _stub("RunQueries", "A method for each query about a run.", of_runs()),
         "workbench/bench_queries.pyi": _stub(

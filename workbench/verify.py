@@ -1,4 +1,4 @@
-"""Predicted, then measured: whether what a scenario predicted came true in a run recorded later."""
+"""Compares a prediction with a measurement: whether what a scenario predicted came true in a later run."""
 
 import json
 import math
@@ -17,13 +17,15 @@ from tracegraph.vocabulary.step_names import STEP_PREFIX, counted_as
 from tracegraph.workbench.text.names import without_address
 
 _SURE = 0.95
+"""The confidence of the interval of the measured gain."""
 _MOST_CHANGED = 10
+"""How many names with unexpected own times are listed."""
 _NAMED = ["name", "category"]
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """By how much a step was to be shorter, as the profiler would show it, and the range of that; ns."""
+    """The predicted gain of a step, as the profiler would show it, and its range; ns."""
 
     gain_ns: int
     low_ns: int
@@ -32,9 +34,10 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Measured:
-    """By how much the steps are shorter on average, with Welch's interval of 95 %; ns.
+    """The measured gain of a step on average, with Welch's interval of 95 %; ns.
 
-    Without steps the gain of the window, which has no interval: `steps_base` and `steps_later` are 0.
+    For runs without steps it is the gain of the window, which has no interval: `steps_base` and
+    `steps_later` are 0.
     """
 
     gain_ns: int
@@ -46,7 +49,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class NameChange:
-    """Own time of all events of a name in a step: of the base run, as predicted, and later; ns."""
+    """The own time of all events of a name in a step: in the base run, as predicted, and in the later run; ns."""
 
     name: str
     category: str
@@ -59,7 +62,8 @@ class NameChange:
 class Verification:
     """What was predicted for a step of `base`, and what `later` shows.
 
-    `changed`: names whose own time a step differs most from what the scenario assumed, the most first.
+    `changed`: the names whose own time differs most from what the scenario assumed, the largest difference
+    first.
     """
 
     scenario: str
@@ -71,14 +75,14 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether the measured interval and the predicted range have a value in common."""
+        """Tell whether the measured interval and the predicted range have a value in common."""
         one = self.measured
         low = one.gain_ns if one.low_ns is None else one.low_ns
         high = one.gain_ns if one.high_ns is None else one.high_ns
         return low <= self.predicted.high_ns and high >= self.predicted.low_ns
 
     def as_json(self) -> dict[str, object]:
-        """Return the answer for scripts; keys may be added, never renamed. Times in ns."""
+        """Return the answer for scripts; keys may be added, never renamed. Times are in ns."""
         return {
             "scenario": self.scenario,
             "base": self.base,
@@ -91,12 +95,12 @@ class Verification:
 
 
 def base_of(scenario: GraphTables) -> str:
-    """Return the run that a scenario is a change of.
+    """Find the run that a scenario is a change of.
 
     Raises
     ------
     InputError
-        The run is no scenario.
+        The run is not a scenario.
     """
     base = _said(scenario, "scenario_of")
     if base is None:
@@ -129,13 +133,13 @@ def verify(scenario: GraphTables, base: GraphTables, later: GraphTables) -> Veri
 
 
 def _said(tables: GraphTables, name: str) -> str | None:
-    """Return what the Run node says; None where it says nothing."""
+    """Read a property of the Run node; None if it is not there."""
     run = tables.nodes["Run"]
     return run[name][0].as_py() if name in run.column_names else None
 
 
 def _lengths(tables: GraphTables) -> dict[int, int]:
-    """Length of each step by its number, ns."""
+    """Compute the length of each step by its number, ns."""
     rows = tables.nodes["Step"].to_pylist()
     return {row["number"]: row["end_ns"] - row["start_ns"] for row in rows}
 
@@ -147,7 +151,7 @@ def _window_ns(tables: GraphTables) -> int:
 
 
 def _predicted(change: Mapping[str, object], scenario: GraphTables, base: GraphTables) -> Predicted:
-    """Return what a step gains in the scenario; its range is that of the corrected gain, in proportion."""
+    """Compute what a step gains in the scenario; its range is that of the corrected gain, in proportion."""
     before, after = _lengths(base), _lengths(scenario)
     chosen = before.keys() & after.keys()
     if change["step"] is not None:
@@ -180,8 +184,11 @@ def _measured(base: GraphTables, later: GraphTables) -> Measured:
 
 
 def _half_interval(first: Sequence[int], second: Sequence[int]) -> float:
-    """Half of Welch's interval for the difference of two means."""
-    # Imported here: it takes as long to load as all the rest.
+    """Compute half of Welch's interval for the difference of two means.
+
+    Zero if neither side varies; the degrees of freedom are those of Welch and Satterthwaite.
+    """
+    # Imported here: scipy takes as long to load as all the rest.
     from scipy.special import stdtrit  # noqa: PLC0415
 
     parts = [variance(values) / len(values) for values in (first, second)]
@@ -197,7 +204,7 @@ def _half_interval(first: Sequence[int], second: Sequence[int]) -> float:
 def _changed(
     scenario: GraphTables, base: GraphTables, later: GraphTables, step: int | None
 ) -> Sequence[NameChange]:
-    """Names whose own time a step is most unlike what the scenario assumed."""
+    """Find the names whose own time in a step is most unlike what the scenario assumed."""
     own = pd.DataFrame({"base": _own_times(base), "later": _own_times(later)})
     assumed = _own_times(scenario, step).sub(_own_times(base, step), fill_value=0)
     rows = own.join(assumed.rename("gain"), how="left").fillna(0)
@@ -212,9 +219,10 @@ def _changed(
 
 
 def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float]":
-    """Own time of all events of a name and category in a step on average, or in one step, ns.
+    """Sum the own time of all events by name and category, ns: in a step on average, or in one step.
 
-    Of a run without steps in all. Names are without the addresses that differ from process to process.
+    For a run without steps it is the sum over the run. Addresses that differ from process to process are
+    removed from the names.
     """
     events = tables.read_nodes("Event", (*_NAMED, "self_ns", "step"))
     steps = _lengths(tables)
@@ -236,6 +244,6 @@ def _own_times(tables: GraphTables, step: int | None = None) -> "pd.Series[float
 
 
 def _common(tables: GraphTables, names: Sequence[str]) -> dict[str, str]:
-    """Return what each name is called in every process: see `common_name`, and all steps alike."""
+    """Map each name to what it is called in every process and step: see `common_name` and `counted_as`."""
     marked = [(str(name), STEP_PREFIX) for name in tables.nodes["Step"]["name"].to_pylist()]
     return {name: common_name(without_address(name)) for name in names} | counted_as(names, marked)

@@ -17,6 +17,7 @@ from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.workbench.methods.own_query import refuse_empty
 
 _LIMIT_S = 300.0
+"""The default of --timeout: a query of the user's own may take forever by mistake."""
 
 
 @click.command()

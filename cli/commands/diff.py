@@ -1,4 +1,4 @@
-"""`tracegraph diff`: what differs between two runs, ranks or steps, and what of it decides the length."""
+"""`tracegraph diff`: what differs between two runs, ranks or steps, and what decides the length."""
 
 import glob
 import json
@@ -21,12 +21,13 @@ from tracegraph.workbench.run import Run
 from tracegraph.workbench.text.text import visible
 
 _EXCEEDED = 1
+"""The exit code if B is longer than --fail-above allows."""
 _PAIR = re.compile(r"(-?\d{1,9})(?::(-?\d{1,9}))?")
 Pair = tuple[int | None, int | None]
 
 
 def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair:
-    """Return the number for A and the one for B, the same where only one is given."""
+    """Parse the number for A and the one for B, which are the same if only one is given."""
     if text is None:
         return None, None
     found = _PAIR.fullmatch(text.strip())
@@ -85,7 +86,7 @@ def diff(
 
 
 def _run(bench: Workbench, named: str) -> Run:
-    """Return the stored run of that name, else the trace of that name as a run."""
+    """Return the stored run of that name, else ingest the trace of that name."""
     with bench.answers() as answers:
         if named in set(answers.of("runs", {})["name"]):
             return bench.run(named)

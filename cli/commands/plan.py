@@ -14,6 +14,7 @@ from tracegraph.workbench.text.text import format_ns, format_times, label, visib
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Made, Plan
 
 _NAME_CELLS = 90
+"""How many cells of the terminal a name may take before it is shortened."""
 _NOTHING = "No fix that is known here gains 1 % of the run."
 
 

@@ -78,7 +78,7 @@ def query(
 
 
 def _assigned(**options: object) -> list[str]:
-    """Options as what -p takes: an option and a -p for the same are a parameter given twice."""
+    """Write options as -p takes them: an option and a -p for the same are then a parameter given twice."""
     return [f"{name}={value}" for name, value in options.items() if value is not None]
 
 

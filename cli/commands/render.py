@@ -21,7 +21,7 @@ from tracegraph.workbench.methods.own_query import refuse_empty
 from tracegraph.workbench.methods.picture_file import picture_format
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_MOST = 2**63 - 1  # what a property of the database holds
+_MOST = 2**63 - 1  # the largest integer that a property of the database holds
 
 
 @click.group()

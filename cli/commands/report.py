@@ -127,7 +127,7 @@ def _run(
     options: IngestOptions,
     load: Load | None,
 ) -> Iterator[tuple[Run, Mapping[str, float]]]:
-    """Give the run that the command is about, on one connection, with the seconds that its ingest took."""
+    """Yield the run that the command is about, on one connection, with the seconds that its ingest took."""
     if sources:
         with bench.storing(sources, name, options, load) as stored:
             yield Run(bench, stored.tables.run), stored.timings_s
@@ -142,7 +142,7 @@ def _run(
 
 
 def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
-    """InputError where an argument is no path, but the name of a stored run."""
+    """Refuse an argument that is not a path, but the name of a stored run."""
     absent = [trace for trace in traces if not os.path.exists(trace)]
     stored = {entry.get("run") for entry in workspace.manifests()} if absent else set()
     for trace in absent:
@@ -153,7 +153,7 @@ def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
 
 
 def _check_policy(run: Run, asked: str | None) -> None:
-    """InputError where a stored run has another policy between threads than the one asked for."""
+    """Refuse a stored run that has another policy between threads than the one asked for."""
     if asked is None:
         return
     stored = run.run_details()["cross_thread"].iloc[0]
@@ -165,7 +165,7 @@ def _check_policy(run: Run, asked: str | None) -> None:
 
 
 def _check_marker(run: Run, asked: str | None) -> None:
-    """InputError where other annotations mark the steps of a stored run than those asked for."""
+    """Refuse a stored run whose steps are marked by other annotations than those asked for."""
     if asked is None or run.run_details()["step_marker"].iloc[0] == asked:
         return
     raise InputError(

@@ -13,7 +13,9 @@ from tracegraph.workbench.text.text import format_ns, label, plural, visible
 from tracegraph.workbench.verify import Measured, Verification
 
 _NAME_CELLS = 60
+"""How many cells of the terminal a name may take before it is shortened."""
 _REFUTED = 1
+"""The exit code if the prediction does not hold."""
 
 
 def print_verification(console: Console, found: Verification) -> None:

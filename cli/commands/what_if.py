@@ -22,10 +22,14 @@ from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, INFINITE_BANDW
 from tracegraph.workbench.what_if.selector import KEYS
 
 _NAME_CELLS = 60
+"""How many cells of the terminal a name may take before it is shortened."""
 _MOST_NAMES = 8
+"""How many matched names are listed; of the rest only the number is shown."""
 _BASES = {CORRECTED: "corrected", NAIVE: "as recorded"}
 _MUCH_UNRECORDED = 0.05
+"""From this share of the window (0..1) on, the answer mentions work that is not in the file."""
 _EXCEEDED = 1
+"""The exit code if more time is left than --fail-above allows."""
 _SELECTOR = f"SEL is key=value, joined by commas; keys: {', '.join(KEYS)}."
 _Command = Callable[..., int]
 
@@ -33,7 +37,15 @@ _Command = Callable[..., int]
 def print_what_if(
     console: Console, found: WhatIf, folder: Path | None, files: Sequence[str], kept: str | None = None
 ) -> None:
-    """Print the prediction first, then what it is about and what it rests on; `kept`: as which run."""
+    """Print the prediction first, then what it is about and what it rests on.
+
+    Parameters
+    ----------
+    folder, files
+        Where the answer was saved, and the names of the files; None and empty if it was not.
+    kept
+        The name of the run that the changed graph was stored as.
+    """
     predicted = found.prediction
     where = "the run" if found.question.step is None else f"step {found.question.step}"
     console.print(Text(f"{visible(found.run)}: {where} {visible(str(found.question))}", style="bold"))
@@ -96,7 +108,7 @@ def _print_matched(console: Console, found: WhatIf) -> None:
 
 
 def _fix_options(command: _Command) -> _Command:
-    """Return an option for each fix that has one."""
+    """Add an option for each fix that has one."""
     for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
         option = click.option(
             f"--{name}", name, metavar="SEL", multiple=True, help=f"{fix.title}: {fix.replayed}."

@@ -32,11 +32,14 @@ from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
 from tracegraph.workbench.text.values import as_text, plain
 
 _POSITIONS = ("start", "end", "enter", "exit", "at", "completion", "arrival")
+"""The last words of the names of columns that are places on the file's clock rather than lengths."""
 _POSITION = re.compile(rf"(.*_)?({'|'.join(_POSITIONS)})_ns")
 _SHARE = re.compile(r"\bshare\b.*, 0\.\.1$")
 _COUNT = re.compile("(number of|how many) ")
 _MOST_CELLS = 120
+"""How many cells of the terminal a text may take before it is shortened."""
 _NO_LIMIT = 100_000
+"""The width of a table that is piped or written to a file, where rows must not wrap."""
 
 
 def readable_name(column: Column) -> str:
@@ -45,7 +48,7 @@ def readable_name(column: Column) -> str:
 
 
 def readable_value(column: Column, value: object) -> str | None:
-    """Return a value with its unit; None where it is shown as it is."""
+    """Format a value with its unit; None if it is shown as it is."""
     if value is None or pd.isna(value):  # type: ignore[call-overload]
         return None
     if _is_length(column):
@@ -72,16 +75,23 @@ def write_frame(
     *,
     raw: bool = False,
 ) -> None:
-    """Write rows to the file `output`, else to stdout, in one of `tracegraph.cli.options.FORMATS`.
+    """Write rows to the file `output`, else to stdout.
 
     The table makes hostile text harmless, cuts long names and gives values of the `columns` of a named query
-    their unit. JSON and Parquet hold every value unchanged, and so does CSV where it is `raw`; else no cell
-    of it is a formula or tells a terminal what to do.
+    their unit. JSON and Parquet hold every value unchanged, and so does CSV if it is `raw`; otherwise no cell
+    of a CSV file is a formula or a control sequence for a terminal.
+
+    Parameters
+    ----------
+    form
+        One of `tracegraph.cli.options.FORMATS`.
+    columns
+        The columns as the header of a named query declares them; only the table uses them.
 
     Raises
     ------
     InputError
-        Parquet without a file, a column that Parquet cannot hold, a file that cannot be written.
+        Parquet is asked for without a file, Parquet cannot hold a column, or the file cannot be written.
     """
     if form == "parquet" and output is None:
         raise InputError("parquet cannot be shown", "name a file with -o")

@@ -1,4 +1,4 @@
-"""What was odd in the input: as plain lines, and as the page that `doctor` prints."""
+"""Shows what was odd in the input: as plain lines, and as the page that `doctor` prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +14,9 @@ from tracegraph.ingest.inspection import Inspection, JobInspection
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
 
 _LEVELS = ("error", "warning")
+"""The levels of findings that an ingest lists; the others only inform."""
 _MESSAGE_CELLS = 400
+"""How many cells a message may take before it is shortened."""
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
@@ -40,7 +42,7 @@ def add_findings(table: Table, rows: Iterable[Mapping[str, object]]) -> None:
 
 
 def print_inspection(console: Console, file: str, found: Inspection | InputError) -> None:
-    """Print what of a file cannot be stood for, then all findings; of an unusable one why it is."""
+    """Print what of a file cannot be relied on, then all findings; of an unusable file the reason."""
     if isinstance(found, InputError):
         console.print(Text(f"cannot be used: {label(str(found), _MESSAGE_CELLS)}", style="bold red"))
         console.print()
@@ -74,7 +76,7 @@ def _limits_the_report(finding: Finding) -> bool:
 
 
 def _shares(findings: Sequence[Finding]) -> Table:
-    """Return one line a finding: the share of time, where it is known, and the code."""
+    """Return one line for each finding: the share of time, if it is known, and the code."""
     table = Table.grid(padding=(0, 2))
     for finding in findings:
         share = "unknown share" if finding.share is None else format_share(finding.share)

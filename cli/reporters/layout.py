@@ -11,10 +11,11 @@ from rich.table import Table
 from tracegraph.cli.broken_pipe import drop_output
 
 _PIPED_WIDTH = 100
+"""The width of the report, in cells, if the output is piped and COLUMNS says nothing."""
 
 
 class _Output(Console):
-    """Standard output; where nobody reads on, the command goes on without it to its proper end."""
+    """Standard output; if nobody reads on, the command goes on without it to its proper end."""
 
     def on_broken_pipe(self) -> None:
         """Say nothing more; the base class would end the command."""
@@ -23,7 +24,7 @@ class _Output(Console):
 
 
 def open_console(piped_width: int = _PIPED_WIDTH) -> Console:
-    """Return the terminal, or where the output is piped a page as wide as COLUMNS says, else as told."""
+    """Return the console of the terminal, or of a pipe as wide as COLUMNS says, else as `piped_width`."""
     if sys.stdout.isatty():
         return _Output(file=sys.stdout)
     stated = os.environ.get("COLUMNS", "")

@@ -18,14 +18,18 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
+"""The length of a bar for the whole."""
 _KEY_CELLS = 30
+"""How many cells the name of a bar may take before it is shortened."""
 _INDENT = 2
+"""By how many cells each level of a tree is indented."""
 _STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
 _SHORT_ADVICE = 5
+"""How many pieces of advice the short report shows."""
 
 
 def print_short(console: Console, findings: Findings, *, full_names: bool = False) -> None:
-    """Print the answer, on one screen: the sections that are part of it, and the first pieces of advice."""
+    """Print the answer on one screen: the sections that are part of it, and the first pieces of advice."""
     sections = [section for section in all_sections().values() if section.in_short]
     contents = [[_shortened(block) for block in section.content(findings)] for section in sections]
     _print(console, findings, sections, contents, full_names)
@@ -60,7 +64,7 @@ def _print(
 def print_sections(
     console: Console, sections: Sequence[tuple[str, Sequence[Block]]], *, full_names: bool = False
 ) -> None:
-    """Print headings with the blocks below them, those without any left out."""
+    """Print headings with the blocks below them; sections without any block are left out."""
     names = ShownNames(chain.from_iterable(blocks for _, blocks in sections), full=full_names)
     for heading, blocks in sections:
         shown = list(_spaced(blocks, names))
@@ -71,7 +75,7 @@ def print_sections(
 
 
 def _spaced(blocks: Sequence[Block], names: ShownNames) -> Iterator[RenderableType]:
-    """Yield what the blocks look like, with a line between them but none after words about a table."""
+    """Render blocks with a line between them, but not between words and the table that they are about."""
     before: Block | None = None
     for block in blocks:
         shown = _render(block, names)
