@@ -157,7 +157,7 @@ class Run(RunQueries):
                 answers,
                 bench.workspace,
                 self.name,
-                step=None if step is None else index(step),  # numbers from a frame are numpy's
+                part=part,
                 top=top,
                 drawn=drawn,
                 timings_s=timings_s or {},
