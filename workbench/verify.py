@@ -139,8 +139,8 @@ def _said(tables: GraphTables, name: str) -> str | None:
 
 
 def _lengths(tables: GraphTables) -> dict[int, int]:
-    """Compute the length of each step by its number, ns."""
-    rows = tables.nodes["Step"].to_pylist()
+    """Compute the length of each step by its number, ns: if several ranks have it, of the last to end it."""
+    rows = sorted(tables.nodes["Step"].to_pylist(), key=lambda row: (row["window_end_ns"], -row["rank"]))
     return {row["number"]: row["end_ns"] - row["start_ns"] for row in rows}
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import tiny
 
@@ -79,6 +80,16 @@ def test_the_gain_of_one_step_is_that_of_the_step(tmp_path: Path) -> None:
     base = run("base", *BASE)
     found = verify(keep(base, tmp_path, step=1), base, run("later", 0, 0, 0))
     assert found.predicted.gain_ns == 110_000
+
+
+def test_a_step_of_several_ranks_is_that_of_the_one_that_ends_it_last(tmp_path: Path) -> None:
+    base = run("base", *BASE)
+    scenario, later = keep(base, tmp_path), run("later", 60, 61, 62, 63)
+    alone = verify(scenario, base, later)
+    rows = later.nodes["Step"].to_pylist()
+    sooner = [{**row, "rank": 1, "end_ns": row["start_ns"] + 1, "window_end_ns": 1} for row in rows]
+    later.nodes["Step"] = pa.Table.from_pylist([*rows, *sooner], schema=later.nodes["Step"].schema)
+    assert verify(scenario, base, later).measured == alone.measured
 
 
 def test_without_steps_the_windows_are_compared(tmp_path: Path) -> None:
