@@ -49,7 +49,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class NameChange:
-    """The own time of all events of a name in a step: in the base run, as predicted, and in the later run; ns."""
+    """Own time of all events of a name in a step, ns: in the base run, as predicted, and in the later run."""
 
     name: str
     category: str
