@@ -85,8 +85,8 @@ class Workbench(BenchQueries):
         Parameters
         ----------
         workspace
-            The folder of the runs; by default that of the command line: TRACEGRAPH_WORKSPACE, or the user's data
-            folder.
+            The folder of the runs; by default that of the command line: TRACEGRAPH_WORKSPACE, or the
+            user's data folder.
         progress
             Show the progress of work that takes longer than a moment.
 
@@ -234,8 +234,8 @@ class Workbench(BenchQueries):
     def cypher(self, query: str, run: str | None = None, /, **parameters: object) -> pd.DataFrame:
         """Return the rows of a Cypher query of your own, which may not write.
 
-        If the query uses `$run` and no parameter sets it, it is `run`, by default the newest run. The query may
-        also neither end what others do nor ask for the server's settings: see `store.own_reading`.
+        If the query uses `$run` and no parameter sets it, it is `run`, by default the newest run. The query
+        may also neither end what others do nor ask for the server's settings: see `store.own_reading`.
 
         Raises
         ------

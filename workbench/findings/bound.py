@@ -1,4 +1,4 @@
-"""Finds what bounds a run: the resource that gains most if it is free; for a part, what its path consists of."""
+"""What bounds a run: the resource that gains most if it is free; for a part, what its path consists of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,9 +66,9 @@ class Bound:
 
 
 def bound_of(findings: Findings) -> Bound:
-    """Find what bounds the window of a report: a run by its replays; a part, or a run without any, by its path.
+    """Find what bounds the window of a report: a run by its replays, a part by its path.
 
-    The path also decides if no replay is 2 % shorter: then several chains are equally long.
+    The path also decides if no replay is stored or none is 2 % shorter: then several chains are equally long.
     """
     return _by_replay(findings) if findings.bounds.get("resources") else _by_path(findings)
 

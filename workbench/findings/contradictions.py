@@ -1,4 +1,4 @@
-"""Checks whether a verdict on the CPU agrees with the rest of the report: a busy GPU may be the reason, too."""
+"""Checks whether a verdict on the CPU agrees with the rest of the report: a busy GPU may be the reason."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _BUSY, _NEARLY_BUSY = 0.9, 0.75
 _NEXT_TO_NOTHING = 0.25
 """If a gain is below this part of what the work takes of the path, something else was nearly as late."""
 _LONG_NS, _LONG, _MOST = 100_000, 0.02, 0.5
-"""Opaque work is long from this time and this share of the window on; `_MOST` of the path must be such work."""
+"""Opaque work is long from this time and share of the window on; `_MOST` of the path must be such work."""
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,9 @@ def near_slack_ns(length_ns: int) -> int:
 class Source:
     """One file of the run, with the corrections of its times.
 
-    Its GPU rows were moved by `clock_offset_ns` at `window_start_ns`, and by `clock_drift_ppb` ns more for each
-    second after it. Then all its rows were moved in the same way by `rank_offset_ns` and `rank_drift_ppb`, to
-    bring them on the first rank's clock.
+    Its GPU rows were moved by `clock_offset_ns` at `window_start_ns`, and by `clock_drift_ppb` ns more for
+    each second after it. Then all its rows were moved in the same way by `rank_offset_ns` and
+    `rank_drift_ppb`, to bring them on the first rank's clock.
     """
 
     file: str
@@ -245,7 +245,7 @@ class Findings:
 
     @property
     def near_ties(self) -> int:
-        """Number of hand-overs of the path that are near-ties; the lag before a row belongs to its hand-over."""
+        """Number of hand-overs of the path that are near-ties; a lag before a row belongs to its hand-over."""
         of_one = self.is_gap.shift(fill_value=False)
         for values in (self.path["lane"], self.path["mechanism"], self.path["margin_ns"].astype("Int64")):
             of_one &= values.eq(values.shift()).fillna(False).astype(bool)

@@ -1,4 +1,4 @@
-"""Finds what to change first: the fixes that a run shows, by gain, else the part of the code that gains most."""
+"""Finds what to change first: the fixes that a run shows, by gain, else the code that gains most."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def named_part(findings: Findings) -> Row | None:
 
 
 def _is_code(findings: Findings, row: Row) -> bool:
-    """Tell whether a row is about code, and not about loading data or communication, which have their own rules."""
+    """Tell whether a row is about code, and not about loading data or communication, which have own rules."""
     if row["category"] == GAP or has_role(row["category"], *GPU_WORK, Role.CALL):
         return False
     if has_role(row["category"], Role.OPERATOR) and str(row["name"]).startswith(_PYTORCH):
@@ -92,7 +92,7 @@ def _weight(row: Row) -> float:
 
 
 def what_to_change(findings: Findings) -> Sequence[Row]:
-    """List what to change in the whole run, the most important first: rows of `fixes`, else that of `named_part`.
+    """List what to change in the whole run, the best first: rows of `fixes`, else that of `named_part`.
 
     The name of a fix is its title.
     """

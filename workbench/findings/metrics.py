@@ -54,7 +54,8 @@ of the changes of lane.
 class Measured:
     """What a rule compares.
 
-    `share`: 0..1. `number`: the sentence that states it. `triggers`: the rule applies even below its threshold.
+    `share`: 0..1. `number`: the sentence that states it. `triggers`: the rule applies even below its
+    threshold.
     """
 
     share: float

@@ -15,10 +15,11 @@ from tracegraph.workbench.findings.verdict import judge
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule, which triggers if the share (0..1) that `measure` returns reaches `threshold` or says so itself.
+    """A rule: it triggers if the share (0..1) that `measure` returns reaches `threshold` or says so itself.
 
     `kind`: a part of the code to look into, what to change, what is only a symptom, or how far to trust the
-    answer. `fixes`: names of fixes that say the same with their gain; if one of them is shown, the rule is not.
+    answer. `fixes`: names of fixes that say the same with their gain; if one of them is shown, it replaces
+    the rule.
     """
 
     code: str
@@ -290,7 +291,7 @@ RULES = (
 
 
 def recommend(findings: Findings) -> list[Recommendation]:
-    """List fixes by what they gain, then what the rules found: what to change by share, and last what to trust.
+    """List fixes by gain, then what the rules found: what to change by share, and last what to trust.
 
     No fix is listed if the verdict offers no gain. If ranks are mixed, only that is said: every other number
     would be about a mixture.

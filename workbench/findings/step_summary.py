@@ -35,9 +35,9 @@ class StepSummary:
     """Lengths of the steps in ns.
 
     `spread_ns` is 1.4826 * MAD, which is the standard deviation if the lengths are normally distributed.
-    `typical`: number of the step whose length is nearest to the median. `outliers`: numbers of those more than
-    three spreads from it. Iterations of a server are compared within their type: `types`, the one with the
-    most time first, whose typical step is that of all.
+    `typical`: number of the step whose length is nearest to the median. `outliers`: numbers of those more
+    than three spreads from it. Iterations of a server are compared within their type: `types`, the one with
+    the most time first, whose typical step is that of all.
     """
 
     count: int

@@ -32,8 +32,8 @@ class Straggler:
     """A rank that made others wait; times in ns, shares 0..1.
 
     `caused_ns`: the time that all others together waited for it; `share`: its share of all waiting;
-    `longest_ns`: the longest single wait. `last`: how many of the `operations` it came last to. `on_path`: the
-    share of the critical path on this rank. `steps_led`: steps in which it caused most of the waiting.
+    `longest_ns`: the longest single wait. `last`: how many of the `operations` it came last to. `on_path`:
+    the share of the critical path on this rank. `steps_led`: steps in which it caused most of the waiting.
     `causes`: what made it late, the largest first.
     """
 
@@ -104,7 +104,7 @@ def _straggler(
 
 
 def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:
-    """Collect the causes of a rank's lateness from the rows of `late_causes`; those inside one thing are joined."""
+    """Collect from the rows of `late_causes` why a rank was late; those inside one thing are joined."""
     found: dict[object, Cause] = {}
     for row in late[late["rank"].eq(rank)].to_dict("records"):
         inside = row["inside"] if isinstance(row["inside"], str) else None

@@ -31,7 +31,7 @@ def events_of(topic: str, about: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_about(topic: str, row: Mapping[str, Any], events: pd.DataFrame, path: pd.DataFrame) -> bool:
-    """Tell whether the events of a name and category are about a topic; `events`: those about it in the window.
+    """Tell whether events of a name and category are about a topic; `events`: those about it in the window.
 
     GPU work has the type that the run knows it by. If none of the name is on `path`, the built-in vocabulary
     decides.

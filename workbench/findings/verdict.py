@@ -73,11 +73,11 @@ def _waited(findings: Findings, name: str) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What bounds the run or step, in at most three sentences; `gains`: what to change, the first first.
+    """What bounds the run or step, in at most three sentences; `gains`: what to change, the best first.
 
-    `bottlenecks`: each one if `bottleneck` is `several`, else that one; empty if nothing is known. `share`: for
-    a run, the share of it that goes if the resource is free; for a part, the share of its path. `gains` are
-    about the whole run.
+    `bottlenecks`: each one if `bottleneck` is `several`, else that one; empty if nothing is known. `share`:
+    for a run, the share of it that goes if the resource is free; for a part, the share of its path. `gains`
+    are about the whole run.
     """
 
     bottleneck: Bottleneck
@@ -107,7 +107,7 @@ def judge(findings: Findings) -> Verdict:
 
 
 def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bool:
-    """Tell whether so much of the path is not in the file, or has no cause, that the largest gain may be there."""
+    """Tell whether so much of the path is unrecorded or unexplained that the largest gain may be there."""
     most = max([bound.share, *(findings.share(row["gain_ns"]) for row in changes)])
     return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, min(most, _HALF))
 
