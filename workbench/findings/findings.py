@@ -245,7 +245,7 @@ class Findings:
 
     @property
     def near_ties(self) -> int:
-        """Number of hand-overs of the path that are near-ties; a lag before a row belongs to its hand-over."""
+        """Number of hand-overs of the path that are near-ties; a lag belongs to the hand-over after it."""
         of_one = self.is_gap.shift(fill_value=False)
         for values in (self.path["lane"], self.path["mechanism"], self.path["margin_ns"].astype("Int64")):
             of_one &= values.eq(values.shift()).fillna(False).astype(bool)

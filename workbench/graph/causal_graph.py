@@ -252,7 +252,7 @@ class CausalGraph:
         self._take(self._recorded)
 
     def to_rustworkx(self, nodes: Ids | None = None) -> "PyDiGraph[dict[str, Any], dict[str, Any]]":
-        """Export the graph, or that of some of its nodes, as a `rustworkx.PyDiGraph`; `take` reads edits back.
+        """Export the graph, or some of its nodes, as a `rustworkx.PyDiGraph`; `take` reads edits back.
 
         Nodes and edges hold dictionaries of the columns of `nodes` and `edges` with their ids, as `node` and
         `edge`. It needs the extra `graph`; a million nodes take some 5 s and 1.1 GB.
@@ -295,7 +295,7 @@ class CausalGraph:
             raise
 
     def as_json(self) -> dict[str, object]:
-        """Return what was edited and what is gained, as a kept scenario states it. Times in ns, shares 0..1."""
+        """Return what was edited and gained, as a kept scenario states it; times in ns, shares 0..1."""
         gain = Gain(self.recorded_ns, self.length_ns)
         said = gain_json(gain)
         return {

@@ -32,7 +32,7 @@ def critical_path(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """The critical path of the run, a step or a phase: its longest stretches, a column a lane."""
+    """Draw the critical path of the run, a step or a phase: its longest stretches, one column for each lane."""
     window = find_window(answers.of, run, step, None, phase, occurrence)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
     return Picture(
@@ -51,10 +51,10 @@ def hotspot(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """The `count` longest stretches of events of a name on the path, with all their causes and effects.
+    """Draw the `count` longest stretches of events of a name on the path, with all causes and effects.
 
-    `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
-    several it is the one that takes longest.
+    `name` is a name, else a glob of `*` and `?`, else a part of names, as in the file or in readable form; of
+    several matches it is the one that takes longest.
     """
     window = find_window(answers.of, run, step, None, phase, occurrence)
     asked = {"run": run, **vars(window)}
@@ -78,7 +78,7 @@ def hotspot(
 def event(
     answers: Answers, run: str, source_index: int, /, *, rank: int | None = None, depth: int = 5
 ) -> Picture:
-    """Why an event started when it did: its causes, back to a depth.
+    """Draw why an event started when it did: its causes, back to a depth.
 
     `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
     """
@@ -102,7 +102,7 @@ def event(
 
 
 def step(answers: Answers, run: str, number: int, /) -> Picture:
-    """The lanes of a step and what they cause on each other."""
+    """Draw the lanes of a step and what they cause on each other."""
     window = find_window(answers.of, run, number)
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
     length = format_ns(window.end_ns - window.start_ns)
@@ -122,7 +122,7 @@ def flame(
     occurrence: int | None = None,
     off_path: bool = False,
 ) -> Flame:
-    """Where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
+    """Draw where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
     window = find_window(answers.of, run, step, None, phase, occurrence)
     query, what = _STACKS[off_path]
     frames = answers.of(query, {"run": run, **vars(window)})
@@ -133,12 +133,12 @@ def flame(
 
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:
-    """The nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
+    """Draw the nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     return query_picture(answers, query, {"run": run, **parameters})
 
 
 def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> Picture:
-    """As `cypher`, with values of all parameters."""
+    """Draw as `cypher` does, with values of all parameters."""
     check_reads(answers.database, query, values)
     return Picture(result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values)))
 
@@ -150,7 +150,13 @@ PICTURES: dict[str, Callable[..., Picture]] = {
 
 
 def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
-    """The picture of that name; InputError lists those there are."""
+    """Draw the picture of that name.
+
+    Raises
+    ------
+    InputError
+        There is no such picture; the hint lists those there are.
+    """
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")
     return PICTURES[what](answers, run, *arguments, **options)

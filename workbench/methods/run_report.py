@@ -29,11 +29,11 @@ class Report:
         return f"<Report on {self.findings.title}: {format_ns(self.findings.length_ns)}>"
 
     def summary(self) -> dict[str, object]:
-        """The numbers of the report, as in summary.json; times in ns, shares 0..1."""
+        """Return the numbers of the report, as in summary.json; times in ns, shares 0..1."""
         return summarise(self.findings)
 
     def save(self, folder: str | PathLike[str]) -> Written:
-        """Write the files of `tracegraph report --output` into a folder; returns what is there now.
+        """Write the files of `tracegraph report --output` into a folder; return what is there now.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from tracegraph.workbench.sections.blocks import Plot
 from tracegraph.workbench.sections.section import Scope, all_sections
 
 _AROUND = 110
-"""Height of what a page has around a plot, px."""
+"""Height of everything that a page has around a plot, px."""
 
 
 class SectionPlot:
@@ -24,7 +24,7 @@ class SectionPlot:
         self.title, self.plots = title, tuple(plots)
 
     def html(self) -> str:
-        """The page as text."""
+        """Return the page as text."""
         return plot_page(self.title, self.plots)
 
     def save(self, file: str | PathLike[str]) -> None:
@@ -51,12 +51,12 @@ class SectionPlot:
 
 
 def section_plot(findings: Findings, name: str) -> SectionPlot:
-    """The plots of the section of that name, or of those that ask the query of that name.
+    """Find the plots of the section of that name, or of those that ask the query of that name.
 
     Raises
     ------
     InputError
-        There is no such plot; lists the sections that have one.
+        There is no such plot; the hint lists the sections that have one.
     """
     window = RunWindow(findings.start_ns, findings.end_ns, 0)
     scope = Scope(findings.details.name, window, findings.step, drawn=True, phase=findings.phase)

@@ -31,7 +31,7 @@ _TYPES = (
 )
 _AXES = Column("_rank", "rank"), Column("duration_ns", "time", "duration")
 _MOST_ROWS = 64
-"""How many rows each table lists: all ranks of up to 64."""
+"""How many rows each table lists."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

@@ -16,7 +16,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import plural
 
 _PIXELS = 4_000
-"""What is narrower than one of so many parts of the window is merged; zooming in shows some detail."""
+"""What is narrower than one of so many parts of the window is merged."""
 _MOST_FRAMES, _MOST_CHAINS = 20_000, 20_000
 """How many frames of call stacks and how many causes the page holds, which bounds its size."""
 
