@@ -1,4 +1,4 @@
-"""Compares a prediction with a measurement: whether what a scenario predicted came true in a later run."""
+"""Compares a prediction with a measurement: whether a scenario came true in a run recorded later."""
 
 import json
 import math

@@ -108,7 +108,7 @@ def _operators(inside: pd.DataFrame, diff: int) -> str:
 def _exposed(path: pd.DataFrame, events: pd.DataFrame) -> str:
     """Name what takes more of the path without working more: nothing covers it any more."""
     own = (path["accumulated_b_ns"] - path["accumulated_a_ns"]).astype("float64")
-    # What is new on the path has no accumulated time; only GPU work is its own: its events hold no others.
+    # For what is new on the path, only the work of a GPU is known: its events hold no others.
     on_gpu = events[of_role(events["category"], *GPU_WORK)].set_index("name")["diff_ns"]
     own = own.where(own.notna(), path["name"].map(on_gpu).where(of_role(path["category"], *GPU_WORK)))
     grew = path[(path["diff_ns"] > 0) & (own < _EXPOSED * path["diff_ns"])]

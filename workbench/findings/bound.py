@@ -1,4 +1,4 @@
-"""What bounds a run: the resource that gains most if it is free; for a part, what its path consists of."""
+"""What bounds a run: the resource that gains most if it is free; for a part, what its path is made of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

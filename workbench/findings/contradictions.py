@@ -1,4 +1,4 @@
-"""Checks whether a verdict on the CPU agrees with the rest of the report: a busy GPU may be the reason."""
+"""Checks whether a verdict on the CPU agrees with the rest of a report: a busy GPU may be the reason."""
 
 from dataclasses import dataclass
 

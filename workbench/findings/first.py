@@ -21,6 +21,7 @@ gain of a library counts `_LIBRARY` times. A part inside stands for the whole if
 _LITTLE = 0.005
 """A replayed run counts as corrected for the cost of recording if it is shorter by more than this share."""
 _DAY_H = 24
+"""Hours in a day."""
 _PYTORCH = ("aten::", "autograd::")
 """Beginnings of the names of PyTorch's own operators, which are not parts of the user's code."""
 NOTHING = "No fix that is known here gains 1 % of the run."

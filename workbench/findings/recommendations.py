@@ -15,7 +15,7 @@ from tracegraph.workbench.findings.verdict import judge
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: it triggers if the share (0..1) that `measure` returns reaches `threshold` or says so itself.
+    """A rule: it triggers if the share (0..1) that `measure` returns reaches `threshold` or demands it.
 
     `kind`: a part of the code to look into, what to change, what is only a symptom, or how far to trust the
     answer. `fixes`: names of fixes that say the same with their gain; if one of them is shown, it replaces

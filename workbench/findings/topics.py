@@ -31,10 +31,10 @@ def events_of(topic: str, about: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_about(topic: str, row: Mapping[str, Any], events: pd.DataFrame, path: pd.DataFrame) -> bool:
-    """Tell whether events of a name and category are about a topic; `events`: those about it in the window.
+    """Tell whether events of a name and category are about a topic.
 
-    GPU work has the type that the run knows it by. If none of the name is on `path`, the built-in vocabulary
-    decides.
+    `events`: those about the topic in the window. GPU work has the type that the run knows it by. If none of
+    the name is on `path`, the built-in vocabulary decides.
     """
     name, category = str(row["name"]), str(row["category"])
     if not has_role(category, *GPU_WORK):

@@ -1,4 +1,4 @@
-"""Measures time on the path that was not recorded, by what it may be: Python, other code, a wait, idling."""
+"""Measures unrecorded time on the path by what it may be: Python, other code, a wait, idling."""
 
 import pandas as pd
 

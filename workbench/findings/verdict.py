@@ -23,8 +23,9 @@ _MOST_GAINS = 3
 _UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
 """Shares, 0..1, of what is not known.
 
-From `_UNCLEAR` of the path on, unclear time is mentioned. From `_DOUBT` on, there may be no verdict, and an
-inferred part of a gain is mentioned. From `_HALF` of the path on, there is none, whatever gains more.
+From `_UNCLEAR` of the path on, unclear time is mentioned. There is no verdict if at least `_DOUBT` of the
+path is unrecorded or unexplained, and that is as much as what gains most or at least `_HALF` of the path.
+From `_DOUBT` on, the inferred part of a gain is mentioned, too.
 """
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")

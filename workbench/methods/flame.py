@@ -111,7 +111,7 @@ def speedscope_profile(title: str, frames: pd.DataFrame) -> str:
 
 
 def _stacks(frames: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield every stack with time of its own, as readable names from the root on; those of one call together."""
+    """Yield every stack with time of its own, as readable names from the root on; one call is one stack."""
     tree = call_tree(frames)
     names = {name: visible(text) or _UNNAMED for name, text in readable(tree["name"].unique()).items()}
     inside: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
@@ -143,7 +143,7 @@ class Flame(Picture):
         self.title, self.frames = title, frames
 
     def folded(self) -> str:
-        """Return the stacks with the ns in each, one on each line, as flamegraph.pl and many others read them."""
+        """Return a line for each stack with its ns, as flamegraph.pl and many other programs read them."""
         return folded_stacks(self.frames)
 
     def speedscope(self) -> str:

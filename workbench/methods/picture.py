@@ -16,6 +16,7 @@ from tracegraph.workbench.text.names import match_names, near_names, readable
 from tracegraph.workbench.text.text import format_ns, label, part_of_run, plural, visible
 
 _TITLE_CELLS = 60
+"""How many cells a name in the title of a picture may take."""
 _STACKS = {False: ("path_frames", "Critical path"), True: ("off_path_frames", "Work off the critical path")}
 _NO_STACKS = {
     False: "an earlier version stored it, without call stacks: ingest the trace again",
@@ -32,7 +33,7 @@ def critical_path(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """Draw the critical path of the run, a step or a phase: its longest stretches, one column for each lane."""
+    """Draw the critical path of the run, a step or a phase: its longest stretches, one column per lane."""
     window = find_window(answers.of, run, step, None, phase, occurrence)
     rows = answers.of("critical_path", {"run": run, **vars(window)})
     return Picture(
@@ -122,7 +123,7 @@ def flame(
     occurrence: int | None = None,
     off_path: bool = False,
 ) -> Flame:
-    """Draw where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
+    """Draw where in the call stacks the critical path runs, or with `off_path` the work beside it."""
     window = find_window(answers.of, run, step, None, phase, occurrence)
     query, what = _STACKS[off_path]
     frames = answers.of(query, {"run": run, **vars(window)})

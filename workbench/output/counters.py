@@ -1,4 +1,4 @@
-"""Counter tracks for Perfetto: what is queued on each stream, and how fast copies are (events of ph `C`)."""
+"""Counter tracks for Perfetto (events of ph `C`): what is queued on each stream, how fast copies are."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def counter_questions(scope: Scope) -> Mapping[str, Parameters]:
 
 
 def counter_entries(findings: Findings, source: Source, place_of: Mapping[int, Place]) -> Iterator[bytes]:
-    """Yield the JSON texts of the counter events (ph `C`) of a rank at the file's times, track after track.
+    """Yield the JSON texts of a rank's counter events (ph `C`) at the file's times, track after track.
 
     A track has the unit in its name, which Perfetto makes from the names of the event and the argument.
     `place_of`: pid and tid of each lane as the file writes them; tracks of streams are beside their stream,

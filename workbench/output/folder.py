@@ -1,4 +1,4 @@
-"""The files of `tracegraph report --output`: all are written under temporary names first, then renamed."""
+"""The files of `tracegraph report --output`: all are first written under temporary names, then moved."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def write_files(
     progress: Progress,
     earlier_files: Callable[[Path], Iterable[str]] = lambda _: (),
 ) -> Written:
-    """Write each file by its name; one that cannot be made is left out, and so is an older one of that name.
+    """Write each file by its name; one that cannot be made is left out, as is an older one of that name.
 
     `earlier_files` finds the names in the folder that an earlier command of this kind wrote; they are
     removed, too.

@@ -1,4 +1,4 @@
-"""overlay.json.gz: the input trace unchanged, plus the critical path as flow events and counter tracks."""
+"""overlay.json.gz: the input trace unchanged, plus the path as flow events, and counter tracks."""
 
 import re
 from collections.abc import Collection, Hashable, Mapping
@@ -26,7 +26,7 @@ CATEGORY = "critical_path"
 _NAME = "critical path"
 _FIRST_ID = 1 << 40  # beyond the ids that profilers write, exact in a double
 _INSIDE_NS = 1_000
-"""How far inside an event a flow begins or ends, at most, so that a viewer binds it to the event."""
+"""How far before the end of an event a flow leaves it: half of the event, but at most this many ns."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _QUOTED_ID = re.compile(rb'"([pt]id)"\s*:\s*"([^"\\]*)"')
 _LEVEL = 1

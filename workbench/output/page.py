@@ -88,7 +88,7 @@ def report_page(findings: Findings) -> str:
 def sections_page(
     title: str, scope: str, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]
 ) -> str:
-    """Make a page of sections, without those that have no blocks, and of all `numbers` with their file's name."""
+    """Make a page of sections, except empty ones, and of all `numbers` with the name of their file."""
     shown = [section for section in sections if section.blocks]
     names = ShownNames(block for section in shown for block in section.blocks)
     charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]

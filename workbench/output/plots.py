@@ -121,7 +121,7 @@ def _turned(mark: tuple[Any, Any, int], across: bool) -> list[Any]:
 
 
 def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Sequence[str]]:
-    """Find the group of each row, and the groups: first those that the plot has colours for, in that order."""
+    """Find the group of each row, and the groups: those with colours of the plot first, in that order."""
     if not plot.colour:
         return np.zeros(len(rows), dtype=int), [plot.y.title]
     values = rows[plot.colour]

@@ -11,7 +11,7 @@ from tracegraph.base.errors import InputError, TracegraphError
 FORMATS = ("svg", "png", "pdf", "dot")
 _SECONDS = 120
 """After how many seconds Graphviz is given up."""
-# It runs in a child process, so that what Graphviz and fontconfig print, or a crash, stays out of the command.
+# It runs in a child process: what Graphviz and fontconfig print, or a crash, stays out of the command.
 _BY_WHEEL = """
 import sys, pygraphviz
 source = sys.stdin.buffer.read().decode()

@@ -37,9 +37,10 @@ class Entities:
 
 
 def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_ns: int) -> str:
-    """Return the DOT text of an edge list (`event_history`, `hotspot_neighbourhood`), causes above effects.
+    """Return the DOT text of a list of edges, causes above effects.
 
-    Solid arrows explain the effect's start, dashed ones do not. Times count from `origin_ns`.
+    `edges`: rows of `event_history` or `hotspot_neighbourhood`. Solid arrows explain the effect's start,
+    dashed ones do not. Times count from `origin_ns`.
     """
     _check_size(len(set(edges["cause"]) | set(edges["effect"])), len(edges))
     categories = sorted(set(edges["cause_category"].dropna()) | set(edges["effect_category"].dropna()))

@@ -1,4 +1,4 @@
-"""Reduces the lanes and the path to as many rectangles as a page can draw; what is below one pixel is merged."""
+"""Reduces lanes and path to rectangles that a page can draw; what is below one pixel is merged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,7 +172,7 @@ def _reasons(rows: pd.DataFrame) -> list[str]:
 
 
 def _depths(stacks: pd.DataFrame) -> list[int]:
-    """Find the level at which each row is drawn: below all that it runs inside, beside what only overlaps it.
+    """Find the level of each row: below all that it runs inside, beside what only overlaps it.
 
     The rows are ordered by lane, start and falling end. A call that ends a step ends in the next one.
     """

@@ -19,6 +19,7 @@ _LONG_SHARE = 0.01
 _TINY_SHARE = 0.001
 """Pieces below this share of the path are kept only while there are at most `_FEW` of them."""
 _FEW = 20
+"""How many pieces are kept even if they are tiny."""
 _PARTS = 3
 """How many of its largest names a piece shows."""
 

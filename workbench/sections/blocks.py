@@ -1,4 +1,4 @@
-"""What a section shows, independent of who renders it: words, tables, plots and more, with exact numbers."""
+"""What a section shows, independent of who renders it: words, tables, plots and more; numbers are exact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are aligned at their ends."""
+        """Whether the column holds numbers, which are aligned at their ends."""
         return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth", "amount")
 
 

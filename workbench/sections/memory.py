@@ -1,4 +1,4 @@
-"""The memory of the devices: what is allocated over time, the peaks, and the operators that allocate most."""
+"""The memory of the devices: what is allocated over time, peaks, and the operators that allocate most."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -18,7 +18,7 @@ _Texts = Mapping[Part, str]
 
 
 def tell_apart(parts: Sequence[Part]) -> dict[Part, str]:
-    """Return a text for each part that distinguishes it from the others; functions of one name differ by arguments."""
+    """Return a text for each part that distinguishes it from the others."""
     return _tell_apart(parts, top=True)
 
 

@@ -1,4 +1,4 @@
-"""Reads demangled C++ names, as PyTorch's profiler writes kernels, into function, arguments and parameters."""
+"""Reads demangled C++ names of kernels, as PyTorch's profiler writes them, into their parts."""
 
 import re
 from collections.abc import Iterator

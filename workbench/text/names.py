@@ -1,4 +1,4 @@
-"""Names of events for people: shortened by meaning, distinct where shown together; and how to find them."""
+"""Names of events for people: shortened by meaning, and distinct where shown together; and their search."""
 
 import re
 from collections import Counter, defaultdict
@@ -27,6 +27,7 @@ _MOST_FIELDS = 4
 _QUOTED_CELLS = 60
 """How many cells a name within a sentence may take."""
 _MOST_SUFFIX = 8
+"""A readable text may be this much longer than its name before the name itself is taken."""
 _PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
 
 
@@ -120,7 +121,7 @@ def _distinct(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def match_names(names: Sequence[str], wanted: str) -> list[str]:
-    """Return the names that are meant, in their order: exactly, else as a glob of `*` and `?`, else as a part.
+    """Find the names that are meant, in their order: exactly, else by a glob of `*` and `?`, else by a part.
 
     A glob stands for a whole name; upper and lower case differ, except in a part.
     """

@@ -1,4 +1,4 @@
-"""Text from traces and numbers for people: hostile characters made visible, long names cut, units chosen."""
+"""Text and numbers for people: hostile characters made visible, long names cut, units chosen."""
 
 import unicodedata
 
@@ -69,7 +69,7 @@ def csv_safe(text: str) -> str:
 
 
 def _is_unseen(char: str) -> bool:
-    """Tell whether a reader may skip a character before what it takes for the text: spaces, marks and the like."""
+    """Tell whether a reader may skip a character before the text begins: spaces, marks and the like."""
     return unicodedata.category(char)[0] in "ZCM" or char in _NOTHING_SHOWN
 
 
@@ -110,7 +110,7 @@ def format_times(ratio: float) -> str:
 
 
 def part_of_run(step: int | None, phase: str | None = None, occurrence: int | None = None) -> str:
-    """Name the part of a run that something is about: `step 5`, `step 5, backward 2`; empty for the whole run."""
+    """Name a part of a run: `step 5`, `step 5, backward 2`; empty for the whole run."""
     which = "" if occurrence is None else f" {occurrence}"
     parts = [f"step {step}"] if step is not None else []
     return ", ".join([*parts, *([f"{phase}{which}"] if phase is not None else [])])

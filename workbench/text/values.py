@@ -40,7 +40,7 @@ def _plain_nested(value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """Write `value` as one text for people: a node or relationship as in Cypher, other nested values as JSON.
+    """Write `value` as text for people: a node or relationship as in Cypher, other nested values as JSON.
 
     The nodes and relationships of a path show their name only, so that it stays readable.
     """

@@ -111,7 +111,7 @@ class WhatIf:
         return self.store(self, name)
 
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
-        """Write what_if.json and predicted.json.gz into a folder, created if it is not there; return their names.
+        """Write what_if.json and predicted.json.gz into a folder, which is created; return their names.
 
         Raises
         ------

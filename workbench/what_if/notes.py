@@ -1,4 +1,4 @@
-"""What an engineer should know beside an answer: what a question leaves as it is, and what is inferred."""
+"""What an engineer should know beside an answer: what a question leaves as it is, what is inferred."""
 
 from collections.abc import Iterator
 

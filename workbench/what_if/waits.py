@@ -1,4 +1,4 @@
-"""Finds which waits of a run a name means: of a gap or a rule, everywhere, at calls, or inside some events."""
+"""Finds which waits a name means: of a gap or a rule, everywhere, at calls, or inside some events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
