@@ -1,4 +1,4 @@
-"""The command line: global options, commands that are imported when called, and the printing of errors.
+"""The command line: global options, commands imported when called, and the printing of errors.
 
 Shell completion: `eval "$(_TRACEGRAPH_COMPLETE=bash_source tracegraph)"`, likewise zsh_source, fish_source.
 """

@@ -85,8 +85,8 @@ class Workbench(BenchQueries):
         Parameters
         ----------
         workspace
-            The folder of the runs; by default that of the command line: TRACEGRAPH_WORKSPACE, or the user's
-            data folder.
+            The folder of the runs; by default that of the command line: TRACEGRAPH_WORKSPACE, or the
+            user's data folder.
         progress
             Show the progress of work that takes longer than a moment.
 
@@ -129,7 +129,7 @@ class Workbench(BenchQueries):
         step_marker
             A glob for the annotations that mark steps, such as "train_step*".
         kernel_types
-            A file that says which kernels compute, communicate or copy, for those whose names do not say it.
+            A file that says which kernels compute, communicate or copy, if their names do not.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class Workbench(BenchQueries):
         tuple
             The rows, and counts of what changed, such as `nodes_created`.
         """
-        # While a run is loaded, changes would be taken for part of the load and be lost by a later rebuild.
+        # Changes during the load of a run would be taken for part of it and be lost by a later rebuild.
         with self._writing() as answers:
             return answers.database.change(query, with_run(answers.of, query, run, parameters))
 
@@ -333,16 +333,7 @@ class Workbench(BenchQueries):
         options: IngestOptions = DEFAULT_OPTIONS,
         load: Load | None = None,
     ) -> Iterator[StoredRun]:
-        """Store the traces as one run, which can be asked about in the block while its indexes are built.
-
-        Raises
-        ------
-        InputError
-            A bulk load is asked for inside `answers`, whose server it would restart, or the traces or the
-            name cannot be used.
-        StoreError
-            The workbench is closed, or the database or the workspace cannot be used.
-        """
+        """Store the traces as one run; in the block it can be asked about while its indexes are built."""
         self._refuse_closed()
         if self._held is not None and load == "bulk":
             raise InputError(

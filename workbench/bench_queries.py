@@ -1,4 +1,4 @@
-"""The queries about no run in particular as methods; `bench_queries.pyi` is generated from their headers."""
+"""The queries about no run in particular as methods; their headers also make `bench_queries.pyi`."""
 
 from tracegraph.workbench.methods.methods import Asking, add_methods, of_benches
 

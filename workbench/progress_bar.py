@@ -19,7 +19,7 @@ _OFTEN_S = 10.0
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Show a bar on a terminal, elsewhere a line for each stage once the work lasts a second."""
+    """Show a bar on a terminal; elsewhere print a line for each stage, once the work lasts a second."""
     console = Console(stderr=True)
     if console.is_terminal and not console.is_jupyter:
         with bar_progress(console) as progress:

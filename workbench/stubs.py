@@ -1,4 +1,4 @@
-"""Generates the methods' types and pages of docs: queries, schema, words, recommendations and fixes.
+"""Generates the methods' types, docs/queries.md, docs/schema.md, and the pages on rules and fixes.
 
 `python -m tracegraph.workbench.stubs PROJECT` writes the files into a checkout.
 """

@@ -1,4 +1,4 @@
-"""Compares a prediction with a measurement: whether what a scenario predicted came true in a later run."""
+"""Compares a prediction with a measurement: whether a scenario came true in a run recorded later."""
 
 import json
 import math
@@ -49,7 +49,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class NameChange:
-    """The own time of all events of a name in a step, ns: in the base run, as predicted, and later."""
+    """Own time of all events of a name in a step, ns: in the base run, as predicted, and in the later run."""
 
     name: str
     category: str

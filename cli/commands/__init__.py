@@ -1,1 +1,1 @@
-"""One file for each command: reads flags, calls the rooms below, prints the answer, or a reporter does."""
+"""One file for each command, which reads flags, calls the layers below, and prints the answer."""

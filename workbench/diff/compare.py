@@ -1,4 +1,4 @@
-"""The difference of two runs, ranks or steps: what a person holds."""
+"""The difference of two runs, ranks or steps, and the files that it is saved as."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def write_difference(
 
 
 def _earlier_files(folder: Path) -> Iterable[str]:
-    """Return the tables of an earlier difference in a folder: each is a list in its diff.json."""
+    """Find the files of the tables of an earlier difference in a folder: each is a list in its diff.json."""
     numbers = summary_of_earlier(folder / NUMBERS, "a", "b", "diff_ns", "verdict") or {}
     tables = (name for name, value in numbers.items() if isinstance(value, list) and name != "notes")
     return [f"{name}.csv" for name in tables if name == os.path.basename(name)]
@@ -72,9 +72,9 @@ def _write(text: Callable[[], str], out: BinaryIO) -> None:
 class Difference:
     """What differs from A to B; times in ns.
 
-    `path`, `inside`: the rows of `path_diff` and `path_inside_diff`, None where a side has no path of its
-    own; `events`: those of `trace_diff_matched`. `verdict`: what of the path explains it, in sentences by
-    what each is about; none without a path.
+    `path`, `inside`: the rows of `path_diff` and `path_inside_diff`; None if a side has no path of its own.
+    `events`: those of `trace_diff_matched`. `verdict`: what of the path explains the difference, as sentences
+    by topic; empty without a path.
     """
 
     scope: Scope
@@ -86,13 +86,13 @@ class Difference:
 
     @property
     def diff_ns(self) -> int | None:
-        """How much longer B is, below 0 shorter; None where a side has no path of its own."""
+        """How much longer B is, ns; below 0 if it is shorter, None if a side has no path of its own."""
         lengths = self.scope.lengths_ns
         return None if lengths is None else lengths[1] - lengths[0]
 
     @property
     def sections(self) -> Sequence[tuple[str, Sequence[Block]]]:
-        """What is shown of it: titles and blocks."""
+        """The titles and blocks that show the difference."""
         return sections_of(self.scope, self.verdict, self.path, self.inside, self.events)
 
     @property
@@ -102,7 +102,7 @@ class Difference:
         return {name: rows for name, rows in found.items() if rows is not None}
 
     def as_json(self) -> dict[str, object]:
-        """All of it, as diff.json: times in ns, the rows as lists of objects."""
+        """Return everything, as in diff.json: times in ns, the rows as lists of objects."""
         lengths = self.scope.lengths_ns or (None, None)
         return {
             "a": {**asdict(self.scope.a), "length_ns": lengths[0]},
@@ -114,7 +114,7 @@ class Difference:
         }
 
     def save(self, folder: str | PathLike[str]) -> Written:
-        """Write diff.html, diff.json and a CSV file for each table into a folder; returns what is there now.
+        """Write diff.html, diff.json and a CSV file for each table into a folder; return what is there now.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Difference:
 
 
 def compare(answers: Answers, a: Side, b: Side, progress: Progress = silent) -> Difference:
-    """Return the difference from A to B.
+    """Compare A with B.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which two windows are compared, where a caller names runs, and perhaps ranks and steps."""
+"""Chooses which two windows are compared if a caller names runs, and perhaps ranks and steps."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from tracegraph.workbench.findings.step_summary import summarise_steps
 from tracegraph.workbench.text.text import plural
 
 _LEVELS = ("error", "warning")
+"""The levels of findings about the input that may explain a difference by themselves."""
 _OTHER_RANKS = (
     "where a rank waits for others, the path of its step goes over them, and all end a step together: what a "
     "rank itself does longer or shorter is told by what runs, not by the path"
@@ -22,7 +23,7 @@ _OTHER_RANKS = (
 
 @dataclass(frozen=True)
 class Side:
-    """A or B: a run, or one of its ranks, or a step of it; `rank` None: all ranks, `step` None: all of it."""
+    """A or B: a run, one of its ranks, or a step; `rank` None: all ranks, `step` None: the whole run."""
 
     run: str
     rank: int | None = None
@@ -30,7 +31,7 @@ class Side:
 
     @property
     def title(self) -> str:
-        """The run's name, with rank and step where it is about one."""
+        """The run's name, with rank and step if the side has them."""
         parts = [self.run]
         parts += [] if self.rank is None else [f"rank {self.rank}"]
         parts += [] if self.step is None else [f"step {self.step}"]
@@ -38,7 +39,7 @@ class Side:
 
     @property
     def values(self) -> Mapping[str, object]:
-        """What queries about it take."""
+        """The parameters of queries about the side."""
         return {name: value for name in ("run", "rank", "step") if (value := getattr(self, name)) is not None}
 
 
@@ -57,7 +58,7 @@ class Scope:
 
     @property
     def lengths_ns(self) -> tuple[int, int] | None:
-        """Lengths of the windows of A and B; None where a side has none."""
+        """Lengths of the windows of A and B, ns; None if a side has no window."""
         if self.window_a is None or self.window_b is None:
             return None
         first, second = (window.end_ns - window.start_ns for window in (self.window_a, self.window_b))
@@ -65,9 +66,9 @@ class Scope:
 
 
 def choose(ask: Ask, a: Side, b: Side) -> Scope:
-    """Return the windows of two sides as they were asked for.
+    """Choose the windows of two sides.
 
-    Without steps these are whole runs. Where the runs have other numbers of steps, or a rank of several is
+    Without steps these are whole runs. If the runs have different numbers of steps, or a rank of several is
     named, the step of each that is nearest to the median is taken.
 
     Raises
@@ -89,7 +90,7 @@ def choose(ask: Ask, a: Side, b: Side) -> Scope:
 
 
 def _odd(ask: Ask, run: str) -> str:
-    """Return what a run's files lost or contradict, by its codes: a difference may come of that alone."""
+    """Say what a run's files lost or contradict, by its codes: a difference may come from that alone."""
     found = json.loads(ask("run_details", {"run": run})["integrity"].iloc[0] or "[]")
     codes = ", ".join(dict.fromkeys(str(one["code"]) for one in found if one["level"] in _LEVELS))
     return f"the files of {run} are not whole or contradict themselves: {codes}" if codes else ""
@@ -104,10 +105,7 @@ def _check_rank(side: Side, files: pd.DataFrame) -> None:
 
 
 def _window(ask: Ask, side: Side, files: pd.DataFrame) -> RunWindow | None:
-    """Return the window of a side.
-
-    None for one rank of several without a step: the path goes over all of them.
-    """
+    """Find the window of a side; None for one rank of several without a step: the path spans all ranks."""
     if side.step is None and side.rank is not None and len(files) > 1:
         return None
     return find_window(ask, side.run, RunPart(side.step, rank=None if side.step is None else side.rank))
@@ -116,7 +114,7 @@ def _window(ask: Ask, side: Side, files: pd.DataFrame) -> RunWindow | None:
 def _with_steps(
     ask: Ask, a: Side, b: Side, files: Sequence[pd.DataFrame]
 ) -> tuple[Side, Side, Sequence[str]]:
-    """Return the sides with the steps that stand for them, where whole runs cannot be compared."""
+    """Choose the steps that stand for both sides, if whole runs cannot be compared."""
     one_of_several = any(
         side.rank is not None and len(of_run) > 1 for side, of_run in zip((a, b), files, strict=True)
     )
@@ -156,7 +154,7 @@ def _steps(ask: Ask, side: Side) -> "pd.Series[int]":
 
 
 def _typical(ask: Ask, side: Side) -> int:
-    """Return the step nearest to the median: of a rank, or of the job, each on the rank that ends it last."""
+    """Find the step nearest to the median: of a rank, or of the job, each on the rank that ends it last."""
     rows = ask("step_paths", {"run": side.run})
     rows = job_steps(rows) if side.rank is None else rows[rows["rank"] == side.rank]
     summary = summarise_steps(rows)
@@ -164,7 +162,7 @@ def _typical(ask: Ask, side: Side) -> int:
 
 
 def _of_hardware(files: Sequence[pd.DataFrame], a: Side, b: Side) -> Sequence[str]:
-    """Return what is not the same about the two besides what is compared."""
+    """Note what differs between the two besides what is compared: the hardware, the number of ranks."""
     notes = []
     devices = [
         sorted({name for text in of_run["devices"].dropna() for name in json.loads(text)}) for of_run in files

@@ -1,4 +1,4 @@
-"""What is shown of a difference, whoever renders it."""
+"""What is shown of a difference, independent of who renders it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +12,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plo
 from tracegraph.workbench.text.text import format_ns, plural
 
 _ON_PATH, _INSIDE, _OF_NUMBER, _OF_TIME, _DRAWN = 6, 4, 4, 4, 15
+"""How many rows are shown: names on the path, names inside, changes in number and in time, and bars."""
 _TIMES = (
     Column("duration_a_ns", "A", "duration"),
     Column("duration_b_ns", "B", "duration"),
@@ -39,7 +40,7 @@ def sections_of(
     inside: pd.DataFrame | None,
     events: pd.DataFrame,
 ) -> Sequence[tuple[str, Sequence[Block]]]:
-    """Titles and blocks: what is compared and the verdict, the paths, the events."""
+    """Make titles and blocks: what is compared and the verdict, the paths, the events."""
     return [
         ("Difference", list(_head(scope, verdict))),
         ("On the critical path", [] if path is None or inside is None else list(_paths(path, inside))),

@@ -1,4 +1,4 @@
-"""What of the critical path explains that B is longer or shorter than A, in a few sentences."""
+"""Explains in a few sentences by the critical path that B is longer or shorter than A."""
 
 import pandas as pd
 
@@ -9,15 +9,26 @@ from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_ns, format_share, label
 
 _NAMED, _NAME_CELLS = 3, 60
+"""How many names a sentence lists, and how many cells each may take."""
 _ALIKE, _SMALL, _LEAST = 0.001, 0.1, 0.02
+"""Shares, 0..1, below which a difference is not worth mentioning.
+
+`_ALIKE`: a difference of the lengths is next to nothing. `_SMALL`: an operator or name is left out, by its
+part of the difference or of all that grew. `_LEAST`: a name is not among those that changed most.
+"""
 _EXPOSED, _RENAMED, _SAME = 0.5, 0.5, 0.05
+"""Shares, 0..1, that decide what kind of change it is.
+
+`_EXPOSED`: less of the growth is more work, so that the rest was merely covered before. `_RENAMED`: more of
+all changes are names that only one side has. `_SAME`: two operators change by the same, up to this part.
+"""
 _VERBS = {"entered": "is new on it", "left": "is no more on it", "grew": "grew", "shrank": "shrank"}
 
 
 def judge(
     scope: Scope, path: pd.DataFrame | None, inside: pd.DataFrame | None, events: pd.DataFrame
 ) -> dict[str, str]:
-    """Return the verdict in sentences, each by what it is about; none where there are no paths."""
+    """Write the verdict as sentences by topic; empty if there are no paths."""
     if scope.lengths_ns is None or path is None or inside is None:
         return {}
     length_a, length_b = scope.lengths_ns
@@ -46,7 +57,7 @@ def _lengths(length_a: int, length_b: int) -> str:
 
 
 def _kinds(path: pd.DataFrame) -> str:
-    """Return the difference by who works: these parts add up to it."""
+    """Split the difference by who works; the parts add up to it."""
     gap, on_gpu = path["category"].eq(GAP), of_role(path["category"], *GPU_WORK)
     parts = {"work of the GPU": on_gpu, "work of threads": ~on_gpu & ~gap, "waits and gaps": gap}
     sums = {name: int(path.loc[rows, "diff_ns"].sum()) for name, rows in parts.items()}
@@ -57,7 +68,7 @@ def _kinds(path: pd.DataFrame) -> str:
 
 
 def _names(path: pd.DataFrame, diff: int) -> str:
-    """Find the names that changed most in the direction of the difference, and their share of all."""
+    """Name what changed most in the direction of the difference, and its share of all such changes."""
     work, sizes = path["category"].ne(GAP), path["diff_ns"].abs()
     left, entered = (int(sizes[work & path["status"].eq(way)].sum()) for way in ("left", "entered"))
     if 2 * min(left, entered) > _RENAMED * sizes.sum():
@@ -80,12 +91,12 @@ def _names(path: pd.DataFrame, diff: int) -> str:
 
 
 def _operators(inside: pd.DataFrame, diff: int) -> str:
-    """Return the operators inside which the path changed most, with what they launched."""
+    """Name the operators inside which the path changed most, with what they launched."""
     plain = of_role(inside["category"], Role.OPERATOR) & inside["diff_ns"].ne(0)
     rows = inside[plain & (inside["diff_ns"].abs() >= _SMALL * abs(diff))]
     apart: list[int] = []
     for place, ns in enumerate(rows["diff_ns"]):
-        # An operator that does no more than call another changes as that does.
+        # An operator that only calls another one changes by the same time.
         before = (rows["diff_ns"].iloc[one] for one in apart)
         if len(apart) < _NAMED and not any(abs(ns - one) <= _SAME * abs(one) for one in before):
             apart.append(place)
@@ -95,9 +106,9 @@ def _operators(inside: pd.DataFrame, diff: int) -> str:
 
 
 def _exposed(path: pd.DataFrame, events: pd.DataFrame) -> str:
-    """Names that take more of the path although they do not work more: nothing covers them any more."""
+    """Name what takes more of the path without working more: nothing covers it any more."""
     own = (path["accumulated_b_ns"] - path["accumulated_a_ns"]).astype("float64")
-    # Of what is new on the path only a GPU's work is known: its events hold no others.
+    # For what is new on the path, only the work of a GPU is known: its events hold no others.
     on_gpu = events[of_role(events["category"], *GPU_WORK)].set_index("name")["diff_ns"]
     own = own.where(own.notna(), path["name"].map(on_gpu).where(of_role(path["category"], *GPU_WORK)))
     grew = path[(path["diff_ns"] > 0) & (own < _EXPOSED * path["diff_ns"])]
@@ -116,5 +127,5 @@ def _shown(rows: pd.DataFrame) -> list[str]:
 
 
 def signed(ns: int) -> str:
-    """Return a difference of times with its sign."""
+    """Format a difference of times with its sign."""
     return f"+{format_ns(ns)}" if ns > 0 else format_ns(ns)

@@ -9,15 +9,16 @@ from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.workbench.findings.findings import Findings
 
 _HOTSPOTS = 3
+"""How many of the longest names are compared under each assumption."""
 
 
 @dataclass(frozen=True)
 class Assumption:
     """One assumption: a policy between threads, or recorded edges only; all shares are 0..1 of the path.
 
-    `chosen`: whether it is the run's own. `same`: whether the path is made of the same as under that one.
-    `events`, `named_gaps`, `unknown`: what the path is made of. `inferred`: what starts by an inferred
-    dependency. `hotspots`: names and shares of the longest, at most 3.
+    `chosen`: whether the run itself uses it. `same`: whether the path consists of the same as under the run's
+    own assumption. `events`, `named_gaps`, `unknown`: what the path consists of. `inferred`: the part whose
+    start follows from an inferred dependency. `hotspots`: names and shares of the longest, at most 3.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Assumption:
 
 
 def read_assumptions(findings: Findings) -> tuple[Assumption, ...]:
-    """Return the alternatives of a run, its own assumption first; none for a report on one step."""
+    """Read the alternatives of a run, its own assumption first; empty for a report on one step."""
     return tuple(_read(findings, row) for row in findings.alternatives)
 
 

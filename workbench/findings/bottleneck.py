@@ -1,4 +1,4 @@
-"""What a path is made of: its time shared out among what it can be bound by."""
+"""Shares out the time of a path among the resources that can bound it."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
@@ -46,16 +46,23 @@ OF_GAP: Mapping[str, Bottleneck] = {
 }
 """What a gap on the path is bound by."""
 _CALLS: tuple[tuple[str, Bottleneck], ...] = (("ynchronize", "synchronisation"), ("aunch", "launch"))
-"""Calls by a part of their name; all others are work of the CPU."""
+"""What calls are bound by, by a part of their name; all other calls are work of the CPU."""
 _SPECIFIC = 0.3
-"""What is more than work of a CPU or GPU says more where it is that much of the path."""
+"""A resource other than plain CPU or GPU work goes first from this share of the path on: it says more."""
 
 
 def shares(findings: Findings) -> dict[Bottleneck, float]:
-    """Share of the path for each; they sum to 1. The first determines it, those after are the largest first.
+    """Share out the path among the resources.
 
-    What is inside an event about data loading or communication is that; else a row of a stream is the GPU's,
-    one of a thread the CPU's, but for launching and synchronising calls, and a gap is what its name says.
+    What is inside an event about data loading or communication counts for that topic. Else a row of a stream
+    counts for the GPU and one of a thread for the CPU, except launching and synchronising calls, and a gap
+    counts for what its name says.
+
+    Returns
+    -------
+    dict
+        The share of each resource, 0..1; they sum to 1. The first one determines the path: the largest of
+        the specific ones with at least `_SPECIFIC` of it, else the largest of all others.
     """
     path, spent = findings.path, findings.durations.to_numpy(dtype=np.int64)
     kind = _kinds(findings)
@@ -84,7 +91,7 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
 
 
 def _kinds(findings: Findings) -> npt.NDArray[Any]:
-    """Return what each row of the path is bound by, topics left aside."""
+    """Classify each row of the path by what it is bound by, topics left aside."""
     path = findings.path
     streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
     kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)

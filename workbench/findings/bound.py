@@ -1,4 +1,4 @@
-"""What bounds a run: the resource that gains most where it is free; of a part, what its path is made of."""
+"""What bounds a run: the resource that gains most if it is free; for a part, what its path is made of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from tracegraph.workbench.findings.first import is_corrected
 from tracegraph.workbench.text.text import format_ns, format_share
 
 _NEARLY_ALL = 0.98
+"""From this share on the sentence says that nearly all of the run would go, rather than what is left."""
 _FREE: Mapping[str, tuple[str, str]] = {
     bounds.HOST: ("The host bounds the run", "if its threads worked in no time"),
     bounds.GPU: ("Computing on the GPU bounds the run", "if kernels took no time"),
@@ -32,7 +33,7 @@ _FREE: Mapping[str, tuple[str, str]] = {
         "without it",
     ),
 }
-"""What is said where a resource bounds the run, and under what it would not."""
+"""What the verdict says if a resource bounds the run, and under what condition it would not."""
 _PATH: Mapping[Bottleneck, tuple[str, str]] = {
     "cpu": ("The CPU", "is work of its threads"),
     "gpu": ("The GPU", "is kernels, copies and the queue before them"),
@@ -53,8 +54,9 @@ _PATH: Mapping[Bottleneck, tuple[str, str]] = {
 class Bound:
     """What bounds a window, and the sentence that says so.
 
-    `bottlenecks`: of `several` each; else the one, none where nothing is known. `share`: of the run that goes
-    where it is free (of `several` the most), of a part what it is of its path.
+    `bottlenecks`: each one if `bottleneck` is `several`, else that one; empty if nothing is known. `share`:
+    for a run, the share of it that goes if the resource is free (for `several` the largest); for a part, the
+    share of its path.
     """
 
     bottleneck: Bottleneck
@@ -64,9 +66,9 @@ class Bound:
 
 
 def bound_of(findings: Findings) -> Bound:
-    """Find what bounds the window of a report: by replays, or for a part or without any, by its path.
+    """Find what bounds the window of a report: a run by its replays, a part by its path.
 
-    By its path, too, where no replay is 2 % shorter: several chains are as long as each other.
+    The path also decides if no replay is stored or none is 2 % shorter: then several chains are equally long.
     """
     return _by_replay(findings) if findings.bounds.get("resources") else _by_path(findings)
 
@@ -100,7 +102,7 @@ def _base(findings: Findings) -> str:
 
 
 def _several(findings: Findings, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return what is said where several gain about as much."""
+    """Say that several resources gain about as much."""
     names = _listed([row["resource"] for row in rows], "or")
     left = _listed([format_ns(row["length_ns"]) for row in rows], "or")
     return (

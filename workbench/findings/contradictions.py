@@ -1,4 +1,4 @@
-"""Whether a verdict on the CPU agrees with the rest of the report: a busy GPU may as well be the reason."""
+"""Checks whether a verdict on the CPU agrees with the rest of a report: a busy GPU may be the reason."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,20 @@ from tracegraph.workbench.findings.bound import bound_of
 from tracegraph.workbench.findings.findings import Findings
 
 _BUSY, _NEARLY_BUSY = 0.9, 0.75
+"""Shares of the window: a GPU is busy all the time, or most of it."""
 _NEXT_TO_NOTHING = 0.25
-"""A gain below that part of what the work takes of the path: something else was nearly as late."""
+"""If a gain is below this part of what the work takes of the path, something else was nearly as late."""
 _LONG_NS, _LONG, _MOST = 100_000, 0.02, 0.5
-"""Long opaque work lasts that long, and that share of the window, at once; most of the path is such work."""
+"""Opaque work is long from this time and share of the window on; `_MOST` of the path must be such work."""
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """Why the CPU need not determine the length.
 
-    `share`: of the path that is work of threads. `busy`: share of the window in which a GPU works. `name`: of
-    the CPU's longest own work. `gain_ns`: by how much the window gets shorter without it; None where no
-    replay says.
+    `share`: the part of the path that is work of threads, 0..1. `busy`: the part of the window in which a GPU
+    works, 0..1. `name`: that of the CPU's longest own work. `gain_ns`: by how much the window gets shorter
+    without it; None if no replay says.
     """
 
     share: float
@@ -32,23 +33,23 @@ class Contradiction:
 
 
 def contradiction(findings: Findings) -> Contradiction | None:
-    """Return what speaks against a verdict on the CPU; None where nothing does, or the verdict is another."""
+    """Find what speaks against a verdict on the CPU; None if nothing does, or the verdict is another."""
     doubt = doubt_of_cpu(findings)
     return doubt if doubt and "cpu" in bound_of(findings).bottlenecks else None
 
 
 def doubt_of_cpu(findings: Findings) -> Contradiction | None:
-    """Why the work of threads on the path may be waits for a GPU; None where nothing says so.
+    """Find out why the work of threads on the path may be waits for a GPU; None if nothing suggests it.
 
-    A GPU that works all the time, or most of it beside long opaque work of the CPU, may be what this work
-    waits for. It is not where a replay without the longest own work gains a good part of that.
+    Threads may wait for a GPU that works all the time, or that works most of it beside long opaque work of
+    the CPU. They do not if a replay without the longest own work gains a good part of that work.
     """
     busy = findings.gpu_working_share
     if busy is None or busy < _NEARLY_BUSY:
         return None
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
         return None
-    work = _own_work(findings)  # last: it goes over the names of the whole path
+    work = _own_work(findings)  # comes last because it goes over the names of the whole path
     if work.empty:
         return None
     name, category = work.index[0]
@@ -61,26 +62,26 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
 
 
 def _is_own(findings: Findings) -> "pd.Series[bool]":
-    """Rows of the path in which a thread works: no gaps, no GPU work."""
+    """Mark the rows of the path in which a thread works: neither gaps nor GPU work."""
     own: pd.Series[bool] = ~findings.is_gap & ~of_role(findings.path["category"], *GPU_WORK, Role.GAP)
     return own
 
 
 def _own_work(findings: Findings) -> "pd.Series[int]":
-    """Own time on the path of each name of threads, the longest first."""
+    """Sum the own time on the path of each name of threads, the longest first."""
     rows, own = findings.path[["name", "category"]].astype(str), _is_own(findings)
     keys = [rows["name"][own], rows["category"][own]]
     return findings.durations[own].groupby(keys).sum().sort_values(ascending=False, kind="stable")
 
 
 def _opaque_ns(findings: Findings) -> int:
-    """How much of the path is work of threads that lasts long without anything inside it."""
+    """Sum the work of threads on the path that lasts long without anything inside it."""
     long = findings.durations.ge(max(_LONG_NS, _LONG * findings.length_ns))
     return int(findings.durations[long & _is_own(findings)].sum())
 
 
 def _without(findings: Findings, name: str, category: str) -> tuple[int, int] | None:
-    """Give the gain of a replay without a name, the most that is known, and its part of the path."""
+    """Find the largest gain that a replay without a name has, and the part of the path that it holds, ns."""
     rows = [(row, "duration_ns") for row in findings.details.what_next]
     rows += [(row, "path_ns") for row in findings.details.potential]
     mine = [(row, held) for row, held in rows if (row["name"], row["category"]) == (name, category)]

@@ -1,4 +1,4 @@
-"""What to change first: the fixes that a run shows, by gain, else the part of the code that holds most."""
+"""Finds what to change first: the fixes that a run shows, by gain, else the code that gains most."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,19 +13,27 @@ from tracegraph.workbench.text.names import quoted
 from tracegraph.workbench.text.text import format_ns, format_times
 
 _WHOLE, _OWN, _LIBRARY, _MOST = 0.6, 0.5, 0.9, 2 / 3
+"""Shares, 0..1, that tell the program from its parts.
+
+What holds more than `_WHOLE` of the run and works for at most `_OWN` of that by itself is the program. A
+gain of a library counts `_LIBRARY` times. A part inside stands for the whole if it has `_MOST` of its gain.
+"""
 _LITTLE = 0.005
+"""A replayed run counts as corrected for the cost of recording if it is shorter by more than this share."""
 _DAY_H = 24
+"""Hours in a day."""
 _PYTORCH = ("aten::", "autograd::")
+"""Beginnings of the names of PyTorch's own operators, which are not parts of the user's code."""
 NOTHING = "No fix that is known here gains 1 % of the run."
 Row = Mapping[str, Any]
 
 
 def named_part(findings: Findings) -> Row | None:
-    """Return the row of `potential` of the part of the code that gains most; None where nothing is one.
+    """Find the row of `potential` of the part of the code that gains most; None if no row is a part.
 
-    GPU work, calls, waits and PyTorch's own operators are none: a part makes them. What holds most of the
-    path without working by itself, a step and a phase are the program rather than a part: there it is the
-    deepest part inside with most of the gain, if one has.
+    GPU work, calls, waits and PyTorch's own operators are not parts: a part causes them. Steps, phases and
+    what holds most of the path without working by itself are the program rather than a part. Instead of those
+    the deepest part inside with most of the gain is taken, if there is one.
     """
     rows = [row for row in findings.potential if row["gain_ns"] > 0 and _is_code(findings, row)]
     rows.sort(key=_weight, reverse=True)
@@ -39,7 +47,7 @@ def named_part(findings: Findings) -> Row | None:
 
 
 def _is_code(findings: Findings, row: Row) -> bool:
-    """Whether a row is about code, and no topic that has a rule of its own: loading data, communication."""
+    """Tell whether a row is about code, and not about loading data or communication, which have own rules."""
     if row["category"] == GAP or has_role(row["category"], *GPU_WORK, Role.CALL):
         return False
     if has_role(row["category"], Role.OPERATOR) and str(row["name"]).startswith(_PYTORCH):
@@ -48,7 +56,7 @@ def _is_code(findings: Findings, row: Row) -> bool:
 
 
 def _is_whole(findings: Findings, row: Row) -> bool:
-    """Whether a name is the program rather than a part of it: by what it marks, or what it holds.
+    """Tell whether a name is the program rather than a part of it: by what it marks, or what it holds.
 
     What spends most of that time itself, as a call that sleeps, is a part.
     """
@@ -60,14 +68,14 @@ def _is_whole(findings: Findings, row: Row) -> bool:
 
 
 def _marks(row: Row) -> bool:
-    """Whether an annotation marks a step or a phase."""
+    """Tell whether a row is an annotation that marks a step or a phase."""
     name = str(row["name"])
     marks = step_number(name) is not None or phase_of(name, is_annotation=True) is not None
     return marks and has_role(row["category"], Role.ANNOTATION)
 
 
 def _is_inside(rows: Sequence[Row], part: Row, name: str) -> bool:
-    """Whether a part is inside what has this name, perhaps inside of something else there."""
+    """Tell whether a part is inside what has this name, directly or inside something else there."""
     holders = {str(row["name"]): row["inside"] for row in rows}
     holder, seen = part["inside"], set[str]()
     while holder is not None and holder not in seen:
@@ -79,15 +87,15 @@ def _is_inside(rows: Sequence[Row], part: Row, name: str) -> bool:
 
 
 def _weight(row: Row) -> float:
-    """Return the gain; a library's own name counts for a little less than the user's."""
+    """Weigh a row by its gain; a library's own name counts for a little less than the user's."""
     of_library = is_library(str(row["name"]), str(row["category"]))
     return float(row["gain_ns"]) * (_LIBRARY if of_library else 1.0)
 
 
 def what_to_change(findings: Findings) -> Sequence[Row]:
-    """Give what to change, the first first: rows of `fixes`, else that of `named_part`; about the whole run.
+    """List what to change in the whole run, the best first: rows of `fixes`, else that of `named_part`.
 
-    A fix has its title as its name.
+    The name of a fix is its title.
     """
     fixes = [{**row, "name": row["title"]} for row in findings.details.fixes]
     part = None if fixes else named_part(findings)
@@ -95,7 +103,7 @@ def what_to_change(findings: Findings) -> Sequence[Row]:
 
 
 def said_first(findings: Findings, row: Row) -> str:
-    """Return the sentence about a row of `what_to_change`."""
+    """Write the sentence about a row of `what_to_change`."""
     if "fix" in row:
         return f"{row['title']}: {row['evidence']}. That would gain {said_gain(findings, row)}."
     where = "the whole run" if findings.part else "the run"
@@ -106,7 +114,7 @@ def said_first(findings: Findings, row: Row) -> str:
 
 
 def said_gain(findings: Findings, row: Row) -> str:
-    """Return what a fix gains, with the range, in a few words."""
+    """Say in a few words what a fix gains, with the range."""
     where = "the whole run " if findings.part else ""
     faster = f", {where}{format_times(row['speedup'])} times as fast" if row["speedup"] else ""
     return f"{_gain(findings, row)}{faster}{_worth(findings, row)}"
@@ -119,17 +127,17 @@ def _gain(findings: Findings, row: Row) -> str:
 
 
 def is_corrected(findings: Findings, base_ns: int) -> bool:
-    """Whether the length that a gain is of is shorter than the recorded one, without what recording cost."""
+    """Tell whether the length that a gain refers to is without the cost of recording."""
     return not findings.part and base_ns < (1 - _LITTLE) * findings.length_ns
 
 
 def _worth(findings: Findings, row: Row) -> str:
-    """Express a gain in GPU-hours, samples and tokens, if the user says how large the job is."""
+    """Say what a gain is worth in GPU-hours, samples and tokens, if the user says how large the job is."""
     return "".join(f", {text}" for text in worth(findings, row).values())
 
 
 def worth(findings: Findings, row: Row) -> dict[str, str]:
-    """Return the gain of a row of `what_to_change` in what the job costs and yields, as texts by key."""
+    """Convert the gain of a row of `what_to_change` into what the job costs and yields, as texts by key."""
     job, left = findings.job, row["base_ns"] - row["gain_ns"]
     said: dict[str, str] = {}
     if job.gpus:

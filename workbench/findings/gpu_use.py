@@ -1,17 +1,21 @@
-"""How the GPUs spend a window: what is said wherever a report calls them busy or idle."""
+"""How the GPUs spend a window: what a report says wherever it calls them busy or idle."""
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.text.text import format_share
 
 _LEAST = 0.005
+"""A share of communication below this is not mentioned."""
 COMPUTING, TRANSFERRING, WAITING, IDLE = "computing", "transferring", "waiting", "idle"
 
 
 def gpu_shares(findings: Findings) -> dict[str, float] | None:
-    """Shares of the window, in the mean over the GPUs, which sum to 1; None without GPU work.
+    """Compute what the GPUs do in the window, in the mean over them.
 
-    Computing; transferring (copies and communication that no computation hides); waiting: only kernels that
-    are known to wait for other ranks; idle.
+    Returns
+    -------
+    dict or None
+        Shares that sum to 1; None without GPU work. `computing`; `transferring`: copies and communication
+        that no computation hides; `waiting`: only kernels that are known to wait for other ranks; `idle`.
     """
     gpu = findings.gpu
     if gpu.empty:
@@ -22,7 +26,7 @@ def gpu_shares(findings: Findings) -> dict[str, float] | None:
 
 
 def gpu_use(findings: Findings) -> str:
-    """Return the shares in words; empty without GPU work."""
+    """Say the shares in words; empty without GPU work."""
     shares = gpu_shares(findings)
     if shares is None:
         return ""
@@ -34,7 +38,7 @@ def gpu_use(findings: Findings) -> str:
 
 
 def _untold(findings: Findings) -> str:
-    """Communication of which nobody knows how much waits for other ranks."""
+    """Mention communication if nobody knows how much of it is waiting for other ranks."""
     alone = float(findings.gpu["communicating_ns"].mean() / max(1, findings.length_ns))
     if alone < _LEAST or findings.gpu["waiting_ns"].any():
         return ""

@@ -37,13 +37,26 @@ _ALLOCATION = re.compile(
 _LAUNCH = re.compile(r"launch", re.IGNORECASE)
 _GRAPH = "GraphLaunch"
 _NOT_IDLE, _MUCH_UNKNOWN = 0.5, 0.3
+"""Shares, 0..1, from which on the file says too little.
+
+`idle_gpu` says nothing if the unrecorded share of the path is `_NOT_IDLE` of the idle share: the GPU may
+have run work without rows. `cpu_or_gpu` speaks if `_MUCH_UNKNOWN` of the path has no explanation.
+"""
 _SLOW_LAUNCH_NS = 1_000_000
+"""A launching call of 1 ms or more is slow: it blocks, or loads code, rather than only queueing work."""
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
+"""Returns to the CPU that trigger `synchronization` at any share: this many; or a few, if they are a fifth
+of the changes of lane.
+"""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a rule compares (a share, 0..1), the sentence that states it, and if it triggers below too."""
+    """What a rule compares.
+
+    `share`: 0..1. `number`: the sentence that states it. `triggers`: the rule applies even below its
+    threshold.
+    """
 
     share: float
     number: str
@@ -231,7 +244,7 @@ def cpu_or_gpu(findings: Findings) -> Measured | None:
 
 
 def _unknown_beside_gpu(findings: Findings) -> Measured | None:
-    """Return the same where threads do what may be work or a wait for much of the path."""
+    """Measure the same if threads do what may be work or a wait for much of the path."""
     busy, unknown = findings.gpu_working_share, findings.is_gap & findings.path["name"].eq(UNKNOWN)
     share = findings.share(int(findings.durations[unknown & ~_on_gpu(findings)].sum()))
     if busy is None or share < _MUCH_UNKNOWN:
@@ -291,18 +304,18 @@ def _about(findings: Findings, topic: str, where: str) -> Measured | None:
 
 
 def _spans(frame: pd.DataFrame) -> Spans:
-    """Return the rows as stretches of their lanes."""
+    """Turn the rows into stretches of their lanes."""
     return Spans(*(frame[name].to_numpy(np.int64) for name in ("lane", "start_ns", "end_ns")))
 
 
 def _on_gpu(findings: Findings) -> "pd.Series[bool]":
-    """Return which rows of the path are on a stream."""
+    """Mark the rows of the path that are on a stream."""
     streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
     return findings.path["lane"].isin(streams)
 
 
 def _launching(findings: Findings) -> tuple["pd.Series[bool]", "pd.Series[bool]"]:
-    """Return which rows of the path are launching calls, and which of these launch no graph and take 1 ms."""
+    """Mark launching calls on the path, and those of them that launch no graph and take 1 ms or more."""
     path = findings.path
     calls = of_role(path["category"], Role.CALL) & path["name"].str.contains(_LAUNCH) & ~findings.is_gap
     is_graph = path["name"].str.contains(_GRAPH, regex=False)
@@ -310,7 +323,7 @@ def _launching(findings: Findings) -> tuple["pd.Series[bool]", "pd.Series[bool]"
 
 
 def _is_latency(findings: Findings) -> "pd.Series[bool]":
-    """Return which rows of the path are launch latency."""
+    """Mark the rows of the path that are launch latency."""
     return findings.is_gap & findings.path["name"].eq(LAUNCH_LATENCY)
 
 
@@ -320,7 +333,7 @@ def _in_gaps(findings: Findings, name: str) -> Measured | None:
 
 
 def measured(findings: Findings, spent_ns: int, where: str) -> Measured | None:
-    """Measure a time on the path; None where there is none."""
+    """Measure a time on the path; None if it is 0."""
     if spent_ns <= 0:
         return None
     share = findings.share(spent_ns)

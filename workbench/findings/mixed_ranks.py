@@ -1,9 +1,11 @@
-"""Whether work of several ranks is mixed up in the input, so that no number says anything of one of them."""
+"""Tells whether the input mixes work of several ranks, so that no number describes one of them."""
 
 from tracegraph.workbench.findings.findings import Findings
 
 _MIXED = ("ranks_merged", "stream_shared")
+"""Findings about the input that mean that all of its GPU work may be mixed."""
 _SHARED, _PART = "device_shared", 0.1
+"""The finding that states which share of the work is mixed, and the share from which on it counts."""
 ADVICE = (
     "Report on the files of the ranks, or split this one: `tracegraph convert FILE rank0.json --process "
     "PID`, with a `--process` for each process of a rank, and once for each rank."
@@ -11,7 +13,7 @@ ADVICE = (
 
 
 def mixed_share(findings: Findings) -> float:
-    """How much of the GPU's work, 0..1, may be of another rank than it seems; 0 for none."""
+    """Return how much of the GPU's work, 0..1, may belong to another rank than it seems; 0 for none."""
     rows = findings.details.integrity
     if any(row["code"] in _MIXED for row in rows):
         return 1.0

@@ -1,4 +1,4 @@
-"""What to try next: rules over the findings, each with its threshold and the number that triggered it."""
+"""What to try next: fixes, and rules over the findings, each with its threshold and what triggered it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ from tracegraph.workbench.findings.verdict import judge
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: it triggers when the share (0..1) that `measure` returns reaches `threshold`, or it says so.
+    """A rule: it triggers if the share (0..1) that `measure` returns reaches `threshold` or demands it.
 
-    `kind`: a part of the code to look into, then what to change, then what is only a symptom, last how far to
-    trust the answer. `fixes`: names of fixes that say the same with their gain: where one is shown, it does.
+    `kind`: a part of the code to look into, what to change, what is only a symptom, or how far to trust the
+    answer. `fixes`: names of fixes that say the same with their gain; if one of them is shown, it replaces
+    the rule.
     """
 
     code: str
@@ -34,8 +35,8 @@ class Rule:
 class Recommendation:
     """A fix with its gain, or a rule that triggered.
 
-    `number` says what was measured, `share` is what was compared to `threshold`; of a fix what it gains, and
-    the share of the run that it has to gain. `fix`: its row of `fixes`, None for a rule.
+    `number` says what was measured, `share` is what was compared to `threshold`: for a fix its gain, and the
+    least share of the run that a fix has to gain. `fix`: its row of `fixes`; None for a rule.
     """
 
     code: str
@@ -48,6 +49,7 @@ class Recommendation:
 
 
 _KINDS = ("part", "change", "symptom", "trust")
+"""The kinds of rules in the order in which they are listed."""
 _MIXED_RANKS = Rule("mixed-ranks", "Ranks are mixed in one file", 0.1, metrics.mixed_ranks, ADVICE)
 RULES = (
     Rule(
@@ -289,10 +291,10 @@ RULES = (
 
 
 def recommend(findings: Findings) -> list[Recommendation]:
-    """Return fixes by what they gain, then what the rules found: what to change by share, last about trust.
+    """List fixes by gain, then what the rules found: what to change by share, and last what to trust.
 
-    No fix where the verdict offers no gain. Where ranks are mixed up, that alone: every other number would be
-    about a mixture.
+    No fix is listed if the verdict offers no gain. If ranks are mixed, only that is said: every other number
+    would be about a mixture.
     """
     rules, verdict = (_MIXED_RANKS,) if mixed_share(findings) else RULES, judge(findings)
     told, gains = verdict.bottleneck != "unknown", verdict.gains
@@ -304,13 +306,13 @@ def recommend(findings: Findings) -> list[Recommendation]:
         threshold = findings.thresholds.get(rule.code, rule.threshold)
         left_out = shown.intersection(rule.fixes) or (is_part and not gains)
         measured = None if left_out else rule.measure(findings)
-        # The part that the verdict names is listed, whatever its share.
+        # The part that the verdict names is listed at any share.
         named = is_part and not fixes
         if measured is not None and (named or measured.triggers or measured.share >= threshold):
             found.append(
                 Recommendation(rule.code, rule.title, measured.number, measured.share, threshold, rule.advice)
             )
-    # Where the verdict cannot tell what to change, whether to trust the input comes first.
+    # If the verdict cannot tell what to change, what to trust comes first.
     order = _KINDS if told else _KINDS[::-1]
     kinds = {rule.code: order.index(rule.kind) for rule in RULES}
     return [*fixes, *sorted(found, key=lambda one: (kinds[one.code], -one.share if told else 0.0))]

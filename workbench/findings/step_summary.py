@@ -7,11 +7,15 @@ import pandas as pd
 from tracegraph.queries.shapes.rows import spread_of
 
 _LEAST_STEPS = 2
+"""Fewer steps cannot be compared with each other."""
 
 
 @dataclass(frozen=True)
 class TypeSummary:
-    """Steps of one type, as of `StepSummary`; `batch`, `tokens`: the least and the most, None for unknown."""
+    """Steps of one type, with the fields of `StepSummary`.
+
+    `batch`, `tokens`: the least and the most of the steps; None if unknown.
+    """
 
     type: str
     count: int
@@ -28,8 +32,9 @@ class TypeSummary:
 
 @dataclass(frozen=True)
 class StepSummary:
-    """Lengths of the steps in ns; `spread_ns` is 1.4826 * MAD, the standard deviation if they were normal.
+    """Lengths of the steps in ns.
 
+    `spread_ns` is 1.4826 * MAD, which is the standard deviation if the lengths are normally distributed.
     `typical`: number of the step whose length is nearest to the median. `outliers`: numbers of those more
     than three spreads from it. Iterations of a server are compared within their type: `types`, the one with
     the most time first, whose typical step is that of all.
@@ -46,7 +51,7 @@ class StepSummary:
 
 
 def summarise_steps(paths: pd.DataFrame) -> StepSummary | None:
-    """Return what the rows of `step_paths` have in common; None for fewer than two."""
+    """Summarise the rows of `step_paths`; None for fewer than two."""
     if len(paths) < _LEAST_STEPS:
         return None
     lengths = paths["length_ns"]

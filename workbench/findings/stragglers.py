@@ -1,4 +1,4 @@
-"""Which rank the others wait for, how steadily, and why it is late."""
+"""Finds which rank the others wait for, how steadily, and why it is late."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import Findings
 
 _MOST_CAUSES, _LEAST_CAUSE = 2, 0.05
+"""How many causes of a late rank are shown, and the share of the waiting that each must reach."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Names by which a rank was late, the most first; `inside`: what they all run in, where that is known."""
+    """Names by which a rank was late, the largest first; `inside`: what they all run in, if that is known."""
 
     inside: str | None
     names: Sequence[tuple[str, str, int]]
@@ -22,7 +23,7 @@ class Cause:
 
     @property
     def late_ns(self) -> int:
-        """All of it together."""
+        """Time by which all the names together were late."""
         return sum(ns for *_, ns in self.names)
 
 
@@ -30,8 +31,9 @@ class Cause:
 class Straggler:
     """A rank that made others wait; times in ns, shares 0..1.
 
-    `caused_ns`: time that others waited for it, all together; `share`: of all waiting. `longest_ns`: at once.
-    `on_path`: share of the critical path on it. `steps_led`: steps in which it caused most waiting.
+    `caused_ns`: the time that all others together waited for it; `share`: its share of all waiting;
+    `longest_ns`: the longest single wait. `last`: how many of the `operations` it came last to. `on_path`:
+    the share of the critical path on this rank. `steps_led`: steps in which it caused most of the waiting.
     `causes`: what made it late, the largest first.
     """
 
@@ -50,8 +52,9 @@ class Straggler:
 class Ranks:
     """The ranks of a run compared; `stragglers`: the one that caused most waiting first.
 
-    `path_rank` holds `path_share` of the critical path, more than any other rank. `steps`: those in which any
-    rank waited. `waited_share`, `transfer_share`: exposed communication, shares of the window, mean of ranks.
+    `path_rank` holds `path_share` of the critical path, more than any other rank. `steps`: number of those in
+    which any rank waited. `waited_share`, `transfer_share`: exposed communication as shares of the window, in
+    the mean over the ranks.
     """
 
     stragglers: Sequence[Straggler]
@@ -63,7 +66,7 @@ class Ranks:
 
 
 def compare_ranks(findings: Findings) -> Ranks | None:
-    """Return what the rows about ranks say; None for a run of one rank, or whose ranks share no operation."""
+    """Compare the ranks of a run; None for a run of one rank, or whose ranks share no operation."""
     waits = findings.answers.get("rank_waits", pd.DataFrame())
     if findings.details.ranks < 2 or not waits["operations"].sum():
         return None
@@ -101,7 +104,7 @@ def _straggler(
 
 
 def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:
-    """Return the rows of `late_causes` about a rank: those inside one thing together."""
+    """Collect from the rows of `late_causes` why a rank was late; those inside one thing are joined."""
     found: dict[object, Cause] = {}
     for row in late[late["rank"].eq(rank)].to_dict("records"):
         inside = row["inside"] if isinstance(row["inside"], str) else None
@@ -113,7 +116,7 @@ def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:
 
 
 def _steps_led(findings: Findings) -> "pd.Series[int]":
-    """For each step in which a rank waited, the one that caused most of it."""
+    """Find, for each step in which a rank waited, the rank that caused most of the waiting."""
     steps = findings.answers.get("step_waits", pd.DataFrame({"number": [], "rank": [], "caused_ns": []}))
     waited = steps[steps["caused_ns"] > 0]
     return waited.drop_duplicates("number").set_index("number")["rank"]

@@ -11,12 +11,12 @@ _DEFAULTS = {rule.code: rule.threshold for rule in RULES}
 
 
 def read_thresholds(file: Path) -> dict[str, float]:
-    """Thresholds by rule from a file with one JSON object, such as `{"idle-gpu": 0.5}`.
+    """Read thresholds by rule from a file with one JSON object, such as `{"idle-gpu": 0.5}`.
 
     Raises
     ------
     InputError
-        The file cannot be read, names no rule of ours, or a threshold is no share.
+        The file cannot be read, it names an unknown rule, or a threshold is not a share, 0..1.
     """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -28,7 +28,13 @@ def read_thresholds(file: Path) -> dict[str, float]:
 
 
 def checked(thresholds: Mapping[str, object]) -> dict[str, float]:
-    """Return the thresholds as numbers; InputError for an unknown rule or a value outside 0..1."""
+    """Check thresholds and return them as numbers.
+
+    Raises
+    ------
+    InputError
+        A rule is unknown, or its value is not a number in 0..1.
+    """
     for rule, value in thresholds.items():
         if rule not in _DEFAULTS:
             raise InputError(f"there is no rule {rule!r}", f"there are: {', '.join(_DEFAULTS)}")

@@ -18,23 +18,23 @@ TOPICS = {
         *("vllm::reduce_scatter", "deep_ep::", "dpsk::ep"),
     ),
 }
-"""Beginnings of the names of events of threads that are about a topic, with all that runs inside them."""
+"""Beginnings of the names of threads' events that are about a topic, with all that runs inside them."""
 KERNEL_TYPE = {COMMUNICATION: kernel_types.COMMUNICATION}
-"""The type of GPU work that is about a topic: one vocabulary says what communicates, the user's included."""
+"""The type of GPU work that is about a topic: one vocabulary, which the user can extend, decides it."""
 
 
 def events_of(topic: str, about: pd.DataFrame) -> pd.DataFrame:
-    """Those rows of `events_about` that are about a topic."""
+    """Select the rows of `events_about` that are about a topic."""
     is_work = about["kernel_type"].notna()
     of_thread = ~is_work & about["beginning"].isin(TOPICS[topic])
     return about[of_thread | is_work & about["kernel_type"].eq(KERNEL_TYPE.get(topic, ""))]
 
 
 def is_about(topic: str, row: Mapping[str, Any], events: pd.DataFrame, path: pd.DataFrame) -> bool:
-    """Whether the events of a name and category are about a topic; `events`: those about it in the window.
+    """Tell whether events of a name and category are about a topic.
 
-    GPU work is of the type that the run knows it by; where none of the name is on `path`, by what is built
-    in.
+    `events`: those about the topic in the window. GPU work has the type that the run knows it by. If none of
+    the name is on `path`, the built-in vocabulary decides.
     """
     name, category = str(row["name"]), str(row["category"])
     if not has_role(category, *GPU_WORK):

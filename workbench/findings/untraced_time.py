@@ -1,4 +1,4 @@
-"""Time on the path that was not recorded, by what it may be: Python, other code, a wait, idleness."""
+"""Measures unrecorded time on the path by what it may be: Python, other code, a wait, idling."""
 
 import pandas as pd
 
@@ -8,9 +8,9 @@ from tracegraph.workbench.findings.metrics import Measured, measured
 from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 LEAST_NS, MOST = 1_000_000, 200
-"""The silences that are asked for: how long at least, and how many of the longest."""
+"""Which silences are asked for: from which length on, and how many of the longest."""
 _WORKS, _IDLES = 0.5, 0.1
-"""A GPU works in a silence from this share of it on; a lane idles below that one."""
+"""A GPU works in a silence from this share of it on; a lane idles below the second share."""
 
 
 def python(findings: Findings) -> Measured | None:

@@ -1,4 +1,4 @@
-"""The answer first: what bounds a run, what to change first, and what is not known."""
+"""The answer of a report: what bounds a run, what to change first, and what is not known."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,19 @@ from tracegraph.workbench.text.names import quoted
 from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 _HOLDS = 0.25
+"""The one longest event is mentioned if it alone holds this share of the path."""
 _MOST_GAINS = 3
+"""How many gains a verdict lists."""
 _UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
+"""Shares, 0..1, of what is not known.
+
+From `_UNCLEAR` of the path on, unclear time is mentioned. There is no verdict if at least `_DOUBT` of the
+path is unrecorded or unexplained, and that is as much as what gains most or at least `_HALF` of the path.
+From `_DOUBT` on, the inferred part of a gain is mentioned, too.
+"""
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 _OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
-"""Findings that say what is said of the path itself."""
+"""Findings about the input that the verdict leaves out: it says the same about the path itself."""
 _MIXED = (
     "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves "
     "whose is whose.",
@@ -30,7 +38,7 @@ _MIXED = (
 
 
 def outlier(findings: Findings) -> str:
-    """Return what is said of the one event that holds the most of the path; empty where none stands out."""
+    """Write the sentence on the one event that holds most of the path; empty if none stands out."""
     told = findings.answers.get("outliers")
     if told is None or told.empty:
         return ""
@@ -53,7 +61,7 @@ def outlier(findings: Findings) -> str:
 
 
 def _waited(findings: Findings, name: str) -> str:
-    """Whether communication waited for another rank, as far as the files tell."""
+    """Say whether communication waited for another rank, as far as the files show it."""
     about = findings.topics[COMMUNICATION]
     if about.empty or not about["name"].eq(name).any():
         return ""
@@ -66,10 +74,11 @@ def _waited(findings: Findings, name: str) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What bounds the run or step, in at most three sentences; `gains`: what to change, the first first.
+    """What bounds the run or step, in at most three sentences; `gains`: what to change, the best first.
 
-    `bottlenecks`: of `several` each, else the one; none where nothing is known. `share`: of the run that goes
-    where it is free, of a part what it is of its path. `gains` are about the whole run.
+    `bottlenecks`: each one if `bottleneck` is `several`, else that one; empty if nothing is known. `share`:
+    for a run, the share of it that goes if the resource is free; for a part, the share of its path. `gains`
+    are about the whole run.
     """
 
     bottleneck: Bottleneck
@@ -80,7 +89,7 @@ class Verdict:
 
 
 def judge(findings: Findings) -> Verdict:
-    """Return the verdict on the window of a report; none where the input does not allow one."""
+    """Judge the window of a report; the verdict says so if the input does not allow one."""
     if mixed_share(findings):
         return Verdict("unknown", 0.0, _MIXED, [])
     bound, untold = bound_of(findings), contradiction(findings)
@@ -99,13 +108,13 @@ def judge(findings: Findings) -> Verdict:
 
 
 def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bool:
-    """Whether so much of the path is not in the file, or has no cause, that what gains most may be there."""
+    """Tell whether so much of the path is unrecorded or unexplained that the largest gain may be there."""
     most = max([bound.share, *(findings.share(row["gain_ns"]) for row in changes)])
     return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, min(most, _HALF))
 
 
 def _lost(findings: Findings) -> Bound:
-    """Return what is said where most of the path has no record, or no cause."""
+    """Say that much of the path has no record, or no cause."""
     named = [(share, f"is {name}, not in the file") for name, share in findings.unrecorded.items()]
     most, what = max([*named, (findings.unknown_share, "has no explanation")])
     said = "What bounds the run, and what to change first, cannot be told: "
@@ -114,7 +123,7 @@ def _lost(findings: Findings) -> Bound:
 
 
 def _untold(untold: Contradiction) -> Bound:
-    """Return what is said where the CPU works on the path and a GPU works as long beside it."""
+    """Say that the CPU works on the path and a GPU works as long beside it."""
     said = (
         f"Whether the CPU or the GPU determines the length cannot be told: {format_share(untold.share)} of "
         f"the path is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"

@@ -56,7 +56,8 @@ class CausalGraph:
 
     Nothing is changed in the stored run. Every answer is the replay that `what_if` uses: without edits it
     reproduces every start, and an edit gains what `what_if` predicts (as recorded, `naive`) for the same
-    change. Of a step what starts in it can be edited; what runs before and after it is replayed, too.
+    change. In the graph of a step, what starts in the step can be edited; what runs before and after it is
+    replayed, too.
 
     A run of 1M events has 1.0 to 2.1M nodes and 1.2 to 2.1M edges: see `docs/python.md` for what that costs.
     """
@@ -76,7 +77,7 @@ class CausalGraph:
 
     @property
     def nodes(self) -> pd.DataFrame:
-        """The segments by id: a row each, where and when they were recorded, with their work as edited.
+        """The segments by id, one row each: where and when they were recorded, with their work as edited.
 
         Columns: name, category (`gap` for waits and gaps), rank, lane, start_ns, end_ns, work_ns, kind
         (`work`, `wait`, `gap`), source_index (0-based position in the file's traceEvents, missing for a gap).
@@ -94,21 +95,21 @@ class CausalGraph:
 
     @property
     def length_ns(self) -> int:
-        """Length of the run's window, or of the step's, after the edits."""
+        """Length of the run's window, or of the step, after the edits, ns."""
         return self._span.length_where(self._outcome.end, self._before)
 
     @property
     def recorded_ns(self) -> int:
-        """The same as recorded."""
+        """Length of the run's window, or of the step, as recorded, ns."""
         return self._span.length_ns
 
     def select(self, selector: str) -> Ints:
-        """Ids of the nodes that a selector of `what_if` means, as `under=train_step,category=kernel`.
+        """Find the ids of the nodes that a selector of `what_if` means, such as `under=train_step`.
 
         Raises
         ------
         InputError
-            It selects nothing.
+            The selector selects nothing.
         """
         found: Ints = np.flatnonzero(
             select(self._edited.graph, parse_selector(selector)).segments & self._span.inside
@@ -116,34 +117,35 @@ class CausalGraph:
         return found
 
     def set_work(self, nodes: Ids, work_ns: int | Sequence[int] | Ints) -> None:
-        """Let segments work for so long.
+        """Set how long segments work, ns: one number for all of them, or one for each.
 
         Raises
         ------
         InputError
-            No such node, work below 0, or a wait, whose length is that of what it waits for.
+            There is no such node, the work is below 0, or the node is a wait, whose length is that of what it
+            waits for.
         """
         at = as_ids(nodes, self._span.inside)
         self._set_work(at, check_work(self._edited, at, work_ns))
 
     def scale_work(self, nodes: Ids, factor: float) -> None:
-        """Let segments work for so many times their time.
+        """Multiply the work of segments by a factor.
 
         Raises
         ------
         InputError
-            No such node, or no factor of 0 or more.
+            There is no such node, or the factor is not a number of 0 or more.
         """
         at = as_ids(nodes, self._span.inside)
         self._set_work(at, np.rint(self._edited.work[at] * check_factor(factor)).astype(np.int64))
 
     def set_lag(self, edges: Ids, lag_ns: int | Sequence[int] | Ints) -> None:
-        """Let so much time pass between the completion of a cause and the start of its effect, at least.
+        """Set the least time between the completion of a cause and the start of its effect, ns.
 
         Raises
         ------
         InputError
-            No such edge, a lag below 0, or one where a thread goes on by itself.
+            There is no such edge, the lag is below 0, or the edge is one by which a thread goes on by itself.
         """
         at = check_edges(self._edited, edges, self._span.inside)
         lag = self._edited.dependencies.lag.copy()
@@ -151,12 +153,12 @@ class CausalGraph:
         self._change(dependencies=replace(self._edited.dependencies, lag=lag))
 
     def remove_edges(self, edges: Ids) -> None:
-        """Let effects no longer wait for these causes.
+        """Remove dependencies: their effects no longer wait for these causes.
 
         Raises
         ------
         InputError
-            No such edge, or program order: a thread does one thing after the other.
+            There is no such edge, or it is program order: a thread does one thing after the other.
         """
         at = check_removed(self._edited, check_edges(self._edited, edges, self._span.inside))
         kept = self._edited.kept.copy()
@@ -164,16 +166,26 @@ class CausalGraph:
         self._change(kept=kept)
 
     def add_edges(self, cause: Ids, effect: Ids, *, lag_ns: int = 0, mechanism: str | None = None) -> Ints:
-        """Let effects wait for these causes; returns the ids of the new edges.
+        """Let effects wait for these causes.
 
-        `mechanism`: a rule of docs/rules.md, by default the usual one between their lanes. They count as
-        inferred, with a confidence of 1. Causes may have been recorded after their effects.
+        Parameters
+        ----------
+        lag_ns
+            The least time between the completion of a cause and the start of its effect.
+        mechanism
+            A rule of docs/rules.md; by default the usual one between their lanes.
+
+        Returns
+        -------
+        ndarray of int64
+            The ids of the new edges. They count as inferred, with a confidence of 1. Causes may have been
+            recorded after their effects.
 
         Raises
         ------
         InputError
-            No such node, or an edge that cannot be: within a thread, to what begins one, unequal
-            numbers of causes and effects. A circle is refused by the next answer.
+            There is no such node, the numbers of causes and effects differ, or the edge cannot exist: it lies
+            within a thread, or leads to what begins one. The next answer refuses a cycle.
         """
         ends = (as_ids(cause, self._span.inside), as_ids(effect, self._span.inside))
         first = len(self._edited.dependencies)
@@ -181,15 +193,18 @@ class CausalGraph:
         return np.arange(first, len(self._edited.dependencies))
 
     def replay(self) -> pd.DataFrame:
-        """When each segment starts after the edits, by the ids of `nodes`.
+        """Replay the graph and return when each segment starts after the edits, by the ids of `nodes`.
 
-        Columns: start_ns, work_ns, completion_ns, earlier_ns (than recorded), on_path (whether it leads to
-        the end of the window or step).
+        Returns
+        -------
+        DataFrame
+            Columns: start_ns, work_ns, completion_ns, earlier_ns (than recorded), on_path (whether the
+            segment leads to the end of the window or step).
 
         Raises
         ------
         InputError
-            Segments depend on each other in a circle.
+            Segments depend on each other in a cycle.
         """
         return replay_frame(self._edited, self._outcome, self._node_ids)
 
@@ -201,7 +216,7 @@ class CausalGraph:
         Raises
         ------
         InputError
-            Segments depend on each other in a circle.
+            Segments depend on each other in a cycle.
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
@@ -213,7 +228,7 @@ class CausalGraph:
         return in_types(rows.astype(dict.fromkeys(texts, object)), PATH_COLUMNS)
 
     def scenario(self) -> Scenario:
-        """Return what the edits make of the run, as it would be stored."""
+        """Build the scenario that the edits make of the run, as it would be stored."""
         return build_scenario(self._tables(), self._edited.graph, self._edited.replayed(self._span))
 
     def keep(self, name: str) -> "Run":
@@ -222,14 +237,14 @@ class CausalGraph:
         Raises
         ------
         InputError
-            A run of this name holds something else, or the edits make a circle.
+            A run of this name holds something else, or the edits make a cycle.
         StoreError
             The database or the workspace cannot be used.
         """
         return self._store(self, name)
 
     def copy(self) -> "CausalGraph":
-        """Another one with the same edits, which can be edited apart."""
+        """Return a graph with the same edits, which can be edited independently."""
         return copy.copy(self)
 
     def reset(self) -> None:
@@ -237,40 +252,40 @@ class CausalGraph:
         self._take(self._recorded)
 
     def to_rustworkx(self, nodes: Ids | None = None) -> "PyDiGraph[dict[str, Any], dict[str, Any]]":
-        """Give the graph, or that of some of its nodes, as a `rustworkx.PyDiGraph`; `take` reads edits back.
+        """Export the graph, or some of its nodes, as a `rustworkx.PyDiGraph`; `take` reads edits back.
 
         Nodes and edges hold dictionaries of the columns of `nodes` and `edges` with their ids, as `node` and
-        `edge`. Needs the extra `graph`; a million nodes take some 5 s and 1.1 GB.
+        `edge`. It needs the extra `graph`; a million nodes take some 5 s and 1.1 GB.
 
         Raises
         ------
         StoreError
-            Rustworkx is not installed.
+            The library rustworkx is not installed.
         """
         return to_rustworkx(*self._part(nodes))
 
     def to_networkx(self, nodes: Ids | None = None) -> "MultiDiGraph":
-        """As `to_rustworkx`, as a `networkx.MultiDiGraph`, whose nodes are ids, and so are the edges' keys.
+        """Export as `to_rustworkx` does, to a `networkx.MultiDiGraph`; nodes and keys of edges are ids.
 
         A million nodes take some 30 s and 2 GB.
 
         Raises
         ------
         StoreError
-            Networkx is not installed.
+            The library networkx is not installed.
         """
         return to_networkx(*self._part(nodes))
 
     def take(self, network: Any) -> None:
-        """Take over what was edited in a graph that `to_rustworkx` or `to_networkx` gave, or in a part of it.
+        """Take over the edits in a graph, or a part of it, that `to_rustworkx` or `to_networkx` returned.
 
-        Read are `work_ns` of its nodes, `lag_ns` of its edges, edges between its nodes that are gone, and new
-        ones, which may have `lag_ns` and `mechanism`. Nodes that are gone change nothing.
+        It reads `work_ns` of the nodes, `lag_ns` of the edges, which edges between the nodes are gone, and
+        new edges, which may have `lag_ns` and `mechanism`. Nodes that are gone change nothing.
 
         Raises
         ------
         InputError
-            It is no such graph, or holds an edit that cannot be.
+            The object is not such a graph, or it holds an edit that is not possible.
         """
         before = self._edited
         try:
@@ -280,7 +295,7 @@ class CausalGraph:
             raise
 
     def as_json(self) -> dict[str, object]:
-        """Give what was edited and what is gained, as a kept scenario states it. Times in ns, shares 0..1."""
+        """Return what was edited and gained, as a kept scenario states it; times in ns, shares 0..1."""
         gain = Gain(self.recorded_ns, self.length_ns)
         said = gain_json(gain)
         return {
@@ -353,3 +368,4 @@ class CausalGraph:
 
 
 _CHOSEN = ("cause", "effect", "mechanism", "lag")
+"""The columns of the dependencies that an edit sets; the digest of the edits covers them."""

@@ -1,4 +1,4 @@
-"""Which edits of a causal graph can be: errors name the first node or edge that cannot."""
+"""Checks which edits of a causal graph are possible; errors name the first node or edge that is not."""
 
 import math
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ _ADDABLE = [name for name in CODE if name not in _OWN]
 
 
 def as_ids(given: "Ids", there: Flags) -> Ints:
-    """Ids of nodes or edges as an array, all of them among those that are there.
+    """Turn ids of nodes or edges into an array of those that are there.
 
     Raises
     ------
     InputError
-        They are none, or one is not there.
+        A value is not an id, or an id is not in the graph.
     """
     values = np.atleast_1d(np.asarray(given.index if isinstance(given, pd.DataFrame) else given))
     if values.size and values.dtype.kind not in "iu":
@@ -49,24 +49,24 @@ def as_ids(given: "Ids", there: Flags) -> Ints:
 
 
 def check_edges(edited: Edited, edges: "Ids", inside: Flags) -> Ints:
-    """Ids of edges that are still there.
+    """Return the ids of edges that are still there.
 
     Raises
     ------
     InputError
-        One is not.
+        One of them is not.
     """
     found = edited.dependencies
     return as_ids(edges, edited.kept & inside[found.cause] & inside[found.effect])
 
 
 def check_work(edited: Edited, nodes: Ints, work_ns: int | Sequence[int] | Ints) -> Ints:
-    """Work for nodes, ns.
+    """Check the work for nodes, ns: one number, or one for each.
 
     Raises
     ------
     InputError
-        It is below 0 or no whole number, or a node is a wait.
+        The work is below 0 or not a whole number, or a node is a wait.
     """
     work = _whole(work_ns, len(nodes), "work")
     waits = nodes[(edited.graph.segments.kind[nodes] == WAIT) & (work > 0)]
@@ -79,12 +79,12 @@ def check_work(edited: Edited, nodes: Ints, work_ns: int | Sequence[int] | Ints)
 
 
 def check_factor(factor: float) -> float:
-    """Return a factor of 0 or more.
+    """Check that a factor is a finite number of 0 or more.
 
     Raises
     ------
     InputError
-        It is none.
+        It is not.
     """
     if not (math.isfinite(factor) and factor >= 0):
         raise InputError(f"{factor} is no factor", "give one of 0 or more: 0.5 halves the time")
@@ -92,12 +92,12 @@ def check_factor(factor: float) -> float:
 
 
 def check_lags(edited: Edited, edges: Ints, lag_ns: int | Sequence[int] | Ints) -> Ints:
-    """Lags for edges, ns.
+    """Check the lags for edges, ns: one number, or one for each.
 
     Raises
     ------
     InputError
-        One is below 0 or no whole number, or a thread would pause without a wait.
+        A lag is below 0 or not a whole number, or a thread would pause without a wait.
     """
     lags = _whole(lag_ns, len(edges), "lag")
     found, kind = edited.dependencies, edited.graph.segments.kind
@@ -112,12 +112,12 @@ def check_lags(edited: Edited, edges: Ints, lag_ns: int | Sequence[int] | Ints) 
 
 
 def check_removed(edited: Edited, edges: Ints) -> Ints:
-    """Edges that may go.
+    """Check that edges may be removed.
 
     Raises
     ------
     InputError
-        One is program order.
+        One of them is program order.
     """
     in_order = edges[edited.dependencies.mechanism[edges] == CODE[mechanisms.PROGRAM_ORDER]]
     if len(in_order):
@@ -131,12 +131,13 @@ def check_removed(edited: Edited, edges: Ints) -> Ints:
 def new_dependencies(
     edited: Edited, cause: Ints, effect: Ints, lag_ns: int, mechanism: str | None
 ) -> Dependencies:
-    """Dependencies that somebody adds.
+    """Make the dependencies that a user adds.
 
     Raises
     ------
     InputError
-        Unequal numbers of ends, a lag below 0, no such rule, or an edge that cannot be.
+        The numbers of causes and effects differ, the lag is below 0, there is no such rule, or an edge is
+        not possible.
     """
     if len(cause) != len(effect):
         raise InputError(f"{len(cause)} causes are given, and {len(effect)} effects", "give as many")
@@ -174,7 +175,7 @@ def _check_ends(edited: Edited, cause: Ints, effect: Ints) -> None:
 
 
 def _usual(edited: Edited, cause: Ints, effect: Ints) -> list[str]:
-    """Return the rule that dependencies between such lanes usually have."""
+    """Find, for each pair of ends, the rule that dependencies between such lanes usually have."""
     graph, segments = edited.graph, edited.graph.segments
     lanes = segments.lane[cause], segments.lane[effect]
     between_ranks = graph.lanes.rank[lanes[0]] != graph.lanes.rank[lanes[1]]
@@ -199,7 +200,7 @@ def _rule(between_ranks: bool, one_lane: bool, from_thread: bool, to_thread: boo
 
 
 def _whole(given: Any, count: int, what: str) -> Ints:
-    """One number or as many as there are, in ns, none below 0."""
+    """Check one number or as many as there are, in ns, none below 0, and repeat a single one."""
     values = np.atleast_1d(np.asarray(given))
     if values.dtype.kind not in "iu" or len(values) not in (1, count) or (values < 0).any():
         raise InputError(

@@ -21,7 +21,7 @@ _KIND_OF = np.array([_KINDS.index(mechanism.kind) for mechanism in MECHANISMS], 
 
 
 def node_frame(edited: Edited, nodes: Ints) -> pd.DataFrame:
-    """Segments by their ids: what they are, where and when they were recorded, and their work as edited."""
+    """Make a frame of segments by their ids: what, where and when they were, and their work as edited."""
     graph, segments = edited.graph, edited.graph.segments
     event, is_work = segments.event[nodes], segments.kind[nodes] == WORK
     calls = graph.calls
@@ -42,7 +42,7 @@ def node_frame(edited: Edited, nodes: Ints) -> pd.DataFrame:
 
 
 def edge_frame(edited: Edited, edges: Ints) -> pd.DataFrame:
-    """Dependencies by their ids; `gap_ns` and `binding` as recorded, `lag_ns` as a replay uses it."""
+    """Make a frame of dependencies by their ids; `gap_ns` and `binding` as recorded, `lag_ns` as replayed."""
     found = edited.dependencies
     mechanism = found.mechanism[edges]
     columns = {
@@ -60,7 +60,7 @@ def edge_frame(edited: Edited, edges: Ints) -> pd.DataFrame:
 
 
 def replay_frame(edited: Edited, outcome: Outcome, nodes: Ints) -> pd.DataFrame:
-    """When segments start in a replay, what they then do, and whether they lie on what leads to its end."""
+    """Make a frame of when segments start in a replay, their work, and whether they lead to its end."""
     start, work = outcome.start[nodes], edited.work[nodes]
     columns = {
         "start_ns": start,
@@ -73,17 +73,14 @@ def replay_frame(edited: Edited, outcome: Outcome, nodes: Ints) -> pd.DataFrame:
 
 
 def edges_between(edited: Edited, inside: Flags) -> Ints:
-    """Return the dependencies that are there between some segments.
-
-    Those that bind nothing in a replay are not.
-    """
+    """Find the dependencies between some segments, except those that bind nothing in a replay."""
     found = edited.dependencies
     there = edited.kept & inside[found.cause] & inside[found.effect]
     return np.flatnonzero(there & (found.mechanism != CODE[GIL_HOLDER]))
 
 
 def _texts(codes: Ints, texts: list[str]) -> "pd.Categorical[str]":
-    """Texts by their positions, some of which may be equal: a million rows have a few hundred."""
+    """Make categories of texts by their positions, some of which may be equal; a million rows have few."""
     distinct = list(dict.fromkeys(str(text) for text in texts))
     place = {text: at for at, text in enumerate(distinct)}
     moved = np.array([place[str(text)] for text in texts], dtype=np.int64)

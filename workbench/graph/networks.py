@@ -1,6 +1,6 @@
-"""The graph as an object of rustworkx or networkx, and what was edited there back.
+"""Exports the graph to rustworkx or networkx, and reads back what was edited there.
 
-Both are an extra: `pip install 'tracegraph[graph]'`.
+Both libraries are an extra: `pip install 'tracegraph[graph]'`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
 
 _EXTRA = "pip install 'tracegraph[graph]'"
 _ROWS = 100_000
+"""How many rows are converted to Python objects at a time, which bounds the memory."""
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Network:
-    """What an object of either library holds: attributes of its nodes, ends and attributes of its edges."""
+    """What a graph of either library holds: attributes of its nodes, ends and attributes of its edges."""
 
     nodes: Mapping[int, Values]
     edges: tuple[tuple[int, int, Values], ...]
 
 
 def to_rustworkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "PyDiGraph[dict[str, Any], dict[str, Any]]":
-    """Return a `PyDiGraph` whose nodes and edges are dictionaries of the columns, with their ids.
+    """Make a `PyDiGraph` whose nodes and edges are dictionaries of the columns, with their ids.
 
     Raises
     ------
     StoreError
-        Rustworkx is not installed.
+        The library rustworkx is not installed.
     """
     graph = _library("rustworkx").PyDiGraph(multigraph=True)
     place = dict(zip(nodes.index.tolist(), graph.add_nodes_from(list(_rows(nodes))), strict=True))
@@ -46,12 +47,12 @@ def to_rustworkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "PyDiGraph[dict[st
 
 
 def to_networkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "MultiDiGraph":
-    """Return a `MultiDiGraph` whose nodes and edges have the columns as attributes; nodes and keys are ids.
+    """Make a `MultiDiGraph` whose nodes and edges have the columns as attributes; nodes and keys are ids.
 
     Raises
     ------
     StoreError
-        Networkx is not installed.
+        The library networkx is not installed.
     """
     graph = _library("networkx").MultiDiGraph()
     graph.add_nodes_from(zip(nodes.index.tolist(), _rows(nodes), strict=True))
@@ -61,12 +62,12 @@ def to_networkx(nodes: pd.DataFrame, edges: pd.DataFrame) -> "MultiDiGraph":
 
 
 def read_network(network: Any) -> Network:
-    """Return what a graph of either library holds now.
+    """Read what a graph of either library holds now.
 
     Raises
     ------
     InputError
-        It is no graph of them, or one of its nodes is none of a run.
+        The object is not a directed graph of either library, or one of its nodes is not a segment of a run.
     """
     if hasattr(network, "weighted_edge_list"):
         of_place = dict(zip(network.node_indices(), network.nodes(), strict=True))
@@ -98,7 +99,7 @@ def _id(values: Any) -> int:
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Each row as a dictionary with its id; plain Python values, None for a missing one."""
+    """Yield each row as a dictionary with its id; plain Python values, None for a missing one."""
     for first in range(0, len(frame), _ROWS):
         part = frame.iloc[first : first + _ROWS]
         columns = {str(part.index.name): part.index.tolist()}

@@ -1,4 +1,4 @@
-"""What was edited in an exported graph, taken over."""
+"""Takes over what was edited in an exported graph."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def take_work(graph: "CausalGraph", network: Any) -> Network:
-    """Set the work that differs; returns what was read.
+    """Set the work that differs, and return what was read.
 
     Raises
     ------
     InputError
-        It is no exported graph, or work cannot be what it says.
+        The object is not an exported graph, or its work is not possible.
     """
     found = read_network(network)
     ids = np.array(sorted(found.nodes), dtype=np.int64)
@@ -30,12 +30,12 @@ def take_work(graph: "CausalGraph", network: Any) -> Network:
 
 
 def take_edges(graph: "CausalGraph", found: Network) -> None:
-    """Set the lags that differ, remove the edges that are gone, add those without an id.
+    """Set the lags that differ, remove the edges that are gone, and add those without an id.
 
     Raises
     ------
     InputError
-        An edge cannot be removed, added or so.
+        An edge cannot be removed or added, or its lag is not possible.
     """
     edges = graph.edges
     inside = edges["cause"].isin(found.nodes) & edges["effect"].isin(found.nodes)

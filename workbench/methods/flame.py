@@ -1,4 +1,4 @@
-"""A flame graph: a picture of call stacks, which can also be had as text for other programs."""
+"""A flame graph: a picture of call stacks, which is also available as text for other programs."""
 
 import json
 import re
@@ -19,18 +19,21 @@ from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_ns, format_share, plural, visible
 
 _WIDTH, _ROW, _FONT_SIZE = 1400, 17, 9
+"""Width of the picture, height of a row and size of the font, pt."""
 _CHARACTER = 5.9
 """Width of most characters, pt."""
 _INCH = 72
+"""Points in an inch, the unit of Graphviz."""
 _MODULE_PLACE = re.compile(r"^.*\(\d+\): ")
 _LEAST_CHARACTERS, _TOLD_CELLS = 3, 300
+"""A box with room for fewer characters has no text; its tooltip holds this many cells at most."""
 _MERGED_FILL = "#eef0f3"
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _UNNAMED = "(no name)"
 _SEPARATOR, _IN_ITS_PLACE = ";", ":"
 _PLACE = re.compile(r"(?P<file>[^()]+)\((?P<line>\d{1,9})\): .")
 FLAME_FORMATS = ("folded", "speedscope.json")
-"""What it can be written as besides a picture."""
+"""What a flame graph can be written as besides a picture."""
 
 
 def flame_picture(title: str, frames: pd.DataFrame) -> str:
@@ -52,7 +55,7 @@ def _attributes(box: Box, name: str, whole_ns: int) -> dict[str, str]:
     size = f"{format_ns(box.length_ns)} · {format_share(box.length_ns / whole_ns)}"
     room = int(box.length_ns * scale / _CHARACTER) - 1
     full = f"{name}  {size}"
-    # Of a Python function its own name says most.
+    # The own name of a Python function says most.
     text = full if len(full) <= room else name if len(name) <= room else _MODULE_PLACE.sub("", name)
     named = box.merged == 1
     return {
@@ -81,7 +84,7 @@ def folded_stacks(frames: pd.DataFrame) -> str:
 
 
 def speedscope_profile(title: str, frames: pd.DataFrame) -> str:
-    """Return the stacks as a sampled profile, a sample each, in ns."""
+    """Return the stacks as a sampled profile, with one sample for each stack, in ns."""
     places: dict[str, int] = {}
     samples, weights = [], []
     for stack, own_ns in _stacks(frames):
@@ -108,7 +111,7 @@ def speedscope_profile(title: str, frames: pd.DataFrame) -> str:
 
 
 def _stacks(frames: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Every stack with time of its own, as readable names from the root on: those of a call together."""
+    """Yield every stack with time of its own, as readable names from the root on; one call is one stack."""
     tree = call_tree(frames)
     names = {name: visible(text) or _UNNAMED for name, text in readable(tree["name"].unique()).items()}
     inside: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
@@ -127,7 +130,7 @@ def _stacks(frames: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def _described(name: str) -> dict[str, object]:
-    """Return a frame, with file and line where the name of a Python function says them."""
+    """Describe a frame, with file and line if the name of a Python function says them."""
     place = _PLACE.match(name)
     return {"name": name} | ({"file": place["file"], "line": int(place["line"])} if place else {})
 
@@ -140,11 +143,11 @@ class Flame(Picture):
         self.title, self.frames = title, frames
 
     def folded(self) -> str:
-        """Its stacks with the ns in each, a line each, as flamegraph.pl and many others read them."""
+        """Return a line for each stack with its ns, as flamegraph.pl and many other programs read them."""
         return folded_stacks(self.frames)
 
     def speedscope(self) -> str:
-        """Its stacks as a file of speedscope.app."""
+        """Return the stacks as a file of speedscope.app."""
         return speedscope_profile(self.title, self.frames)
 
     def write(self, file: str | PathLike[str]) -> None:
@@ -153,7 +156,7 @@ class Flame(Picture):
         Raises
         ------
         InputError
-            It ends in something else, or cannot be written.
+            The name has another ending, or the file cannot be written.
         """
         place = Path(file)
         texts = dict(zip(FLAME_FORMATS, (self.folded, self.speedscope), strict=True))

@@ -1,4 +1,4 @@
-"""A query as a method: signature and docstring from the headers of its modules."""
+"""Turns a query into a method, with signature and docstring from the headers of its modules."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -15,20 +15,20 @@ _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Asking:
-    """Whoever has queries as methods."""
+    """Something that has queries as methods."""
 
     def ask(self, query: str, /, **values: Any) -> pd.DataFrame:
-        """Rows of a query by name; None stands for a value that is not given."""
+        """Return the rows of a named query; a value of None counts as not given."""
         raise NotImplementedError
 
 
 def of_runs() -> dict[str, Query]:
-    """Return the queries about a run, by name."""
+    """Collect the queries about a run, by name."""
     return {name: query for name, query in queries().items() if query.takes(RUN)}
 
 
 def of_benches() -> dict[str, Query]:
-    """Return the queries about no run in particular, by name."""
+    """Collect the queries about no run in particular, by name."""
     return {name: query for name, query in queries().items() if not query.takes(RUN)}
 
 
@@ -38,7 +38,7 @@ def add_methods(cls: type, asked: Mapping[str, Query]) -> None:
     Raises
     ------
     TypeError
-        It has an attribute of that name already.
+        The class already has an attribute of that name.
     """
     for name, query in asked.items():
         if hasattr(cls, name):
@@ -47,7 +47,7 @@ def add_methods(cls: type, asked: Mapping[str, Query]) -> None:
 
 
 def signature(query: Query) -> inspect.Signature:
-    """Return what a method takes: what must be given first, by place or name; the rest by name only."""
+    """Make a method's signature: what must be given first, by place or name; the rest by name only."""
     taken = [one for one in parameters(query) if one.name != RUN]
     needed = [one for one in taken if _is_needed(one)]
     rest = [one for one in taken if one not in needed]
@@ -58,7 +58,7 @@ def signature(query: Query) -> inspect.Signature:
 
 
 def docstring(query: Query) -> str:
-    """Return what a method says: the summary, its parameters, the columns of its rows, what raises."""
+    """Make a method's docstring: the summary, its parameters, the columns of its rows, what raises."""
     return "\n".join(_lines(query))
 
 
@@ -83,7 +83,7 @@ def _dtype(column: Column) -> str:
 
 
 def _is_needed(parameter: Parameter) -> bool:
-    """Whether a caller must give it: nothing else does."""
+    """Tell whether a caller must give a parameter because nothing else does."""
     may_miss = parameter.default is not None or parameter.nullable
     return not may_miss and first(parameter.name) not in (RUN, *WINDOW, *(one.name for one in PARTS))
 

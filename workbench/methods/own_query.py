@@ -1,4 +1,4 @@
-"""Which run `$run` is in a Cypher query of one's own."""
+"""Finds which run `$run` is in a Cypher query of the user's own."""
 
 import re
 from collections.abc import Mapping
@@ -12,18 +12,25 @@ _WORDS = re.compile(f"{_TEXT_OR_COMMENT}|{_RUN}|`[^`]*`", re.DOTALL)
 
 
 def refuse_empty(query: str) -> None:
-    """InputError for a query without text; the driver would call it a programming error."""
+    """Refuse a query without text, which the driver would call a programming error.
+
+    Raises
+    ------
+    InputError
+        The query is empty.
+    """
     if not query.strip():
         raise InputError("the query is empty", "write one, such as 'MATCH (r:Run) RETURN r'")
 
 
 def with_run(ask: Ask, query: str, run: str | None, parameters: Mapping[str, object]) -> Mapping[str, object]:
-    """Add `$run` to the parameters if the query uses it and they lack it: `run`, or the newest ready run.
+    """Complete the parameters by `$run` if the query uses it: `run`, or the newest ready run.
 
     Raises
     ------
     InputError
-        The query is empty, no such run, a run for a query that uses none, or a run given twice.
+        The query is empty, there is no such run, a run is given for a query that uses none, or two
+        different runs are given.
     """
     refuse_empty(query)
     if run is None and ("run" in parameters or not _uses_run(query)):
@@ -39,5 +46,5 @@ def with_run(ask: Ask, query: str, run: str | None, parameters: Mapping[str, obj
 
 
 def _uses_run(query: str) -> bool:
-    """Whether `$run` stands in the query, outside texts, comments and quoted names."""
+    """Tell whether `$run` occurs in the query, outside texts, comments and quoted names."""
     return any(word["run"] for word in _WORDS.finditer(query))

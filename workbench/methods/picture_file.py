@@ -10,7 +10,7 @@ from tracegraph.workbench.pictures.drawing import FORMATS, draw
 
 
 class Picture(graphviz.Source):  # type: ignore[misc]
-    """A graphviz object that draws itself also where no `dot` is installed."""
+    """A graphviz object that draws itself even if no `dot` is installed."""
 
     def write(self, file: str | PathLike[str]) -> None:
         """Draw into a file whose name ends in .svg, .png, .pdf or .dot.
@@ -18,7 +18,7 @@ class Picture(graphviz.Source):  # type: ignore[misc]
         Raises
         ------
         InputError
-            It ends in something else, or cannot be written.
+            The name has another ending, or the file cannot be written.
         """
         place = Path(file)
         save(place, draw(self.source, picture_format(place)))
@@ -33,7 +33,13 @@ class Picture(graphviz.Source):  # type: ignore[misc]
 
 
 def picture_format(file: Path, *others: str) -> str:
-    """Return the format that a file's name says, also one of `others`; InputError lists those there are."""
+    """Return the format that a file's name says, which may also be one of `others`.
+
+    Raises
+    ------
+    InputError
+        The name says none of them; the hint lists them.
+    """
     found = next((ending for ending in (*others, *FORMATS) if file.name.lower().endswith(f".{ending}")), None)
     if found is None:
         listed = f"end it with .{', .'.join((*FORMATS, *others))}"
@@ -42,7 +48,13 @@ def picture_format(file: Path, *others: str) -> str:
 
 
 def save(place: Path, content: bytes) -> None:
-    """Write a file; InputError where that fails."""
+    """Write a file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
     try:
         place.write_bytes(content)
     except OSError as error:

@@ -33,7 +33,7 @@ class Report:
         return summarise(self.findings)
 
     def save(self, folder: str | PathLike[str]) -> Written:
-        """Write the files of `tracegraph report --output` into a folder; returns what is there now.
+        """Write the files of `tracegraph report --output` into a folder; return what is there now.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from tracegraph.workbench.sections.blocks import Plot
 from tracegraph.workbench.sections.section import Scope, all_sections
 
 _AROUND = 110
-"""Height of what a page has around a plot, px."""
+"""Height of everything that a page has around a plot, px."""
 
 
 class SectionPlot:
@@ -51,12 +51,12 @@ class SectionPlot:
 
 
 def section_plot(findings: Findings, name: str) -> SectionPlot:
-    """Return the plots of the section of that name, or of those that ask the query of that name.
+    """Find the plots of the section of that name, or of those that ask the query of that name.
 
     Raises
     ------
     InputError
-        There is no such plot; lists the sections that have one.
+        There is no such plot; the hint lists the sections that have one.
     """
     window = RunWindow(findings.start_ns, findings.end_ns, 0)
     scope = Scope(findings.details.name, window, findings.part, drawn=True)

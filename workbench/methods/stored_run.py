@@ -1,4 +1,4 @@
-"""Traces that become a run."""
+"""Turns traces into a stored run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
 _SMALL_BYTES = 1_000_000
-"""A packed trace of this size has some 40,000 events: a first run of fewer is added, of more imported."""
+"""A packed trace of this size has some 40,000 events: a smaller first run is added, a larger one imported."""
 _PACKING = 10
-"""How much smaller a trace gets by packing."""
+"""By which factor packing makes a trace smaller."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def stored_run(
     Raises
     ------
     InputError
-        A trace cannot be used, several are not the ranks of one job, the name belongs to other
-        content, or no annotation is named as the marker of steps says.
+        A trace cannot be used, several are not the ranks of one job, the name belongs to other content, or
+        no annotation matches the marker of steps.
     StoreError
         The database or the workspace cannot be used.
     """
@@ -75,7 +75,7 @@ def stored_run(
 def _server_ahead(
     workspace: Workspace, connection: ConnectionSettings, sources: Sequence[Source], load: Load | None
 ) -> AbstractContextManager[None]:
-    """Start the managed server while the traces are read, where their run is going to be added to it."""
+    """Start the managed server while the traces are read, if their run is going to be added to it."""
     paths = [Path(source.given) for source in sources if not source.is_remote]
     sizes = [_packed_bytes(path) for path in paths if path.is_file()]
     is_readable = connection.uri is None and len(sizes) == len(sources)
@@ -89,7 +89,7 @@ def _packed_bytes(trace: Path) -> float:
 
 
 def ingest_timings(manifest: Mapping[str, object]) -> dict[str, float]:
-    """Seconds of each stage of the ingest, as a manifest states them; none where it states none."""
+    """Return the seconds of each stage of the ingest, as a manifest states them; empty if it states none."""
     timings = manifest.get("timings_s")
     return dict(timings) if isinstance(timings, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Counter tracks for Perfetto: what is queued on each stream, and how fast copies are, as events (ph `C`)."""
+"""Counter tracks for Perfetto (events of ph `C`): what is queued on each stream, how fast copies are."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,23 +16,24 @@ from tracegraph.workbench.sections.section import Parameters, Scope
 
 QUEUES, BANDWIDTHS = "queue_length_series", "memory_bandwidth_series"
 _ALL = 100_000_000
+"""A limit of rows that no run reaches: counters are drawn in full."""
 _BYTES_PER_GB = 1e9
 Place = Mapping[str, int | str]
 
 
 def counter_questions(scope: Scope) -> Mapping[str, Parameters]:
-    """Return the queries whose rows are drawn, in full; none where nothing is drawn."""
+    """Name the queries whose rows are drawn, in full; none if nothing is drawn."""
     if not scope.drawn:
         return {}
     return {name: {**scope.between, "rank": None, "limit": _ALL} for name in (QUEUES, BANDWIDTHS)}
 
 
 def counter_entries(findings: Findings, source: Source, place_of: Mapping[int, Place]) -> Iterator[bytes]:
-    """Yield the JSON texts of the counter events (ph `C`) of a rank at the file's times, track after track.
+    """Yield the JSON texts of a rank's counter events (ph `C`) at the file's times, track after track.
 
-    A track has the unit in its name, which Perfetto makes of the event's and the argument's. `place_of`: pid
-    and tid of each lane as the file writes them; tracks of streams stand beside their stream, those of copies
-    beside the rank's first stream. Of one moment the last value is written.
+    A track has the unit in its name, which Perfetto makes from the names of the event and the argument.
+    `place_of`: pid and tid of each lane as the file writes them; tracks of streams are beside their stream,
+    those of copies beside the rank's first stream. Of several values at one moment the last is written.
     """
     streams = findings.lanes[findings.lanes["kind"].eq("stream") & findings.lanes["rank"].eq(source.rank)]
     if streams.empty:
@@ -57,7 +58,7 @@ def _of_rank(findings: Findings, name: str, source: Source) -> pd.DataFrame:
 
 def _track(name: str, values: Mapping[str, "pd.Series[Any]"], at_ns: Ints, place: Place) -> Iterator[bytes]:
     ((unit, numbers),) = values.items()
-    # Where the file has work before its call, the order of the corrected clock holds.
+    # If the file has work before its call, the order of the corrected clock holds.
     times: Ints = np.maximum.accumulate(at_ns)
     is_last = np.append(times[1:] != times[:-1], True)
     common = {"ph": "C", "cat": "counter", "name": name, **place}

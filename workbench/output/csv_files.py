@@ -1,4 +1,4 @@
-"""Every CSV that is written: harmless to spreadsheets and terminals, or raw, for machines."""
+"""Writes every CSV file: harmless to spreadsheets and terminals, or raw, for machines."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tracegraph.workbench.text.values import as_data_text
 
 _OWN_END, _END = "\r\n", "\n"
 _TEXTS = ("string", "categorical")
-"""What pandas calls columns of texts only."""
+"""The types of columns that hold texts only, as pandas names them."""
 
 
 def path_csv(path: pd.DataFrame) -> str:
@@ -27,11 +27,11 @@ def rows_csv(frame: pd.DataFrame) -> str:
 
 
 def frame_csv(frame: pd.DataFrame, *, raw: bool = False) -> str:
-    """Return any rows as CSV, headers in the first line; what no column of numbers holds is text.
+    """Return any rows as CSV with headers in the first line; columns other than numbers are text.
 
     Texts come from traces and from others' queries: by default no cell is a formula, and control characters
-    are escapes (`csv_safe`). `raw`: every value as it is, but for NUL, which many readers refuse.
-    Line breaks within a cell, carriage returns too, stand in quotes.
+    are escapes (`csv_safe`). `raw`: every value is unchanged except NUL, which many readers refuse. Line
+    breaks within a cell, also carriage returns, are in quotes.
     """
     told = csv_text if raw else csv_safe
     columns = [_column(frame.iloc[:, place], told) for place in range(frame.shape[1])]
@@ -39,7 +39,7 @@ def frame_csv(frame: pd.DataFrame, *, raw: bool = False) -> str:
     headers = [told(str(name)) for name in frame.columns]
     # The csv module quotes a carriage return only where it is part of the end of a line.
     text: str = cells.to_csv(index=False, header=headers, lineterminator=_OWN_END)
-    outside = text.split('"')  # each second part stands in quotes
+    outside = text.split('"')  # every second part is in quotes
     outside[::2] = (part.replace(_OWN_END, _END) for part in outside[::2])
     return '"'.join(outside)
 
@@ -54,7 +54,7 @@ def _column(values: "pd.Series[Any]", told: Callable[[str], str]) -> "pd.Series[
         return values
     if infer_dtype(values, skipna=True) not in _TEXTS:
         return values.map(lambda value: _cell(value, told))
-    codes, texts = pd.factorize(values)  # a name is there many times
+    codes, texts = pd.factorize(values)  # names repeat many times
     cells = pd.Series([*(_cell(value, told) for value in texts), None], dtype=object)
     return cells.take(codes).set_axis(values.index)
 

@@ -1,4 +1,4 @@
-"""When rows of a path stand in their file: before the corrections of its GPU's and of its rank's clock."""
+"""When rows of a path lie in their file: before the corrections of its GPU's and of its rank's clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tracegraph.ingest.readers.chrome_text import written_span
 from tracegraph.workbench.findings.findings import Source
 
 _ROUNDED_NS = 2
-"""By how much a correction taken back may miss the time as written."""
+"""By how many ns an undone correction may miss the time as written, due to rounding."""
 
 
 def on_file_clock(
@@ -44,14 +44,14 @@ def on_file_clock(
 
 
 def times_on_file_clock(times: Ints, on_gpu: Flags, source: Source) -> Ints:
-    """Return the times of a rank with the corrections taken back, to 2 ns; `on_gpu`: of GPU rows."""
+    """Undo the corrections of times of a rank, to 2 ns; `on_gpu` marks those of GPU rows."""
     of_rank, of_gpu = _corrections(source)
     found = of_rank.taken_back(times)
     return np.where(on_gpu, of_gpu.taken_back(found), found)
 
 
 def _corrections(source: Source) -> tuple["_Correction", "_Correction"]:
-    """Return what was added to all rows of a rank, and before that to those of its GPUs."""
+    """Return the correction of all rows of a rank, and the earlier one of the rows of its GPUs."""
     of_rank = _Correction(source.rank_offset_ns, source.rank_drift_ppb, source.window_start_ns)
     since = int(of_rank.taken_back(np.array([source.window_start_ns]))[0])
     return of_rank, _Correction(source.clock_offset_ns, source.clock_drift_ppb, since)
@@ -59,7 +59,7 @@ def _corrections(source: Source) -> tuple["_Correction", "_Correction"]:
 
 @dataclass(frozen=True)
 class _Correction:
-    """What was added to times: an offset at `since_ns`, and a drift from then on."""
+    """A correction of times: an offset at `since_ns`, and a drift from then on."""
 
     offset_ns: int
     drift_ppb: int

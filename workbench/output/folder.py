@@ -1,4 +1,4 @@
-"""The files of `tracegraph report --output`: all written beside their place first, then put there."""
+"""The files of `tracegraph report --output`: all are first written under temporary names, then moved."""
 
 import json
 import os
@@ -31,17 +31,17 @@ _OVERLAY = re.compile(r"overlay(_rank\d+)?\.json\.gz", re.ASCII)
 
 @dataclass(frozen=True)
 class Written:
-    """What is in the folder now, and for each file that is not, why."""
+    """What is in the folder now, and why each missing file is missing."""
 
     files: tuple[str, ...]
     left_out: dict[str, str]
 
 
 def write_folder(findings: Findings, folder: Path, progress: Progress) -> Written:
-    """Write every file of the report into `folder`, which is made where it is not there.
+    """Write every file of the report into `folder`, which is created if it is not there.
 
-    Each file appears whole or not at all; other files in the folder stay as they are. A file of an
-    earlier report goes when this one has none of that name: it would be about something else.
+    Each file appears whole or not at all; other files in the folder stay as they are. A file of an earlier
+    report is removed if this one has none of that name: it would be about something else.
 
     Raises
     ------
@@ -60,17 +60,20 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
 
 
 def named_folder(folder: str | PathLike[str]) -> Path:
-    """Return the folder to write into; InputError where its name is empty: it would be the current one."""
+    """Return the folder to write into.
+
+    Raises
+    ------
+    InputError
+        The name is empty, which would mean the current folder.
+    """
     if not fspath(folder).strip():
         raise InputError("the name of the folder is empty", "give one, or . for the current folder")
     return Path(folder)
 
 
 def summary_of_earlier(file: Path, *keys: str) -> Mapping[str, object] | None:
-    """Return what a file of numbers says that an earlier command wrote.
-
-    None where it is none or lacks a key.
-    """
+    """Read a file of numbers that an earlier command wrote; None if it is not one or lacks one of `keys`."""
     try:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -84,9 +87,10 @@ def write_files(
     progress: Progress,
     earlier_files: Callable[[Path], Iterable[str]] = lambda _: (),
 ) -> Written:
-    """Write each file by its name; one that cannot be made is left out, and so is an older one of that name.
+    """Write each file by its name; one that cannot be made is left out, as is an older one of that name.
 
-    `earlier_files`: the names in the folder that an earlier command of this kind wrote; they go, too.
+    `earlier_files` finds the names in the folder that an earlier command of this kind wrote; they are
+    removed, too.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def write_files(
 
 
 def _earlier_files(folder: Path) -> list[str]:
-    """Return the names in a folder that an earlier report has; none where no report was written there."""
+    """Find the names in a folder that an earlier report has; none if no report was written there."""
     if summary_of_earlier(folder / _SUMMARY, "run", "window_ns", "critical_path") is None:
         return []
     tables = {f"{name}.csv" for name in all_sections()}
@@ -120,7 +124,7 @@ def _earlier_files(folder: Path) -> list[str]:
 
 
 def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
-    """Each file of the run with the path on it: the rank with most of it first, the others by their rank."""
+    """Make an overlay of each file of the run: the rank with most of the path first, the others by number."""
     on_path = sum_by(findings.path, "rank")
     sources = sorted(findings.details.sources, key=lambda one: (-on_path.get(str(one.rank), 0), one.rank))
     names = ("overlay.json.gz", *(f"overlay_rank{source.rank}.json.gz" for source in sources[1:]))
@@ -128,7 +132,7 @@ def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
 
 
 def _tables(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
-    """Return a CSV file for each section that has rows: its own, or those of its first table."""
+    """Make a CSV file for each section that has rows: its own, or those of its first table."""
     makers: dict[str, Callable[[BinaryIO], object]] = {}
     for name, section in all_sections().items():
         if section.rows is not None:
@@ -152,7 +156,7 @@ def _picture(findings: Findings) -> str:
 
 @contextmanager
 def _temporary_names(folder: Path, files: Iterable[str]) -> Iterator[dict[str, Path]]:
-    """Give each file a name in the folder that nobody looks at; whatever still has it at the end goes."""
+    """Give each file a temporary name in the folder; files that still have it at the end are removed."""
     names = {name: folder / f".{name}.{os.getpid()}" for name in files}
     try:
         folder.mkdir(parents=True, exist_ok=True)

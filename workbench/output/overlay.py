@@ -1,4 +1,4 @@
-"""overlay.json.gz: the input trace as it is, plus the critical path as flow events and counter tracks."""
+"""overlay.json.gz: the input trace unchanged, plus the path as flow events, and counter tracks."""
 
 import re
 from collections.abc import Collection, Hashable, Mapping
@@ -26,9 +26,11 @@ CATEGORY = "critical_path"
 _NAME = "critical path"
 _FIRST_ID = 1 << 40  # beyond the ids that profilers write, exact in a double
 _INSIDE_NS = 1_000
+"""How far before the end of an event a flow leaves it: half of the event, but at most this many ns."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _QUOTED_ID = re.compile(rb'"([pt]id)"\s*:\s*"([^"\\]*)"')
 _LEVEL = 1
+"""The level of gzip: the fastest one."""
 _NO_EVENTS = memoryview(b"[]")
 _Quoted = Collection[tuple[str, str]]
 
@@ -36,8 +38,8 @@ _Quoted = Collection[tuple[str, str]]
 def write_overlay(findings: Findings, source: Source, target: BinaryIO) -> None:
     """Write the trace with one flow (ph `s` and `f`) for each change of lane of the path in it, as gzip.
 
-    The entries of the trace keep their text, order and positions; the flows come after them, then counters of
-    what is queued and copied (ph `C`).
+    The entries of the trace keep their text, order and positions; the flows follow, then counters of what is
+    queued and copied (ph `C`).
 
     Raises
     ------
@@ -82,7 +84,7 @@ def flow_entries(
 
 
 def _places(findings: Findings, quoted: _Quoted) -> dict[int, Place]:
-    """Where each lane stands, in the terms of the file."""
+    """Find pid and tid of each lane, in the terms of the file."""
     rows = findings.lanes.to_dict("records")
     return {int(row["lane"]): {key: _as_written(key, row, quoted) for key in ("pid", "tid")} for row in rows}
 

@@ -24,24 +24,26 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import format_ns, format_share, label
 
 TEXT_CELLS = 400
+"""How many cells a text of the page's data may take before it is shortened."""
 _PLACE = files("tracegraph.workbench.output")
 _EXACT = 1 << 53
+"""Whole numbers beyond 2^53 are not exact in JavaScript."""
 _UNSAFE = re.compile("[<>&\u2028\u2029]")
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
     "plot": PLOT_SCRIPTS,
 }
-"""What each kind of drawing needs."""
+"""The scripts that each kind of drawing needs."""
 
 
 def read_part(name: str) -> str:
-    """Return a script, style or template beside this module, also in a folder of it."""
+    """Read a script, style or template beside this module, also in a folder of it."""
     return _PLACE.joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
 def content_hash(text: str) -> str:
-    """By which a page's policy allows a script or style."""
+    """Hash a script or style for the page's policy, which allows it by this text."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
@@ -86,7 +88,7 @@ def report_page(findings: Findings) -> str:
 def sections_page(
     title: str, scope: str, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]
 ) -> str:
-    """Write a page of sections with blocks, and all `numbers` with the name of their file."""
+    """Make a page of sections, except empty ones, and of all `numbers` with the name of their file."""
     shown = [section for section in sections if section.blocks]
     names = ShownNames(block for section in shown for block in section.blocks)
     charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]
@@ -106,7 +108,7 @@ def sections_page(
 
 
 def plot_page(title: str, plots: Sequence[Plot]) -> str:
-    """Return a page with these plots only; names as in `report_page`."""
+    """Make a page with these plots only; names as in `report_page`."""
     names = ShownNames(plots)
     return _template("plot.html.j2").render(
         title=title,
@@ -118,7 +120,7 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
-    """Return the scripts that a page with these charts needs, in their order."""
+    """List the scripts that a page with these charts needs, in their order."""
     drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
     needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
     return tuple(dict.fromkeys(("tools.js", *needed, *last)))
@@ -143,14 +145,14 @@ def _template(name: str) -> jinja2.Template:
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),
         "hash": content_hash,
-        # Files of our own: escaped they would be no scripts.
+        # These are files of our own; escaped, they would not be scripts.
         "ours": Markup,
     }
     return environment.from_string(read_part(name))
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every number of a summary by its dotted name."""
+    """Yield every number of a summary by its dotted name."""
     if isinstance(value, list | tuple):
         value = dict(enumerate(value))
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Plots as the plotting library draws them: with plots.js the only place that knows which one it is."""
+"""Plots as the plotting library draws them; only this module and plots.js know which library it is."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,15 @@ from tracegraph.workbench.text.text import label
 
 PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
 MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000, "levels": 100_000, "points": 2_000}
-"""So many are drawn: a page stays small whatever the trace."""
+"""How many rows each kind of plot draws, so that a page stays small for any trace."""
 _CELLS = 100
+"""How many cells a text of a plot may take before it is shortened."""
 _ROOM, _BAR, _UPRIGHT = 96, 30, 280
+"""Heights, px: around the bars, of each lying bar, and of an upright plot."""
 _ZOOMED = 60
+"""Bars beyond this number get a zoom."""
 _POINT, _POINTS_HIGH = (6, 26), 420
+"""Diameters of the smallest and the largest point, and the height of a plot of points, px."""
 _AXES: Mapping[str, Mapping[str, object]] = {
     "bars": {"type": "category"},
     "lines": {"type": "value", "scale": True},
@@ -27,21 +31,21 @@ _AXES: Mapping[str, Mapping[str, object]] = {
 
 
 def plot_height(plot: Plot) -> int:
-    """Its height on a page, px."""
+    """Compute the height of a plot on a page, px."""
     if plot.kind == "points":
         return _POINTS_HIGH
     return _ROOM + _BAR * plot.frame[plot.x.field].nunique() if plot.across else _UPRIGHT
 
 
 def plot_note(plot: Plot) -> str:
-    """Return what to say below it: its own note, and what of it is not drawn."""
+    """Write what is said below a plot: its own note, and what of it is not drawn."""
     most = MOST_ROWS[plot.kind]
     left = f"The first {most:,} of {len(plot.frame):,} are drawn." if len(plot.frame) > most else ""
     return " ".join(part for part in (left, plot.note) if part)
 
 
 def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
-    """Return what plots.js needs: `option` for the library, and the rows that it tells about."""
+    """Collect what plots.js needs: `option` for the library, and the rows that it describes."""
     rows = plot.frame.head(MOST_ROWS[plot.kind])
     along = _AXES[plot.kind]
     if plot.kind == "bars":
@@ -74,7 +78,7 @@ def _categories(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> dict[str, 
 
 
 def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str, object]]:
-    """One for each colour; a mark is its place along the axis, its value and its row."""
+    """Make one series for each colour; a mark is its place along the axis, its value and its row."""
     codes, groups = _groups(rows, plot)
     if plot.kind == "bars":
         places: Sequence[Any] = pd.factorize(rows[plot.x.field], use_na_sentinel=False)[0].tolist()
@@ -102,7 +106,7 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
 
 
 def _sizes(some: pd.DataFrame, rows: pd.DataFrame, plot: Plot) -> list[float]:
-    """Diameters of points, px: their areas grow with the field that tells them."""
+    """Compute diameters of points, px: their areas grow with the field `size`."""
     least, most = _POINT
     if not plot.size:
         return [least + 2.0] * len(some)
@@ -117,7 +121,7 @@ def _turned(mark: tuple[Any, Any, int], across: bool) -> list[Any]:
 
 
 def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Sequence[str]]:
-    """Group the rows; the groups that the plot has colours for come first, in that order."""
+    """Find the group of each row, and the groups: those with colours of the plot first, in that order."""
     if not plot.colour:
         return np.zeros(len(rows), dtype=int), [plot.y.title]
     values = rows[plot.colour]
@@ -128,12 +132,12 @@ def _groups(rows: pd.DataFrame, plot: Plot) -> tuple[np.ndarray[Any, Any], Seque
 
 
 def _zoom() -> list[dict[str, object]]:
-    """Return a wheel scrolls the page, as it does over the lanes."""
+    """Let the wheel scroll the page, as it does over the lanes, and zoom with Ctrl."""
     return [{"type": "inside", "zoomOnMouseWheel": "ctrl"}, {"type": "slider", "height": 18, "bottom": 4}]
 
 
 def _in_words(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> str:
-    """For those who cannot see it."""
+    """Describe the plot in words for those who cannot see it."""
     values = rows[plot.y.field]
     if values.empty:
         return "There is nothing to draw."
@@ -150,6 +154,6 @@ def _numbers(values: "pd.Series[Any]") -> list[float | int | None]:
 
 
 def _told(rows: pd.DataFrame, column: Column, names: ShownNames) -> dict[str, object]:
-    """Return the texts of a column, each once: many rows share few."""
+    """List the different texts of a column with their codes: many rows share few."""
     codes, texts = pd.factorize(np.array(_texts(rows, column, names), dtype=object))
     return {"title": column.title, "texts": list(texts), "codes": codes.tolist()}

@@ -14,10 +14,11 @@ from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
 
 _DIGITS = 12
+"""How many digits of a fraction are written."""
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    """Return the rows as objects that JSON can hold: whole numbers stay exact, what is missing is None."""
+    """Turn the rows into objects that JSON can hold: whole numbers stay exact, what is missing is None."""
     found: list[dict[str, object]] = json.loads(frame.to_json(orient="records", double_precision=_DIGITS))
     return found
 

@@ -1,4 +1,4 @@
-"""Call stacks as boxes of a flame graph: what is below one pixel is merged."""
+"""Lays out call stacks as boxes of a flame graph; what is narrower than one pixel is merged."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ from tracegraph.queries.shapes.layers import with_layers_merged
 
 
 class Box(NamedTuple):
-    """A frame, or several of one parent that are merged and have no name, at its place in ns.
+    """A frame at its place in ns, or several merged frames of one parent, which have no name.
 
-    `parent`: place of the box around it, -1 for the first, which is around all others. `own_ns`: time in it
-    itself. `merged`: how many frames it stands for.
+    `parent`: position of the box around it, -1 for the first, which is around all others. `own_ns`: time in
+    the frame itself. `merged`: how many frames the box stands for.
     """
 
     parent: int
@@ -36,9 +36,10 @@ class _Frame(NamedTuple):
 
 
 def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
-    """Return the boxes of the rows of `path_frames` or `off_path_frames`, each after the one around it.
+    """Lay out the rows of `path_frames` or `off_path_frames` as boxes, each after the one around it.
 
-    The longest come first. What is narrower than one of so many pixels is merged, and so are repeated layers.
+    The longest come first. What is narrower than one of `pixels` equal parts is merged, and so are repeated
+    layers.
     """
     inside = _by_parent(frames)
     total = sum(one.length_ns for one in inside[-1])
@@ -61,7 +62,7 @@ def lay_out(title: str, frames: pd.DataFrame, pixels: int) -> list[Box]:
 
 
 def _by_parent(frames: pd.DataFrame) -> dict[int, list[_Frame]]:
-    """Return the frames in which time was spent by what called them, the longest first."""
+    """Group the frames in which time was spent by what called them, the longest first."""
     tree = call_tree(with_layers_merged(frames))
     tree = tree[tree["duration_ns"] > 0].sort_values(["duration_ns", "name"], ascending=[False, True])
     parents: Iterable[int] = tree["parent"].fillna(-1).astype("int64").tolist()

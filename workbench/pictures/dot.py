@@ -11,6 +11,7 @@ INK = "#1f2933"
 PALE = "#7b8794"
 _FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
 _MOST_LEGEND = 8
+"""How many categories the legend lists."""
 
 
 def new_graph(
@@ -59,7 +60,7 @@ def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) 
 
 
 def _legend_text(category: str) -> str:
-    """Return what stands on a fill; Graphviz 2.43 takes no empty text there."""
+    """Return the text on a fill; Graphviz 2.43 takes no empty text there."""
     return html_label(category.strip() or "no category", 20)
 
 

@@ -1,4 +1,4 @@
-"""Draws DOT text: by the system's `dot` where there is one, else by pygraphviz, which carries Graphviz."""
+"""Draws DOT text: by the system's `dot` if there is one, else by pygraphviz, which carries Graphviz."""
 
 import importlib.metadata
 import shutil
@@ -10,7 +10,8 @@ from tracegraph.base.errors import InputError, TracegraphError
 
 FORMATS = ("svg", "png", "pdf", "dot")
 _SECONDS = 120
-# In a child process: what Graphviz and fontconfig print, or a crash of theirs, stays out of the command.
+"""After how many seconds Graphviz is given up."""
+# It runs in a child process: what Graphviz and fontconfig print, or a crash, stays out of the command.
 _BY_WHEEL = """
 import sys, pygraphviz
 source = sys.stdin.buffer.read().decode()
@@ -21,7 +22,12 @@ sys.stdout.buffer.write(pygraphviz.AGraph(string=source).draw(format=sys.argv[1]
 def draw(dot_source: str, format: str) -> bytes:
     """Return the picture of `dot_source` as svg, png, pdf or dot (the text itself).
 
-    Raises InputError for any other format, TracegraphError when Graphviz fails.
+    Raises
+    ------
+    InputError
+        `format` is another one.
+    TracegraphError
+        Graphviz fails.
     """
     if format not in FORMATS:
         raise InputError(f"no picture format {format!r}", f"choose one of {', '.join(FORMATS)}")
@@ -33,7 +39,7 @@ def draw(dot_source: str, format: str) -> bytes:
 
 
 def drawn_by() -> str:
-    """Return what draws the pictures here."""
+    """Name what draws the pictures here."""
     program = shutil.which("dot")
     return program or f"pygraphviz {importlib.metadata.version('pygraphviz')}"
 

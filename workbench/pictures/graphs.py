@@ -18,10 +18,14 @@ from tracegraph.workbench.pictures.palette import (
 from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 _MOST_NODES = 300
+"""How many nodes a picture may have; a larger one is refused."""
 _MOST_EDGES = 600
+"""How many edges a picture may have; a larger one is refused."""
 _NAME_CELLS = 44
+"""How many cells a name may take before it is shortened."""
 _SHOWN = ("name", "category", "lane", "rank", "start_ns", "end_ns", "duration_ns", "kind", "number", "chain")
 _MOST_PROPERTIES = 4
+"""How many properties of a node its label shows."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,10 @@ class Entities:
 
 
 def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_ns: int) -> str:
-    """Return the DOT text of an edge list (`event_history`, `hotspot_neighbourhood`), causes above effects.
+    """Return the DOT text of a list of edges, causes above effects.
 
-    Solid arrows explain the effect's start, dashed ones do not. Times count from `origin_ns`.
+    `edges`: rows of `event_history` or `hotspot_neighbourhood`. Solid arrows explain the effect's start,
+    dashed ones do not. Times count from `origin_ns`.
     """
     _check_size(len(set(edges["cause"]) | set(edges["effect"])), len(edges))
     categories = sorted(set(edges["cause_category"].dropna()) | set(edges["effect_category"].dropna()))
@@ -70,7 +75,7 @@ def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_
 
 
 def lanes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame) -> str:
-    """Return the DOT text of what lanes cause on each other (`lane_dependencies`), a node a lane."""
+    """Return the DOT text of what lanes cause on each other (`lane_dependencies`), one node for each lane."""
     used = lanes[lanes["lane"].isin(set(edges["cause_lane"]) | set(edges["effect_lane"]))]
     _check_size(len(used), len(edges))
     graph = new_graph(title, [])
@@ -98,7 +103,7 @@ def result_picture(title: str, frame: pd.DataFrame) -> str:
     Raises
     ------
     InputError
-        It holds none, or too many to draw.
+        The result holds none, or too many to draw.
     """
     found = entities(frame)
     if not found.nodes:

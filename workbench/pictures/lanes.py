@@ -1,4 +1,4 @@
-"""The lanes and the path as few enough rectangles for a page: what is below one pixel is merged."""
+"""Reduces lanes and path to rectangles that a page can draw; what is below one pixel is merged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,27 +12,32 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.text.text import format_share, label
 
 _MOST_LANES = 60
+"""How many lanes a page draws: those of the path, then the busiest."""
 _MOST_RECTANGLES = 100_000
+"""How many rectangles a page draws; pixels get wider until they are few enough."""
 _MOST_NAMES = 8_000
+"""How many names a page knows; rectangles with rarer names are drawn without."""
 NAME_CELLS = 160
-"""How long a name is that the lanes know."""
+"""How many cells a name in the lanes may take before it is shortened."""
 _PATH_PIXELS = 8_000
+"""Neighbours on the path inside one of so many parts of the window are merged."""
 _REASON_CELLS = 80
+"""How many cells a reason may take before it is shortened."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a page draws, all times in ns after the window's start.
+    """What a page draws; all times are in ns after the window's start.
 
-    `rectangles`, `path` and `stacks` are columns of equal length: lane (place in `lanes`), start, length,
-    name (place in `names`, -1 where several were merged), category (place in `categories`). The first two
-    have count, too; the rectangles slack (None where it is not known); the path the places in `dependencies`
-    and in `reasons` (rule, evidence and confidence of the stretch's start); the stacks depth, the outermost
-    event's 0.
+    `rectangles`, `path` and `stacks` are columns of equal length: lane (position in `lanes`), start, length,
+    name (position in `names`, -1 for several merged ones), category (position in `categories`). The first two
+    also have count; the rectangles have slack (None if unknown); the path has positions in `dependencies` and
+    in `reasons` (rule, evidence and confidence of the stretch's start); the stacks have depth, 0 for the
+    outermost event.
 
-    `chains` are the stretches of a lane of which each follows the one before: lane, start, length, and of
-    the cause of the first: cause (its lane, -1 where none is drawn), before (its place among the chains, -1
-    where it is not listed), at, dependency, reason. They are ordered by lane and start.
+    `chains` are stretches of a lane of which each follows the one before: lane, start and length, and about
+    the cause of the first one: cause (its lane, -1 if none is drawn), before (its position among the chains,
+    -1 if it is not listed), at, dependency, reason. They are ordered by lane and start.
     """
 
     lanes: list[dict[str, object]]
@@ -49,7 +54,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where each value stands among the listed ones, and when the window starts."""
+    """The position of each value in its list, and when the window starts."""
 
     start_ns: int
     lanes: Mapping[int, int]
@@ -60,7 +65,7 @@ class _Places:
 
 
 def draw_lanes(findings: Findings) -> Drawing:
-    """Return the rectangles of the busiest lanes, those of the path first, and of the path."""
+    """Draw the rectangles of the path, and of the busiest lanes, those of the path first."""
     start_ns, length_ns = findings.start_ns, max(1, findings.length_ns)
     shown = _shown_lanes(findings)
     timeline, stacks, chains = (
@@ -99,7 +104,7 @@ def draw_lanes(findings: Findings) -> Drawing:
 
 
 def _shown_lanes(findings: Findings) -> pd.DataFrame:
-    """Return the lanes that are drawn, in their own order."""
+    """Choose the lanes that are drawn, in their own order."""
     on_path = findings.durations.groupby(findings.path["lane"]).sum()
     work = (
         (findings.timeline["end_ns"] - findings.timeline["start_ns"]).groupby(findings.timeline["lane"]).sum()
@@ -113,13 +118,13 @@ def _shown_lanes(findings: Findings) -> pd.DataFrame:
 
 
 def _merged(timeline: pd.DataFrame, start_ns: int, length_ns: int) -> pd.DataFrame:
-    """Return the rows with ever wider pixels until they are few enough."""
+    """Merge the rows with ever wider pixels until they are few enough."""
     rows, pixels = timeline, _MOST_RECTANGLES
     while len(rows) > _MOST_RECTANGLES:
         pixels //= 2
         pixel_ns = max(1, length_ns // pixels)
         narrow = (rows["end_ns"] - rows["start_ns"] < pixel_ns).to_numpy()
-        # A wide row is a group of its own, told by a negative key.
+        # A wide row is a group of its own, which a negative key marks.
         key = np.where(narrow, (rows["start_ns"] - start_ns) // pixel_ns, -1 - np.arange(len(rows)))
         groups = rows.groupby([rows["lane"], rows["category"], pd.Series(key, index=rows.index)], sort=False)
         rows = groups.agg(
@@ -137,7 +142,7 @@ def _merged(timeline: pd.DataFrame, start_ns: int, length_ns: int) -> pd.DataFra
 
 
 def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFrame:
-    """Return the path with neighbours inside one pixel as one row, drawn as the longest of them."""
+    """Merge neighbours on the path inside one pixel into one row, drawn as the longest of them."""
     starts, length = path["start_ns"].to_numpy(), (path["end_ns"] - path["start_ns"]).to_numpy()
     wide = length >= pixel_ns
     pixel = (starts - start_ns) // pixel_ns
@@ -156,7 +161,7 @@ def _merged_path(path: pd.DataFrame, start_ns: int, pixel_ns: int) -> pd.DataFra
 
 
 def _reasons(rows: pd.DataFrame) -> list[str]:
-    """Which rule says why each row starts, and how that is known; empty where none does."""
+    """Say which rule explains the start of each row, and how that is known; empty if none does."""
     columns = (rows[name].tolist() for name in ("mechanism", "evidence", "confidence"))
     return [
         f"{mechanism}, {evidence}, {format_share(confidence)} sure"
@@ -167,9 +172,9 @@ def _reasons(rows: pd.DataFrame) -> list[str]:
 
 
 def _depths(stacks: pd.DataFrame) -> list[int]:
-    """At which level each row is drawn: below all that it runs inside, beside what only overlaps it.
+    """Find the level of each row: below all that it runs inside, beside what only overlaps it.
 
-    The rows stand in the order of lane, start and falling end. A call that ends a step ends in the next one.
+    The rows are ordered by lane, start and falling end. A call that ends a step ends in the next one.
     """
     depths: list[int] = []
     lane, open_rows = None, list[tuple[int, int]]()
@@ -185,7 +190,7 @@ def _depths(stacks: pd.DataFrame) -> list[int]:
 
 
 def _names(frames: Sequence[pd.DataFrame]) -> list[str]:
-    """Return the names that take most time; rarer ones are drawn without."""
+    """Choose the names that take most time; rarer ones are drawn without."""
     parts = [frame.assign(length=frame["end_ns"] - frame["start_ns"])[["name", "length"]] for frame in frames]
     lengths = pd.concat(parts).dropna().groupby("name", sort=True)["length"].sum()
     return [str(name) for name in lengths.nlargest(_MOST_NAMES).index]

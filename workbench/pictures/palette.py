@@ -14,8 +14,9 @@ DEPENDENCY_COLOURS = {
 ROOT_COLOUR = "#6b7280"
 _COLOUR_OF_ROLE = {category.role: category.colour for category in CATEGORIES}
 LANE_COLOURS = {"stream": _COLOUR_OF_ROLE[Role.KERNEL], "thread": _COLOUR_OF_ROLE[Role.OPERATOR]}
-"""By the kind of a lane: as what runs there."""
+"""The colour of a lane by its kind: that of what runs there."""
 _WHITE_PART = 0.62
+"""How much white a light shade holds, 0..1."""
 
 
 def category_colour(category: str) -> str:

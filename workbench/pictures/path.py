@@ -1,4 +1,4 @@
-"""The picture of a critical path: few pieces of it in time order, a column a lane, as DOT."""
+"""Draws a critical path as DOT: few pieces of it in time order, one column for each lane."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,21 @@ from tracegraph.workbench.pictures.palette import category_colour, dependency_co
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural
 
 _LONG_SHARE = 0.01
+"""A stretch with this share of the path is long."""
 _TINY_SHARE = 0.001
+"""Pieces below this share of the path are kept only while there are at most `_FEW` of them."""
 _FEW = 20
+"""How many pieces are kept even if they are tiny."""
 _PARTS = 3
+"""How many of its largest names a piece shows."""
 
 Mask = npt.NDArray[np.bool_]
 _MOST_PIECES = 60
+"""How many pieces a picture has at most."""
 _NAME_CELLS = 44
+"""How many cells a name may take before it is shortened."""
 _LANE_CELLS = 30
+"""How many cells the name of a lane may take before it is shortened."""
 _HEADING = {"shape": "plaintext", "style": "", "fontcolor": PALE}
 _LEFT_OUT = {
     "shape": "plaintext",
@@ -48,8 +55,8 @@ class Part:
 class Piece:
     """A part of the path in time order.
 
-    `kept`: a long stretch, or a run of stretches on one lane; `parts` are its largest, by name. Otherwise
-    whatever lies between two kept pieces, on `lanes` lanes, beginning on `lane`, without `parts`.
+    A kept piece is a long stretch, or a run of stretches on one lane; `parts` are its largest, by name. Any
+    other piece is what lies between two kept ones, on `lanes` lanes, beginning on `lane`, without `parts`.
     `dependency` and `mechanism` say how the path came to the first row.
     """
 
@@ -64,12 +71,12 @@ class Piece:
 
     @property
     def category(self) -> str:
-        """Category that stands for the piece: that of its largest part that is no gap, if it has one."""
+        """Category that stands for the piece: that of its largest part other than gaps, if it has one."""
         return next((part.category for part in self.parts if part.category != GAP), GAP)
 
 
 def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
-    """Return at most `most` pieces that tile the path (PATH_COLUMNS), the longest of them kept."""
+    """Cut the path (PATH_COLUMNS) into at most `most` pieces that tile it; the longest are kept."""
     rows = path.assign(duration_ns=path["end_ns"] - path["start_ns"], rows=1)
     same = ["lane", "name", "category"]
     stretches = _merge(rows, _changes(rows[same]))
@@ -91,7 +98,7 @@ def collapse(path: pd.DataFrame, most: int) -> list[Piece]:
 
 
 def _choose(lengths: npt.NDArray[np.int64], most: int) -> Mask:
-    """Return which runs are kept: the longest, as many as give at most `most` pieces.
+    """Choose which runs are kept: the longest, as many as give at most `most` pieces.
 
     Runs below a thousandth of the path are kept only while there are few.
     """
@@ -123,7 +130,7 @@ def _parts(stretches: pd.DataFrame) -> dict[int, tuple[Part, ...]]:
 
 
 def _merge(rows: pd.DataFrame, starts: Mask) -> pd.DataFrame:
-    """Return each group of rows as one; a group begins where `starts` is true."""
+    """Merge each group of rows into one; a group begins where `starts` is true."""
     first = np.flatnonzero(starts)
     sums = {name: np.add.reduceat(rows[name].to_numpy(), first) for name in ("rows", "duration_ns")}
     return rows.iloc[first].assign(**sums)
@@ -134,7 +141,7 @@ def _changes(values: pd.DataFrame) -> Mask:
 
 
 def _after(mask: Mask) -> Mask:
-    """Return which rows follow one in the mask; the first row does."""
+    """Mark the rows that follow one in the mask, and the first row."""
     after = np.roll(mask, 1)
     after[:1] = True
     return after
@@ -149,7 +156,7 @@ def _mask(order: npt.NDArray[np.intp], count: int) -> Mask:
 def path_picture(run: str, of: str, path: pd.DataFrame, lanes: pd.DataFrame, most: int = _MOST_PIECES) -> str:
     """Return the DOT text of a path (PATH_COLUMNS) in at most `most` nodes, one column for each lane.
 
-    `of`: the part of the run that it is the path of, empty for all of it.
+    `of`: the part of the run that the path belongs to; empty for the whole run.
     """
     pieces = collapse(path, most)
     total_ns = sum(piece.duration_ns for piece in pieces)
@@ -170,7 +177,7 @@ def path_picture(run: str, of: str, path: pd.DataFrame, lanes: pd.DataFrame, mos
 
 
 def _add_lanes(graph: "graphviz.Digraph", lanes: pd.DataFrame, pieces: Sequence[Piece]) -> dict[int, str]:
-    """Add the columns' headings, in the order in which the path comes by; return them by lane."""
+    """Add the columns' headings, in the order in which the path reaches them; return them by lane."""
     names = dict(zip(lanes["lane"], lanes["name"], strict=True))
     headings = {piece.lane: f"lane{piece.lane}" for piece in pieces if piece.lanes == 1}
     with graph.subgraph(graph_attr={"rank": "same"}) as row:
@@ -197,7 +204,7 @@ def _add_piece(graph: "graphviz.Digraph", piece: Piece, index: int, share: float
 
 
 def _lines(piece: Piece, size: str) -> Iterator[str]:
-    """Yield the label's lines: a single name with its size, else the size and what it is made of."""
+    """Yield the label's lines: a single name with its size, else the size and what it consists of."""
     if sum(part.rows for part in piece.parts) == piece.rows and len(piece.parts) == 1:
         yield _part_text(piece.parts[0])
         yield size

@@ -1,4 +1,4 @@
-"""What a section shows, whoever renders it: words, tables, plots and more, with exact numbers."""
+"""What a section shows, independent of who renders it: words, tables, plots and more; numbers are exact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Column:
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
     of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number,
     `bytes` in B, `bandwidth` in B/s, `amount` any number, shortened with the letter of its thousands.
-    `roomy`: left out where there is little room. `indent`: the field with a value's depth in a tree.
+    `roomy`: left out if there is little room. `indent`: the field with a value's depth in a tree.
     """
 
     field: str
@@ -33,7 +33,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Whether its values stand under each other at their ends."""
+        """Whether the column holds numbers, which are aligned at their ends."""
         return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth", "amount")
 
 
@@ -41,9 +41,9 @@ class Column:
 class Table:
     """Rows of `frame`; `columns` are those for people.
 
-    CSV and summary.json hold all columns of the frame, but for those that begin with `_`: texts for people.
-    `bold` and `tone` name columns of the frame: which rows stand out, and in which `Tone`. `long`: it may
-    have hundreds of rows, for a page only.
+    CSV and summary.json hold all columns of the frame except those that begin with `_`, which are texts for
+    people. `bold` and `tone` name columns of the frame: which rows stand out, and in which `Tone`. `long`:
+    the table may have hundreds of rows and is for a page only.
     """
 
     frame: pd.DataFrame
@@ -75,7 +75,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts, a line each."""
+    """Facts, one on each line."""
 
     facts: Sequence[Fact]
 
@@ -103,14 +103,14 @@ class Chart:
 class Plot:
     """Rows drawn as `kind`, `y` over `x`.
 
-    Bars of the same `x` stand on each other, lines need numbers in it, points numbers above 0, since both
-    their axes are logarithmic. Levels are lines that stay at a `y` until the next `x`.
+    Bars of the same `x` are stacked. Lines need numbers in `x`; levels are lines that stay at a `y` until the
+    next `x`. Points need numbers above 0, since both their axes are logarithmic.
 
-    `title` says what it shows, also to those who cannot see it. `colour`: the field whose values are drawn
-    in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's order.
-    `marks`: lines across it, each a text and its value in `y`. `told`: what else is told about a row.
-    `across`: bars lie, so that there is room for names. Of points `size` is the field that their areas grow
-    with, and `roofs` are lines behind them, each a text and its corners.
+    `title` says what the plot shows, also to those who cannot see it. `colour`: the field whose values are
+    drawn in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's
+    order. `marks`: lines across the plot, each a text and its value in `y`. `told`: what else is said about a
+    row. `across`: bars lie, so that there is room for names. `size`: for points, the field that their areas
+    grow with. `roofs`: lines behind points, each a text and its corners.
     """
 
     title: str
@@ -129,7 +129,7 @@ class Plot:
 
     @property
     def columns(self) -> Sequence[Column]:
-        """All that it shows of its rows."""
+        """All columns that the plot shows of its rows."""
         return (self.x, self.y, *self.told)
 
 
@@ -142,7 +142,7 @@ class Advice:
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns that are not for people only."""
+    """Keep the columns that are not for people only."""
     return frame[[name for name in frame.columns if not str(name).startswith("_")]]
 
 

@@ -1,4 +1,4 @@
-"""What bounds the run: how long it is where each resource takes no time, and what no schedule beats."""
+"""What bounds the run: how long it is if a resource takes no time, and what no schedule beats."""
 
 from collections.abc import Sequence
 

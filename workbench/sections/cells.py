@@ -1,4 +1,4 @@
-"""A value of a table as text for people, by the kind of its column."""
+"""Writes a value of a table as text for people, by the kind of its column."""
 
 from collections.abc import Callable, Iterable, Mapping
 from math import isnan
@@ -11,6 +11,7 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import format_amount, format_bytes, format_ns, format_share, label
 
 _MOST_CELLS = 400
+"""How many cells a text may take before it is shortened."""
 _WRITTEN: Mapping[str, Callable[[Any], str]] = {
     "duration": format_ns,
     "share": format_share,
@@ -22,12 +23,12 @@ _WRITTEN: Mapping[str, Callable[[Any], str]] = {
 
 
 def number(value: object) -> str:
-    """Return a number as JavaScript reads it, empty for a missing one."""
+    """Write a number as JavaScript reads it; empty for a missing one."""
     return "" if _is_missing(value) else str(value)
 
 
 def cell_text(kind: Kind, value: Any, names: ShownNames) -> str:
-    """One safe text; `lines` has several, and what is missing is empty."""
+    """Write a value as one safe text; `lines` has several lines, and a missing value is empty."""
     if kind == "lines":
         return "\n".join(_lines(value, names))
     if _is_missing(value):

@@ -1,4 +1,4 @@
-"""The operations in which ranks met: how far apart they came, and what the transfer took."""
+"""The operations in which ranks met: how far apart they came, and how long the transfer took."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,6 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST_KINDS, _MOST_OPERATIONS = 20, 20
+"""How many kinds and single operations the tables list."""
 _SIZES = (
     Column("name", "kind"),
     Column("group", "group", "name"),

@@ -1,4 +1,4 @@
-"""How much of the communication on GPUs computation hides, and which does it not."""
+"""How much of the communication on GPUs computation hides, and what it does not hide."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +9,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST = 20
+"""How many kernels with exposed communication the table lists."""
 _RANKS = (
     Column("rank", "rank", "number"),
     Column("communication_ns", "communication", "duration"),

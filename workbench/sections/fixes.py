@@ -1,4 +1,4 @@
-"""What could be done about the run, and what each of that gains."""
+"""What could be done about the run, and what each fix gains."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _NOTHING = "No fix that is known here gains 1 % of the run."
 
 
 def _content(findings: Findings) -> Sequence[Block]:
-    if findings.part or not findings.bounds:  # an earlier version stored neither
+    if findings.part or not findings.bounds:  # runs of an earlier version lack bounds and fixes
         return []
     if not findings.fixes:
         return [Words(_NOTHING)]

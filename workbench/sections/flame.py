@@ -15,6 +15,7 @@ from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import label
 
 _PIXELS = 2_000
+"""Frames narrower than one of so many parts of the path are merged."""
 _NOTE = (
     "Width is time on the path, the longest first; what stands below was called or launched from above, "
     "waits and gaps below what waits. Click a frame, or go to it with the arrow keys and press Enter, to "
@@ -28,7 +29,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _drawing(frames: pd.DataFrame) -> Mapping[str, object]:
-    """Return the boxes in columns; `name` and `category` are places among the listed ones."""
+    """Turn the boxes into columns; `name` and `category` are positions in the lists of both."""
     boxes = pd.DataFrame(lay_out("Critical path", frames, _PIXELS))
     names, categories = (pd.factorize(boxes[column]) for column in ("name", "category"))
     texts = readable(map(str, names[1]))

@@ -11,7 +11,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 IDLE = "idle"
 COLOURS = {COMPUTATION: "#e8871e", COMMUNICATION: "#2a9d8f", MEMORY: "#d1495b", IDLE: "#b4bcc6"}
-"""Of the types of kernels, and of no kernel, in all plots."""
+"""Colours of the types of kernels, and of no kernel, in all plots."""
 _RANKS = (
     Column("rank", "rank", "number"),
     Column("span_ns", "first to last work", "duration"),
@@ -31,6 +31,7 @@ _TYPES = (
 )
 _AXES = Column("_rank", "rank"), Column("duration_ns", "time", "duration")
 _MOST_ROWS = 64
+"""How many rows each table lists."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

@@ -7,6 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST = 200
+"""How many rows the table lists, the largest sums first."""
 _COLUMNS = (
     Column("rank", "rank", "number", roomy=True),
     Column("operator", "operator", "name"),

@@ -7,7 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 MOST = 1_000_000
-"""Rows of which none is left out."""
+"""A limit for rows that leaves none out."""
 LISTED = (
     Column("name", "name", "name"),
     Column("category", "category"),
@@ -36,7 +36,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
-    # All of them: what the path is made of are their sums.
+    # The query returns all of them, because their sums say what the path is made of.
     return {"hotspots": {**scope.walked, "limit": MOST}}
 
 

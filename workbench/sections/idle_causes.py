@@ -7,6 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST, _PLOTTED, _MOST_INSIDE = 20, 12, 20
+"""How many causes the table lists and the plot draws, and how many rows the call stacks have."""
 _CAUSES = (
     Column("cause", "waits for", "name"),
     Column("idle_ns", "idle", "duration"),

@@ -20,6 +20,7 @@ _COLUMNS = (
 _AXES = Column("_stream", "stream"), Column("idle_ns", "idle", "duration")
 _TOLD = (Column("count", "times", "count"), Column("max_ns", "longest", "duration"))
 _MOST_ROWS = 100
+"""How many rows the plot and the table show."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

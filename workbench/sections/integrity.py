@@ -29,7 +29,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _by_code(rows: pd.DataFrame) -> pd.DataFrame:
-    """Put what several files have in common into one row: all it counts, and what the first file says."""
+    """Join what several files have in common in one row: the sum of counts, and the first file's message."""
     groups = rows.groupby(["level", "code"], sort=False)
     found = groups.agg(count=("count", "sum"), message=("message", "first"), file=("file", "first"))
     more = groups["file"].nunique() - 1

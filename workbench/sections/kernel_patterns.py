@@ -10,6 +10,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _LINES = 20, 6
+"""How many sequences are listed, and how many lines of each."""
 _COLUMNS = (
     Column("operator", "launched by", "name"),
     Column("count", "count", "count"),
@@ -37,7 +38,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _lines(pattern: str, operator: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of a sequence, a line each, with how often it comes at once; the first few."""
+    """Yield the first names of a sequence, one on each line, with how often it is repeated at once."""
     runs = [(name, len(list(same))) for name, same in groupby(pattern[len(operator) + 1 :].split("|"))]
     for name, times in runs[:_LINES]:
         yield (f"{times} × " if times > 1 else "", name)

@@ -8,6 +8,7 @@ from tracegraph.workbench.sections.gpu_time import COLOURS
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _TOP, _PLOTTED, _MOST_ROWS = 10, 15, 120
+"""How many kernels of each rank and type are asked for, how many are plotted, and how many rows listed."""
 _COLUMNS = (
     Column("rank", "rank", "number"),
     Column("kernel_type", "type"),

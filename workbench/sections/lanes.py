@@ -16,7 +16,9 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import plural
 
 _PIXELS = 4_000
+"""What is narrower than one of so many parts of the window is merged."""
 _MOST_FRAMES, _MOST_CHAINS = 20_000, 20_000
+"""How many frames of call stacks and how many causes the page holds, which bounds its size."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -42,7 +44,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _colours(drawing: Drawing) -> Mapping[str, Mapping[str, str]]:
-    """Colours by name; the empty name stands for all others."""
+    """Return colours by name; the empty name stands for all others."""
     categories = {"": OTHER_COLOUR, **category_colours(drawing.categories)}
     return {"categories": categories, "dependencies": {"": ROOT_COLOUR, **DEPENDENCY_COLOURS}}
 

@@ -11,6 +11,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_ns
 
 _OUTLIERS, _CALLS = 10, 20
+"""How many slow launches and how many kinds of calls the tables list."""
 _RANK = Column("rank", "rank", "number")
 _SUMMARY = (
     Column("name", "call", "name"),
@@ -62,7 +63,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _plots(spread: pd.DataFrame) -> Iterator[Plot]:
-    """How many launches take how long, on all ranks: steps without one stand, too."""
+    """Plot how many launches take how long, on all ranks; steps without a launch are shown, too."""
     for measure, title in _PLOTS.items():
         counts = spread[spread["measure"] == measure].groupby(["from_ns", "to_ns"])["count"].sum()
         least, most = min(counts.index)[0], max(counts.index)[1]

@@ -1,4 +1,4 @@
-"""The memory of the devices: what is allocated over time, the peaks, and the operators that allocate most."""
+"""The memory of the devices: what is allocated over time, peaks, and the operators that allocate most."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,8 +9,9 @@ from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Wor
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _MOST_OPERATORS = 20
+"""How many operators the table lists."""
 _LEAST_SHARE = 0.001
-"""Memory that never gets to this part of the largest is not drawn."""
+"""Memory that never reaches this part of the largest is not drawn."""
 _RANK = Column("rank", "rank", "number")
 _PEAKS = (
     Column("_device", "device"),
@@ -68,7 +69,7 @@ def _named(findings: Findings, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plots(timeline: pd.DataFrame) -> Iterator[Plot]:
-    """One for each kind of device, for those with much memory only."""
+    """Plot each kind of device that has much memory."""
     highest = timeline.groupby("device_type")["_allocated"].max().sort_values(ascending=False)
     worth = highest >= _LEAST_SHARE * highest.max()
     several = timeline["rank"].nunique() > 1

@@ -13,6 +13,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_share
 
 _NAMES = 10
+"""How many of the largest names the table lists."""
 _OUTLINE = (
     Column("name", "call stack", "name", indent="depth"),
     Column("duration_ns", "inside", "duration"),

@@ -8,7 +8,9 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_ns
 
 _ROWS = 10
+"""How many rows each table lists."""
 _LEAST_PART = 1_000
+"""Events shorter than one of so many parts of the window are not asked for."""
 _SLACK = (
     Column("name", "name", "name"),
     Column("category", "category", roomy=True),

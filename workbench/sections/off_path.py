@@ -1,4 +1,4 @@
-"""The names with much work that is not on the path, and why it does not matter."""
+"""The names with much work that is not on the path, and what the path did meanwhile."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,6 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 10, 100
+"""How many names are listed, and by which part of the window (1 %) a name counts as large."""
 _COLUMNS = (
     Column("name", "name", "name"),
     Column("category", "category", roomy=True),

@@ -1,4 +1,4 @@
-"""The operators with the most time of their own, with what they launched and what of it is critical."""
+"""The operators with the most time of their own, what they launched, and how much of it is critical."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +9,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Wor
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _BARS = 20, 12
+"""How many operators the table lists and the plot draws."""
 _RANK = Column("rank", "rank", "number")
 _COLUMNS = (
     Column("name", "name", "name"),
@@ -46,7 +47,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _plot(rows: pd.DataFrame) -> Plot:
-    """Their own time by name, on all ranks."""
+    """Plot the operators' own time by name, on all ranks."""
     parts = {"CPU": "self_cpu_ns", "GPU": "self_gpu_ns"}
     sums = rows.groupby("name", sort=False)[list(parts.values())].sum()
     largest = sums.loc[sums.sum(axis=1).sort_values(ascending=False, kind="stable").index[:_BARS]]

@@ -26,6 +26,7 @@ _COLUMNS = (
 _OF_A_GPU = ("mean_window_ns", "gpu_share")
 _COLOURS = dict(zip(PHASE_NAMES, ("#8a8f98", "#c9a227", "#3b7dd8", "#d9603b", "#3f9c63"), strict=True))
 _MOST_BARS = 60
+"""How many steps, ranks or occurrences the plot draws."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -58,7 +59,7 @@ def _evidence(phases: pd.DataFrame) -> str:
 
 
 def _plot(phases: pd.DataFrame) -> Plot:
-    """Mean lengths by rank where there are several, else the lengths in each step, or in order."""
+    """Plot mean lengths by rank if there are several, else the lengths in each step, or in order."""
     rows = phases.assign(length_ns=phases["end_ns"] - phases["start_ns"])
     if rows["rank"].nunique() > 1:
         title, x = "Mean time in each phase on each rank", Column("rank", "rank", "number")

@@ -26,6 +26,7 @@ _COPIES = (
     Column("max", "greatest", "bandwidth"),
 )
 _MOST_ROWS = 100
+"""How many rows each table lists."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

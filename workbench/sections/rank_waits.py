@@ -39,6 +39,7 @@ _STEPS = (
     Column("last", "last to", "count"),
 )
 _MOST_CAUSES, _MOST_STEPS = 10, 20
+"""How many causes and how many steps the tables list."""
 _TOLD = (Column("caused_share", "of all waiting", "share"), Column("last", "last to", "count"))
 
 
@@ -61,7 +62,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _by_step(findings: Findings) -> Sequence[Block]:
-    """For each step the rank that made the others wait most."""
+    """Find for each step the rank that made the others wait most."""
     steps = findings.answers.get("step_waits", pd.DataFrame())
     if steps.empty:
         return []
@@ -73,7 +74,7 @@ def _by_step(findings: Findings) -> Sequence[Block]:
 
 
 def _rows(findings: Findings) -> pd.DataFrame:
-    """Return the rows of `rank_waits` by rank, with the share of the path on each."""
+    """Add to the rows of `rank_waits` the share of the path on each rank, and sort them by rank."""
     rows = findings.answers.get("rank_waits", pd.DataFrame({"rank": []}))
     on_path = {int(rank): findings.share(ns) for rank, ns in sum_by(findings.path, "rank").items()}
     return rows.assign(path_share=[on_path.get(rank, 0.0) for rank in rows["rank"]]).sort_values("rank")

@@ -11,6 +11,11 @@ from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural
 
 _SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
+"""Limits of what is said about late ranks.
+
+A second late rank is mentioned from `_SHARED` of all waiting on; at most `_MOST_STRAGGLERS` ranks are, with
+`_MOST_NAMES` names for each cause and `_NAME_CELLS` cells for each name.
+"""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

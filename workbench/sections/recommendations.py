@@ -1,4 +1,4 @@
-"""What to try next: the rules that reached their thresholds."""
+"""What to try next: fixes, and the rules that reached their thresholds."""
 
 from collections.abc import Mapping, Sequence
 

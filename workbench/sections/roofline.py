@@ -1,4 +1,4 @@
-"""How near operators come to what their device can do."""
+"""How near operators come to the peaks of their device."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,6 +14,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_amount, format_share
 
 _MOST_DRAWN, _MOST_LISTED = 300, 40
+"""How many operators the plot draws and the table lists."""
 _OUTSIDE = "work outside of operators"
 _COLOURS = {COMPUTE: "#e8871e", MEMORY: "#4878a8", UNKNOWN: "note"}
 _NAME = Column("name", "operator", "name")
@@ -113,7 +114,7 @@ def _plot(drawn: pd.DataFrame) -> Plot:
 
 
 def _roofs(drawn: pd.DataFrame) -> Iterator[tuple[str, Sequence[tuple[float, float]]]]:
-    """One roof for each peak among the rows, as wide as the points: up along the bandwidth, then flat."""
+    """Yield a roof for each peak among the rows, as wide as the points: up along the bandwidth, then flat."""
     known = drawn[drawn["peak_flop_per_s"].notna() & drawn["peak_bytes_per_s"].notna()]
     left, right = float(drawn["intensity"].min()) / 2, float(drawn["intensity"].max()) * 2
     several = known["device_name"].nunique() > 1
@@ -124,7 +125,7 @@ def _roofs(drawn: pd.DataFrame) -> Iterator[tuple[str, Sequence[tuple[float, flo
 
 
 def _units(device: str, peak: float, same: pd.DataFrame) -> str:
-    """Return what reaches a peak: types on matrix units, or what does not run on them."""
+    """Say what reaches a peak: types on matrix units, or what does not run on them."""
     products = same[same["work"].isin(ON_MATRIX_UNITS)]
     peaks = find_peaks(device)
     if peaks is not None and products["dtype"].eq("float32").all() and len(products):

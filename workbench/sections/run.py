@@ -8,6 +8,7 @@ from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text.text import label, plural
 
 _NAME_CELLS = 80
+"""How many cells the name of the run may take before it is shortened."""
 
 
 def _title(findings: Findings) -> str:

@@ -1,4 +1,4 @@
-"""How the names of events are written in a report: to be read, or as in the file; no two look the same."""
+"""Writes the names of events in a report: readable, or as in the file; no two look the same."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,9 +9,9 @@ from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import ELLIPSIS, visible
 
 LABEL = "label"
-"""The last column of rows that have a `name`: the same, to be read."""
+"""The last column of rows that have a `name`: the name in readable form."""
 _MOST_CHARS = 500
-"""What is longer is no name that can be shortened."""
+"""A longer text is not a name that can be shortened by meaning, so that it is cut."""
 
 
 class ShownNames:
@@ -22,13 +22,13 @@ class ShownNames:
         self._texts = {} if full else readable(_names_in(blocks))
 
     def of(self, name: object) -> str:
-        """Return a name as one safe line of any width."""
+        """Write a name as one safe line of any width."""
         text = self._texts.get(str(name), str(name))
         return visible(text if self._full or len(text) <= _MOST_CHARS else text[:_MOST_CHARS] + ELLIPSIS)
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a readable text of their names in a last column, where they have names."""
+    """Add a last column with readable names to rows that have names."""
     if "name" not in frame.columns:
         return frame
     codes, values = pd.factorize(frame["name"])

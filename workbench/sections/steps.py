@@ -12,6 +12,7 @@ from tracegraph.workbench.sections.section import Parameters, Scope, Section, re
 from tracegraph.workbench.text.text import format_ns
 
 _MOST_OUTLIERS = 8
+"""How many outliers are named."""
 _RECURRING = (
     Column("name", "name", "name"),
     Column("category", "category", roomy=True),
@@ -95,7 +96,7 @@ def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
 
 
 def _types(summary: StepSummary) -> Table:
-    """Tabulate iterations of a server by type: what a prefill takes says nothing of a decode."""
+    """List iterations of a server by type: the time of a prefill says nothing about a decode."""
     rows = pd.DataFrame(
         {
             "type": one.type,

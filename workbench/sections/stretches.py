@@ -8,6 +8,7 @@ from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text.text import format_share, plural
 
 _ROWS = 500
+"""How many rows the page shows; critical_path.csv has all."""
 _COLUMNS = (
     Column("after_ns", "after start", "duration"),
     Column("duration_ns", "duration", "duration"),

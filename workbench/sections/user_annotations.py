@@ -12,6 +12,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS = 20
+"""How many annotations each table lists."""
 _RANK = Column("rank", "rank", "number")
 _TIMES = (
     Column("count", "count", "count"),

@@ -10,6 +10,7 @@ from tracegraph.workbench.sections.section import Section
 from tracegraph.workbench.text.text import format_share, plural
 
 _MUCH = 0.05
+"""From this share of the path (0..1) on, missing records are mentioned with the input."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

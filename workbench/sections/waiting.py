@@ -7,6 +7,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Wor
 from tracegraph.workbench.sections.section import Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 20, 100
+"""How many waits are listed, and by which part of the window (1 %) a wait counts."""
 _COLUMNS = (
     Column("lane_name", "thread"),
     Column("name", "name"),

@@ -39,6 +39,7 @@ _INSIDE = (
 )
 _WIDE = "at most is more than ten times at least: "
 _LITTLE = 0.5
+"""A name is worth little if its gain is less than this part of what its share of the path promises."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -54,7 +55,7 @@ def _largest(findings: Findings) -> Sequence[Block]:
 
 
 def _why_little(findings: Findings, row: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """Why what is large on the path gains little: what is critical then; and why a range is wide."""
+    """Say why what is large on the path gains little: what is critical then; and why a range is wide."""
     wide = [(f"{_WIDE}{row['wide']}", "")] if row.get("wide") else []
     if row["gain_ns"] >= _LITTLE * findings.share(row["path_ns"]) * row["base_ns"]:
         return wide or [("", "")]

@@ -1,4 +1,4 @@
-"""What tells demangled C++ functions apart, as text: function, and the arguments that differ."""
+"""Distinguishes demangled C++ functions by text: the function, and the arguments that differ."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,18 @@ from tracegraph.workbench.text.cpp_names import Part
 from tracegraph.workbench.text.text import ELLIPSIS
 
 _BRIEF_CHARS, _BRIEF_DEPTH, _NESTED_DEPTH = 64, 3, 2
+"""How long and how deep a text with its most telling argument may be before it gets shallower."""
 _MOST_NESTED = 2
+"""How many arguments of an argument are shown."""
 _MOST_SHOWN = 4
-"""Differences shown before the whole text says more."""
+"""How many differences are shown before the whole text says more."""
 _Place = tuple[str, int]
 """A template argument, `<` and its index, or a parameter, `(` and its index."""
 _Texts = Mapping[Part, str]
 
 
 def tell_apart(parts: Sequence[Part]) -> dict[Part, str]:
-    """Return a text for each part that tells it from the others; functions of one name by what differs."""
+    """Return a text for each part that distinguishes it from the others."""
     return _tell_apart(parts, top=True)
 
 
@@ -60,7 +62,7 @@ def _telling(args: Sequence[Part], most: int) -> Sequence[Part]:
 
 
 def _differences(parts: Sequence[Part], shown: Mapping[_Place, _Texts]) -> dict[Part, str]:
-    """Return texts of parts of one name, with the arguments `shown` and as many more as tell them apart."""
+    """Return texts of parts of one name, with the arguments `shown` and as many more as distinguish them."""
     if len(parts) == 1:
         return {parts[0]: _with(parts[0], shown)}
     place = _most_different(parts, shown) if len(shown) < _MOST_SHOWN else None

@@ -1,10 +1,11 @@
-"""Demangled C++ names, as PyTorch's profiler writes kernels, read into function, arguments and parameters."""
+"""Reads demangled C++ names of kernels, as PyTorch's profiler writes them, into their parts."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 _MOST_CHARS, _MOST_DEPTH = 20_000, 24
+"""A longer or deeper name is not read, which bounds time and recursion for hostile text."""
 _TOKEN = re.compile(r"\boperator ?(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?)|->|::|[<>(){}\[\], ]")
 _CLOSED_BY = {"<": ">", "(": ")", "{": "}", "[": "]"}
 _CLOSING = frozenset(_CLOSED_BY.values())
@@ -25,16 +26,16 @@ _WRAPPER = re.compile(r"gpu_\w*kernel\w*|func_wrapper_t|ReduceOp|BinaryFunctor|[
 
 
 class _UnreadableError(ValueError):
-    """The text is no balanced C++ name."""
+    """The text is not a balanced C++ name."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A function, type or value of a name; parts with the same `exact` text are equal.
 
-    Parts that are otherwise the same differ in `wrappers`, what carries them, as text before them; in
-    `numbers`, which lambda of its function it is, outermost first; or in `scope`, what their name is in.
-    `kind`: `class` for functions, too; `builtin` for types of the language; `value` for all the rest.
+    Parts that are otherwise the same differ in `wrappers`, the text of what carries them; in `numbers`, which
+    lambda of its function it is, outermost first; or in `scope`, what their name is in. `kind`: `class`, also
+    for functions; `builtin` for types of the language; `value` for all the rest.
     """
 
     exact: str
@@ -50,7 +51,7 @@ class Part:
 
 
 def parse_function(name: str) -> Part | None:
-    """Return a demangled function with its template arguments; None where the text is none or is damaged."""
+    """Read a demangled function with its template arguments; None if the text is not one or is damaged."""
     if len(name) > _MOST_CHARS or name.startswith(("_Z", "<")):
         return None
     text = _CLONE.sub("", name)
@@ -70,7 +71,7 @@ def parse_function(name: str) -> Part | None:
 
 
 def _is_cpp(text: str, path: str, part: Part) -> bool:
-    """Whether it is more than an annotation of somebody's that has brackets, such as `batch(3)`."""
+    """Tell whether the name is more than a user's annotation that has brackets, such as `batch(3)`."""
     if path.endswith(">"):
         return "::" in path
     return (
@@ -120,7 +121,7 @@ def _list(text: str) -> tuple[Part, ...]:
 
 
 def _part(text: str) -> Part:
-    """Return an argument or parameter; what is no type that can be read is a value, as it stands."""
+    """Read an argument or parameter; what is not a readable type is a value, unchanged."""
     bare = text.rstrip("*& ")
     while bare.endswith((" const", " volatile")):
         bare = bare.rpartition(" ")[0].rstrip("*& ")
@@ -140,7 +141,7 @@ def _part(text: str) -> Part:
 
 
 def _qualified(path: str, exact: str) -> Part:
-    """Return what a path of names between `::` ends in; a lambda belongs to the function that holds it."""
+    """Return the last name of a path between `::`; a lambda belongs to the function that holds it."""
     pieces = _split(path, "::")
     hidden = next((at for at, piece in enumerate(pieces) if piece.startswith(_LAMBDA)), len(pieces))
     named = [piece for piece in pieces[:hidden] if piece and not piece.startswith(_ANONYMOUS)]

@@ -1,4 +1,4 @@
-"""Names of events for people: shortened by meaning, distinct where shown together; and found again."""
+"""Names of events for people: shortened by meaning, and distinct where shown together; and their search."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,10 +18,16 @@ _BUILT_IN = re.compile(
 _IDENTIFIER = re.compile(r"\w+")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>$)")
 _LONG, _HEAD = 200, 64
-"""Longer identifiers show as much of their beginning: Tensile's hold all settings, mangled ones all types."""
+"""An identifier longer than `_LONG` characters shows `_HEAD` of them at its beginning.
+
+Tensile's names hold all settings, mangled ones all types.
+"""
 _MOST_FIELDS = 4
+"""How many differing fields of a long identifier are shown."""
 _QUOTED_CELLS = 60
+"""How many cells a name within a sentence may take."""
 _MOST_SUFFIX = 8
+"""A readable text may be this much longer than its name before the name itself is taken."""
 _PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
 
 
@@ -38,7 +44,7 @@ def readable(names: Iterable[str]) -> dict[str, str]:
 
 
 def quoted(name: str) -> str:
-    """Return a name within a sentence: readable, short, safe to print, in backquotes."""
+    """Quote a name for a sentence: readable, short, safe to print, in backquotes."""
     return f"`{label(readable([name])[name], _QUOTED_CELLS)}`"
 
 
@@ -89,7 +95,7 @@ def _beginnings(names: Iterable[str]) -> dict[str, str]:
 
 
 def _different_fields(names: Sequence[str]) -> list[list[str]]:
-    """Return for each name the first fields by which it and the others are told apart, as far as they do."""
+    """Return for each name the first fields that distinguish it from the others, as far as they do."""
     columns = list(zip_longest(*(name.split("_") for name in names), fillvalue=""))
     chosen: list[tuple[str, ...]] = []
     told = 1
@@ -104,7 +110,7 @@ def _different_fields(names: Sequence[str]) -> list[list[str]]:
 
 
 def _distinct(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts; the name itself where the text is longer, or another's is the same."""
+    """Choose for each name its text, or the name itself if the text is longer or not unique."""
     chosen = {name: text if len(text) <= len(name) + _MOST_SUFFIX else name for name, text in texts.items()}
     while True:
         used = Counter(chosen.values())
@@ -115,9 +121,9 @@ def _distinct(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def match_names(names: Sequence[str], wanted: str) -> list[str]:
-    """Return the names meant, in their order: exactly, else as a glob of `*` and `?`, else as a part.
+    """Find the names that are meant, in their order: exactly, else by a glob of `*` and `?`, else by a part.
 
-    A glob stands for a whole name; upper and lower case are told apart, but not in a part.
+    A glob stands for a whole name; upper and lower case differ, except in a part.
     """
     if wanted in names:
         return [wanted]

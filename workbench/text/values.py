@@ -11,7 +11,7 @@ from tracegraph.queries.module import python_value
 
 
 def plain(value: object) -> object:
-    """`value` as what JSON can hold; a number that is none and a missing value are None.
+    """Turn `value` into what JSON can hold; a missing value and a number that is not finite become None.
 
     A node is {labels, properties}, a relationship {type, properties}, a path {nodes, relationships}; a date,
     a time or a point is its text.
@@ -40,7 +40,7 @@ def _plain_nested(value: object) -> object:
 
 
 def as_text(value: object) -> str:
-    """`value` as one text for people: a node or relationship as in Cypher, other nested values as JSON.
+    """Write `value` as text for people: a node or relationship as in Cypher, other nested values as JSON.
 
     The nodes and relationships of a path show their name only, so that it stays readable.
     """
@@ -57,7 +57,7 @@ def as_text(value: object) -> str:
 
 
 def as_data_text(value: object) -> str:
-    """`value` as one text for machines: empty for none, a text as it is, anything else as JSON."""
+    """Write `value` as one text for machines: empty for None, a text unchanged, anything else as JSON."""
     simple = plain(value)
     return "" if simple is None else simple if isinstance(simple, str) else json.dumps(simple)
 

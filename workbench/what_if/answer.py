@@ -1,4 +1,4 @@
-"""What if: the answer to one question, with all that it rests on."""
+"""Answers one what-if question, with all that the answer rests on."""
 
 import json
 import math
@@ -49,8 +49,8 @@ class Question:
     """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
 
     `scale`: factors and selectors. `fixes`: names of `registry.ASKED` and selectors; `depth`, `workers`: how
-    far ahead, and by how many threads, what is done ahead is done. `assume`: names of `ASSUMPTIONS`.
-    `overhead`: what recording an event cost: "auto" (estimated from the file), "none", or ns.
+    far ahead work is done, and by how many threads. `assume`: names of `ASSUMPTIONS`. `overhead`: what
+    recording an event cost: "auto" (estimated from the file), "none", or ns.
     """
 
     remove: Sequence[str] = ()
@@ -76,8 +76,7 @@ class Question:
 class WhatIf:
     """The answer: `prediction` of `question` about `run`; `matched`: what the names in it mean in the run.
 
-    `notes`: what an engineer should know beside it.
-    `store` keeps the answer of a stored run as a run of its own.
+    `notes`: what an engineer should know beside it. `store` keeps the answer as a run of its own.
     """
 
     run: str
@@ -92,7 +91,7 @@ class WhatIf:
 
     @property
     def assumptions(self) -> list[str]:
-        """What its fixes take for granted, and no file tells."""
+        """What the fixes of the question take for granted, and no file shows."""
         asked = dict.fromkeys(fix for fix, _ in self.question.fixes)
         return list(dict.fromkeys(text for fix in asked for text in ASKED[fix].assumptions))
 
@@ -112,12 +111,12 @@ class WhatIf:
         return self.store(self, name)
 
     def save(self, folder: str | PathLike[str]) -> tuple[str, ...]:
-        """Write what_if.json and predicted.json.gz into a folder, made where it is not there; their names.
+        """Write what_if.json and predicted.json.gz into a folder, which is created; return their names.
 
         Raises
         ------
         InputError
-            The folder has no name, or they cannot be written.
+            The folder has no name, or the files cannot be written.
         """
         place = named_folder(folder)
         try:
@@ -139,7 +138,7 @@ class WhatIf:
 
     @cached_property
     def unrecorded_ns(self) -> int:
-        """Length of the run's path in work that no file holds: what is removed may be among it; ns."""
+        """Length of the run's path in work that no file holds, ns: what is removed may be among it."""
         return unrecorded_ns(self.graph)
 
     def as_json(self) -> dict[str, object]:
@@ -192,8 +191,8 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     Raises
     ------
     InputError
-        Nothing is assumed, a name or step is not in the run, nothing runs in the step, or a
-        factor or cost is none.
+        Nothing is assumed, a name or step is not in the run, nothing runs in the step, or a factor or a
+        cost of recording is not valid.
     """
     asked = (question.remove, question.scale, question.remove_wait, question.assume, question.fixes)
     if not any(asked):
@@ -213,7 +212,7 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:
-    """Return what changes, what the names in the question mean, and what of it other threads were handed."""
+    """Find what changes, what the names in the question mean, and which of it other threads were handed."""
     factor = np.ones(len(graph.segments))
     handed = np.zeros(len(factor), dtype=bool)
     matched: list[Matched] = []
@@ -238,7 +237,7 @@ def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matche
 
 
 def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Matched]]:
-    """Return what all fixes of a question change together, each in all that its selectors select."""
+    """Join the edits of all fixes of a question, each in all that its selectors select."""
     if min(question.depth, question.workers) < 1:
         raise InputError("nothing is done ahead of itself", "give --depth and --workers as 1 or more")
     chosen: dict[str, Flags] = {}
@@ -267,7 +266,7 @@ def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:
 
 
 def gain_json(gain: Gain) -> dict[str, object]:
-    """Return a gain for scripts."""
+    """Return a gain for scripts; times in ns."""
     return {
         "base_ns": gain.base_ns,
         "predicted_ns": gain.predicted_ns,
@@ -277,7 +276,7 @@ def gain_json(gain: Gain) -> dict[str, object]:
 
 
 def range_json(low: Bound, high: Bound) -> dict[str, object]:
-    """Return a range for scripts."""
+    """Return the range of a gain for scripts; times in ns."""
     return {
         "gain_low_ns": low.gain_ns,
         "gain_high_ns": high.gain_ns,

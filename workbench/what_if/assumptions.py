@@ -1,4 +1,4 @@
-"""What can be assumed of a job of several ranks, by name."""
+"""Assumptions about a job of several ranks, by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NO_STRAGGLERS, INFINITE_BANDWIDTH = "no-stragglers", "infinite-bandwidth"
 
 @dataclass(frozen=True)
 class Assumption:
-    """One of them; `factor`: by what the work of each segment is multiplied where it holds."""
+    """An assumption; `factor`: by what it multiplies the work of each segment."""
 
     meaning: str
     factor: Callable[[ReplayGraph], Floats]
@@ -35,7 +35,7 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
 
 
 def assume(graph: ReplayGraph, name: str) -> tuple[Floats, list[Matched]]:
-    """Give the factor of each segment's work, and the names whose work shrinks, by how much, the most first.
+    """Find the factor of each segment's work, and the names whose work shrinks, with ns, the most first.
 
     Raises
     ------

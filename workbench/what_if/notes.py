@@ -1,4 +1,4 @@
-"""What an engineer should know beside an answer: what a question leaves as it is, and what is inferred."""
+"""What an engineer should know beside an answer: what a question leaves as it is, what is inferred."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from tracegraph.workbench.text.text import format_ns
 
 
 def notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:
-    """How much of what is removed or scaled other threads do, and how it is known that they do it for it."""
+    """Say how much of what is removed or scaled other threads do, and how it is known that they do it."""
     ns = int(graph.segments.work[handed].sum())
     if ns:
         of = graph.handed_over.of_segment[handed]
@@ -25,7 +25,7 @@ def notes_of_handed(graph: ReplayGraph, handed: Flags) -> Iterator[str]:
 
 
 def notes_of_ranks(predictor: Predictor, change: Change) -> Iterator[str]:
-    """Of ranks that no longer wait for each other: what that leaves, and what it is worth to mend it."""
+    """Say what is left if ranks no longer wait for each other, and what mending that is worth."""
     if GAP_CODE[WAITING_FOR_RANK] in change.of_threads and transfers(predictor.graph).any():
         even = predictor.gain(Change(without_stragglers(predictor.graph)))
         yield (

@@ -15,12 +15,18 @@ from tracegraph.ingest.what_if.graph.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 
 _CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
+"""Limits of the search for a plan.
+
+At most `_CANDIDATES` fixes take part. A pair pays together if it gains `_TOGETHER` times what both gain by
+themselves; a further fix, or the surplus of a pair, must gain `_LEAST` of the run.
+"""
 FIXES_WANTED, _ALL_SETS = 3, 2
+"""How many fixes a plan makes by default, and up to which number all sets are tried."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """Fixes made together: what they are, what they gain, ns, and the command that predicts it."""
+    """Fixes made together: what they are, what they gain in ns, and the command that predicts it."""
 
     titles: tuple[str, ...]
     selectors: tuple[str, ...]
@@ -33,8 +39,9 @@ class Made:
 class Plan:
     """What to do about `run`: `steps[k]` is the best that k + 1 fixes make of it.
 
-    `base_ns`: its length without what recording cost. `together`: pairs that gain 1.1 times what both gain by
-    themselves, and 1 % of the run more. `floors`: what no schedule of the work as recorded is shorter than.
+    `base_ns`: its length without the cost of recording. `together`: pairs that gain 1.1 times what both gain
+    by themselves, and 1 % of the run more. `floors`: lengths that no schedule of the work as recorded can
+    beat.
     """
 
     run: str
@@ -55,14 +62,14 @@ class Plan:
 
 
 def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
-    """Find the best fix, the best pair, then greedily one more, as long as it gains 1 % of the run.
+    """Find the best single fix, then the best pair, then greedily one more, while it gains 1 % of the run.
 
     Of each kind of fix the place that gains most takes part.
 
     Raises
     ------
     InputError
-        No fix is wanted.
+        `fixes` is below 1.
     """
     if fixes < 1:
         raise InputError("a plan without fixes is none", "give --fixes as 1 or more")
@@ -101,7 +108,7 @@ class _Search:
             self._gains[(at,)] = gain
 
     def best(self, count: int) -> Made | None:
-        """Find the set of `count` fixes that gains most: of all sets up to two, then with one more."""
+        """Find the best set of `count` fixes: of all sets up to two, then with one more than before."""
         numbers = range(len(self._places))
         if count <= _ALL_SETS:
             tried = list(combinations(numbers, count))
@@ -114,14 +121,14 @@ class _Search:
         return self._made(self._chosen)
 
     def together(self) -> list[Made]:
-        """Return the pairs that pay only, or much better, together; the best first."""
+        """List the pairs that pay only, or much better, together; the best first."""
         pairs = [
             pair for pair in combinations(range(len(self._places)), 2) if self._fit(pair) and self._pays(pair)
         ]
         return [self._made(pair) for pair in sorted(pairs, key=self._gain, reverse=True)]
 
     def _fit(self, places: tuple[int, ...]) -> bool:
-        """Whether all of them can be made: none is there instead of another."""
+        """Tell whether all of the fixes can be made: none replaces another."""
         fixes = [self._places[at][0] for at in places]
         names = {fix.name for fix in fixes}
         return not any(names & set(fix.instead_of) for fix in fixes)

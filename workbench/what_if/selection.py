@@ -1,4 +1,4 @@
-"""What a selector selects in a run: segments, and which names that were."""
+"""Finds what a selector selects in a run: segments, and the names that it matched."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ from tracegraph.workbench.text.text import label, visible
 from tracegraph.workbench.what_if.selector import Selector
 
 _NAME_CELLS = 80
+"""How many cells a name in a message may take before it is shortened."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Matched:
 class Selection:
     """The segments that a selector selects, and the names that it matched, the longest first.
 
-    `handed`: those that run on other threads than what is selected, which handed them over, or were launched
+    `handed`: those on other threads than the selected code, which handed them over, or that were launched
     there.
     """
 
@@ -48,14 +49,14 @@ class Selection:
 
 
 def select(graph: ReplayGraph, selector: Selector) -> Selection:
-    """Return what a selector selects.
+    """Select the segments that a selector means.
 
     Names are matched exactly, else as a glob of `*` and `?`, else as a part.
 
     Raises
     ------
     InputError
-        Nothing; names near those asked for are named.
+        Nothing is selected; the hint says names near those asked for.
     """
     segments = graph.segments
     # A stretch without an event, as an unknown gap inside a call, belongs to what is open.
@@ -85,10 +86,7 @@ def select(graph: ReplayGraph, selector: Selector) -> Selection:
 
 
 def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
-    """Return what a selector selects, where a name means the waits in its events, too.
-
-    `own_ns` is their length.
-    """
+    """Select as `select` does, where a name also means the waits in its events; `own_ns` is their length."""
     segments = graph.segments
     open_ = segments.event >= 0
     lasting = np.where(open_, segments.end - segments.start, segments.work)
@@ -97,7 +95,7 @@ def select_with_waits(graph: ReplayGraph, selector: Selector) -> Selection:
 
 
 def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: str) -> Flags:
-    """Return the frames of the events that a name means; of modules all that have the prefix."""
+    """Mark the frames of the events that a name means; for modules, of all that have the prefix."""
     frames = graph.frames
     called = (frames.parent >= 0) & ~frames.category.among(GAP)
     if _steps_named(graph, wanted):
@@ -109,13 +107,13 @@ def frames_named(graph: ReplayGraph, selector: Selector, wanted: str, prefix: st
 
 
 def _of_one_step(graph: ReplayGraph, wanted: str) -> Flags | bool:
-    """Return what belongs to the step that is meant: the frames of all steps have one name."""
+    """Mark what belongs to the step that is meant: the frames of all steps have one name."""
     numbers = _steps_named(graph, wanted)
     return _of_steps(graph, numbers) if numbers else True
 
 
 def _steps_named(graph: ReplayGraph, wanted: str) -> frozenset[int]:
-    """Return the numbers of the steps whose annotation has a name, but not of all steps."""
+    """Find the numbers of the steps whose annotation has a name; empty if it is the name of all steps."""
     number = step_number(wanted)
     if graph.step_marker == STEP_PREFIX and number is not None:
         return frozenset([number])
@@ -124,7 +122,7 @@ def _steps_named(graph: ReplayGraph, wanted: str) -> frozenset[int]:
 
 
 def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[str]:
-    """Return the names that are meant, as they are in the file or to be read."""
+    """Find the names that are meant, as they are in the file or in readable form."""
     found = match_names(names, wanted)
     if found:
         return found
@@ -133,7 +131,7 @@ def _meant(selector: Selector, names: Sequence[str], wanted: str) -> Iterable[st
     found = [name for name in names if labels[name] in labelled]
     if found:
         return found
-    # Of `train.py(12): load` the function is what somebody misspells.
+    # In `train.py(12): load`, the function is the part that a user is likely to misspell.
     functions = {one.rpartition(": ")[2]: one for one in reversed([*labels.values()])}
     alike = [functions[one] for one in near_names(list(functions), wanted)]
     near = ", ".join(label(one, _NAME_CELLS) for one in alike)
@@ -218,7 +216,7 @@ _HOLDS: dict[str, _Holds] = {
 
 
 def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequence[Matched]:
-    """Return the names of the frames that hold the selected segments, with their events."""
+    """List the names of the frames that hold the selected segments, with their events."""
     frames, calls = graph.frames, graph.calls
     name = frames.name.codes[above[selected]]
     own = np.bincount(name, graph.segments.work[selected], len(frames.name.values)).astype(np.int64)
@@ -234,7 +232,7 @@ def _matched_frames(graph: ReplayGraph, selected: Flags, above: Ints) -> Sequenc
 
 
 def named_work(graph: ReplayGraph, selected: Flags, work: Ints | Floats) -> Sequence[Matched]:
-    """Return the names of the events of selected segments, with some of their work, ns, the longest first."""
+    """List the names of the events of selected segments, with their part of `work`, ns, the longest first."""
     selected = selected & (graph.segments.event >= 0)
     event, calls = graph.segments.event[selected], graph.calls
     name, count = calls.name.codes[event], len(calls.name.values)

@@ -28,21 +28,21 @@ _WRITE = "write key=value, joined by commas, as under=train_step,category=kernel
 
 @dataclass(frozen=True)
 class Selector:
-    """A conjunction: every condition must hold. `text`: as it was written."""
+    """A conjunction: every condition must hold. `text`: the selector as it was written."""
 
     text: str
     conditions: Mapping[str, str]
 
 
 def parse_selector(text: str) -> Selector:
-    r"""Return a selector from its text: `key=value`, joined by commas.
+    r"""Parse a selector: `key=value`, joined by commas.
 
     A value ends where `,KEY=` follows; `\,` is a comma that ends none.
 
     Raises
     ------
     InputError
-        An unknown key, one given twice, no value, or no number where one is needed.
+        A key is unknown or given twice, or a value is missing or not a number where one is needed.
     """
     conditions: dict[str, str] = {}
     for part in _NEXT.split(text):

@@ -6,12 +6,12 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
 
 
 def find_step(graph: ReplayGraph, number: int, rank: int | None = None) -> StepWindow:
-    """Return the step of that number on a rank, by default on the one that ends it last.
+    """Find the step of that number on a rank, by default on the one that ends it last.
 
     Raises
     ------
     InputError
-        There is none, or it takes no time.
+        There is no such step, or it takes no time.
     """
     of_rank = [step for step in graph.steps if rank in (None, step.rank)]
     found = [step for step in of_rank if step.number == number]
@@ -29,12 +29,12 @@ def find_step(graph: ReplayGraph, number: int, rank: int | None = None) -> StepW
 
 
 def span_of_step(graph: ReplayGraph, step: StepWindow) -> Span:
-    """Return the window of a step.
+    """Find the window of a step.
 
     Raises
     ------
     InputError
-        Nothing runs in it.
+        Nothing runs in the step.
     """
     span = step_window(graph, step)
     if not span.counts.any():

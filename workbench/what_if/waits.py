@@ -1,4 +1,4 @@
-"""Which waits of a run a name means: of a gap, or of a rule, everywhere, at calls, or inside some events."""
+"""Finds which waits a name means: of a gap or a rule, everywhere, at calls, or inside some events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ from tracegraph.workbench.what_if.selection import Matched, frames_named
 from tracegraph.workbench.what_if.selector import Selector
 
 AT, A_CALL = " at ", "a call"
-"""After the name of a gap: the name of the event in which a thread waits; or any thread, not a stream."""
+"""What follows the name of a gap: the name of the event in which a thread waits, or that of any call."""
 _RULES = [rule.name for rule in MECHANISMS if rule.kind in ("SYNCHRONIZATION", "CROSS_THREAD")]
 
 
 @dataclass(frozen=True)
 class MatchedWaits:
-    """Waits that a name means: which way they end in a change; how many there are and how long they take."""
+    """Waits that a name means: how they end in a change, how many there are, and how long they take."""
 
     change: Change
     matched: Matched
 
     def added_to(self, change: Change) -> Change:
-        """Return a change in which these end at once, too."""
+        """Return a change in which these waits end at once, too."""
         mine = self.change
         return replace(
             change,
@@ -46,9 +46,9 @@ class MatchedWaits:
 
 
 def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
-    """Return the waits that a name means: a gap or, where it is none, a rule that ends waits.
+    """Find the waits that a name means: a gap or, if it is not one, a rule that ends waits.
 
-    `GAP at NAME` are those of threads inside events of that name, `GAP at a call` those of all threads.
+    `GAP at NAME` means those of threads inside events of that name, `GAP at a call` those of all threads.
 
     Raises
     ------
@@ -79,11 +79,11 @@ def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
 
 
 def matched(graph: ReplayGraph, change: Change) -> Matched:
-    """How many waits and lags end at once in a change, and how long they are, without a name."""
+    """Count the waits and lags that end at once in a change, and sum their length, without a name."""
     segments, found, span = graph.segments, graph.dependencies, whole_window(graph)
     stretch = ended_stretches(graph, span, change)
     lag = ended_dependencies(graph, span, change) & found.binding & (found.gap > 0)
-    # On a thread the stretch before says what the edge that ends it says again.
+    # On a thread, the edge that ends a stretch only repeats what the stretch says.
     lag &= ~(segments.on_thread[found.effect] & stretch[found.effect - 1])
     own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())
     return Matched("", int(stretch.sum() + lag.sum()), own_ns)
@@ -94,7 +94,7 @@ def _everywhere(graph: ReplayGraph, gap: str) -> Change:
 
 
 def _rule(graph: ReplayGraph, wanted: str, name: str, gaps: Sequence[str], there: Sequence[str]) -> str:
-    """Return the rule that a name means, where it means no gap."""
+    """Find the rule that a name means if it is not the name of a gap."""
     mine = graph.dependencies.mechanism[graph.segments.on_thread[graph.dependencies.effect]]
     rules = [rule for rule in _RULES if (mine == CODE[rule]).any()]
     chosen = [] if gaps else match_names(rules, name)
@@ -108,7 +108,7 @@ def _rule(graph: ReplayGraph, wanted: str, name: str, gaps: Sequence[str], there
 
 
 def _inside(graph: ReplayGraph, wanted: str, place: str) -> Flags | None:
-    """Return the segments inside events of a name, by the call stacks; None for everywhere."""
+    """Mark the segments inside events of a name, by the call stacks; None for everywhere."""
     if not place or place == A_CALL:
         return None
     chosen = frames_named(graph, Selector(wanted, {}), place, "")
