@@ -27,21 +27,19 @@ NEAR_TIE_NS = 1_000
 
 
 _NEAR_SLACK_PART = 10
-"""The slack of what is nearly critical is at most one part in this many of the window."""
 
 
 def near_slack_ns(length_ns: int) -> int:
-    """Compute up to which slack, in ns, something is nearly critical: a tenth of the window."""
+    """Up to which slack something is nearly critical: a 10th of the window."""
     return max(1, length_ns // _NEAR_SLACK_PART)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file of the run, with the corrections of its times.
+    """One file of the run.
 
-    Its GPU rows were moved by `clock_offset_ns` at `window_start_ns`, and by `clock_drift_ppb` ns more for
-    each second after it. Then all its rows were moved in the same way by `rank_offset_ns` and
-    `rank_drift_ppb`, to bring them on the first rank's clock.
+    Added to its GPU rows: `clock_offset_ns` at `window_start_ns`, and each second `clock_drift_ppb` ns more.
+    Then added to all of them, in the same way, to bring them on the first rank's clock: `rank_*`.
     """
 
     file: str
@@ -56,11 +54,12 @@ class Source:
 
 @dataclass(frozen=True)
 class RunDetails:
-    """What the run node and its files state: counts, integrity rows, seconds, versions.
+    """What the run node and its files state: counts in the columns, integrity rows, seconds, versions.
 
-    `cross_thread` is the policy between threads. `alternatives` and `what_next` are the rows that the modules
-    of these names in `tracegraph.ingest.causal` made; `potential`, `fixes` and `bounds` those of
-    `tracegraph.ingest.what_if`. `scenario_of`: for a scenario, the run that it is a change of.
+    `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
+    that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
+    `tracegraph.ingest.what_if` made, `fixes` and `bounds` what its modules of these names did.
+    `scenario_of`: of a scenario, the run that it is a change of.
     """
 
     name: str
@@ -84,7 +83,7 @@ class RunDetails:
 
 @dataclass(frozen=True)
 class Job:
-    """What a user says about the job: GPUs that run it, and samples or tokens of a step on all of them."""
+    """What a user says of the job: GPUs that run it, and samples or tokens of a step on all of them."""
 
     gpus: int | None = None
     batch: int | None = None
@@ -142,22 +141,15 @@ class Findings:
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     job: Job = Job()
-    phase: str | None = None
-    occurrence: int | None = None
-
-    @property
-    def part(self) -> str:
-        """The step or phase that the report is about; empty for the whole run."""
-        return part_of_run(self.step, self.phase, self.occurrence)
 
     @property
     def scope(self) -> str:
-        """Which part of the run the report is about."""
-        return self.part or "the whole run"
+        """What of the run it is about."""
+        return str(self.part) or "the whole run"
 
     @property
     def title(self) -> str:
-        """The run's name, and the step or phase if the report is about one."""
+        """The run's name, and the step or phase where it is about one."""
         return f"{self.details.name}, {self.part}" if self.part else self.details.name
 
     @property
@@ -240,12 +232,12 @@ class Findings:
 
     @property
     def near_tie_share(self) -> float:
-        """Share of the length in rows whose start depends on a near-tie."""
+        """Share of the length in rows that hang on a near-tie."""
         return self.share(int(self.durations[self.is_near_tie].sum()))
 
     @property
     def near_ties(self) -> int:
-        """Number of hand-overs of the path that are near-ties; a lag belongs to the hand-over after it."""
+        """Hand-overs of the path that are near-ties; the lag before a row belongs to its hand-over."""
         of_one = self.is_gap.shift(fill_value=False)
         for values in (self.path["lane"], self.path["mechanism"], self.path["margin_ns"].astype("Int64")):
             of_one &= values.eq(values.shift()).fillna(False).astype(bool)
@@ -253,27 +245,27 @@ class Findings:
 
     @property
     def alternatives(self) -> Sequence[Mapping[str, Any]]:
-        """The path under other assumptions, which are about the run: empty in a report on a part."""
+        """The path under other assumptions; none in a report on a part, as they are about the run."""
         return () if self.part else self.details.alternatives
 
     @property
     def what_next(self) -> Sequence[Mapping[str, Any]]:
-        """The run without each of its hotspots; empty in a report on a part."""
+        """The run without each of its hotspots; none in a report on a part."""
         return () if self.part else self.details.what_next
 
     @property
     def potential(self) -> Sequence[Mapping[str, Any]]:
-        """What the whole run gains without each of the largest names and waits of its path."""
+        """What is gained in the whole run without the largest names and waits of its path."""
         return self.details.potential
 
     @property
     def fixes(self) -> Sequence[Mapping[str, Any]]:
-        """What could be done about the whole run; empty in a report on a part."""
+        """What could be done about the whole run; none in a report on a part."""
         return () if self.part else self.details.fixes
 
     @property
     def bounds(self) -> Mapping[str, Any]:
-        """What bounds the whole run; empty in a report on a part."""
+        """What bounds the whole run; nothing in a report on a part."""
         return {} if self.part else self.details.bounds
 
     @cached_property
@@ -283,11 +275,11 @@ class Findings:
 
     @cached_property
     def job_steps(self) -> pd.DataFrame:
-        """Rows of `step_paths`, one for each step: of several ranks the one that ends it last."""
+        """Rows of `step_paths`, a row a step: of several ranks the one that ends it last."""
         return job_steps(self.step_paths)
 
     def share(self, duration_ns: float) -> float:
-        """Compute the share of a time in the length of the path, 0..1."""
+        """Share of the path's length."""
         return duration_ns / max(1, self.length_ns)
 
     @cached_property

@@ -17,7 +17,6 @@ from tracegraph.workbench.text.names import match_names, near_names, readable
 from tracegraph.workbench.text.text import format_ns, label, plural, visible
 
 _TITLE_CELLS = 60
-"""How many cells a name in the title of a picture may take."""
 _STACKS = {False: ("path_frames", "Critical path"), True: ("off_path_frames", "Work off the critical path")}
 _NO_STACKS = {
     False: "an earlier version stored it, without call stacks: ingest the trace again",
@@ -34,12 +33,10 @@ def critical_path(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """Draw the critical path of the run, a step or a phase: its longest stretches, one column per lane."""
-    window = find_window(answers.of, run, step, None, phase, occurrence)
-    rows = answers.of("critical_path", {"run": run, **vars(window)})
-    return Picture(
-        path_picture(run, part_of_run(step, phase, occurrence), rows, answers.of("lanes", {"run": run}))
-    )
+    """Return the critical path of the run, a step or a phase: its longest stretches, a column a lane."""
+    part = RunPart(step, phase, occurrence)
+    rows = answers.of("critical_path", {"run": run, **vars(find_window(answers.of, run, part))})
+    return Picture(path_picture(run, str(part), rows, answers.of("lanes", {"run": run})))
 
 
 def hotspot(
@@ -53,10 +50,10 @@ def hotspot(
     phase: str | None = None,
     occurrence: int | None = None,
 ) -> Picture:
-    """Draw the `count` longest stretches of events of a name on the path, with all causes and effects.
+    """Give the `count` longest stretches of events of a name on the path, with all their causes and effects.
 
-    `name` is a name, else a glob of `*` and `?`, else a part of names, as in the file or in readable form; of
-    several matches it is the one that takes longest.
+    `name` is a name, else a glob of `*` and `?`, else a part of names, in the file or to be read; of
+    several it is the one that takes longest.
     """
     window = find_window(answers.of, run, RunPart(step, phase, occurrence))
     asked = {"run": run, **vars(window)}
@@ -80,7 +77,7 @@ def hotspot(
 def event(
     answers: Answers, run: str, source_index: int, /, *, rank: int | None = None, depth: int = 5
 ) -> Picture:
-    """Draw why an event started when it did: its causes, back to a depth.
+    """Why an event started when it did: its causes, back to a depth.
 
     `source_index` is its position in the file's traceEvents; `rank` is by default the first of the run.
     """
@@ -104,8 +101,8 @@ def event(
 
 
 def step(answers: Answers, run: str, number: int, /) -> Picture:
-    """Draw the lanes of a step and what they cause on each other."""
-    window = find_window(answers.of, run, number)
+    """Return the lanes of a step and what they cause on each other."""
+    window = find_window(answers.of, run, RunPart(number))
     between = {"run": run, "start_ns": window.start_ns, "end_ns": window.end_ns}
     length = format_ns(window.end_ns - window.start_ns)
     title = f"Step {number} of {label(run, _TITLE_CELLS)}, {length}: lanes and hand-overs"
@@ -124,8 +121,9 @@ def flame(
     occurrence: int | None = None,
     off_path: bool = False,
 ) -> Flame:
-    """Draw where in the call stacks the critical path runs, or with `off_path` the work beside it."""
-    window = find_window(answers.of, run, step, None, phase, occurrence)
+    """Where in the call stacks the critical path runs, or with `off_path` the work that is not on it."""
+    part = RunPart(step, phase, occurrence)
+    window = find_window(answers.of, run, part)
     query, what = _STACKS[off_path]
     frames = answers.of(query, {"run": run, **vars(window)})
     if frames.empty:
@@ -135,12 +133,12 @@ def flame(
 
 
 def cypher(answers: Answers, run: str, query: str, /, **parameters: object) -> Picture:
-    """Draw the nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
+    """Return the nodes, relationships and paths that a Cypher query returns; `$run` is the run's name."""
     return query_picture(answers, query, {"run": run, **parameters})
 
 
 def query_picture(answers: Answers, query: str, values: Mapping[str, object]) -> Picture:
-    """Draw as `cypher` does, with values of all parameters."""
+    """As `cypher`, with values of all parameters."""
     check_reads(answers.database, query, values)
     return Picture(result_picture(label(query, _TITLE_CELLS), answers.database.read(query, values)))
 
@@ -152,13 +150,7 @@ PICTURES: dict[str, Callable[..., Picture]] = {
 
 
 def draw_picture(answers: Answers, run: str, what: str, /, *arguments: Any, **options: Any) -> Picture:
-    """Draw the picture of that name.
-
-    Raises
-    ------
-    InputError
-        There is no such picture; the hint lists those there are.
-    """
+    """Return the picture of that name; InputError lists those there are."""
     if what not in PICTURES:
         raise InputError(f"there is no picture {what!r}", f"there are: {', '.join(PICTURES)}")
     return PICTURES[what](answers, run, *arguments, **options)

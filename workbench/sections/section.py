@@ -1,4 +1,4 @@
-"""What a section of a report is, and the list of all sections."""
+"""A section of a report, and all there are."""
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -20,26 +20,17 @@ Parameters = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Scope:
-    """What a report is about: a run of `ranks` ranks, its window or that of a part.
-
-    `drawn`: the report is also for a page, which draws the lanes.
-    """
+    """What a report is about: a run of `ranks`, its window or that of a part; `drawn`: for a page, too."""
 
     run: str
     window: RunWindow
     part: RunPart
     drawn: bool
     ranks: int = 1
-    phase: str | None = None
-
-    @property
-    def is_part(self) -> bool:
-        """Whether the report is about a step or phase."""
-        return self.step is not None or self.phase is not None
 
     @property
     def length_ns(self) -> int:
-        """Length of the window, ns."""
+        """Length of the window."""
         return self.window.end_ns - self.window.start_ns
 
     @property
@@ -67,9 +58,9 @@ class Section:
     """A part of a report.
 
     `content` makes its blocks from the findings, whose `answers` hold the rows of each query that `asks`
-    names with its parameters; a section without blocks is left out. `place` orders the sections. `rows` are
-    those of its CSV file, by default those of its first table. `page_only`: terminal, CSV and summary leave
-    it out. `in_short`: it belongs to the answer on one screen.
+    names with its parameters; without blocks the section is left out. `place` orders the sections. `rows` are
+    those of its CSV file, by default its first table's. `page_only`: terminal, CSV and summary leave it out.
+    `in_short`: part of the answer on one screen.
     """
 
     place: int
@@ -81,7 +72,7 @@ class Section:
     in_short: bool = False
 
     def tables(self, findings: Findings) -> list[pd.DataFrame]:
-        """Return the rows of the section's tables; none if it is for a page only."""
+        """Return the rows of its tables, none where it is for a page only."""
         if self.page_only:
             return []
         return [exact_rows(block.frame) for block in self.content(findings) if isinstance(block, Table)]
@@ -92,13 +83,7 @@ class Section:
 
 
 def refuse_part(findings: Findings) -> None:
-    """Refuse a report on a part of a run if what is asked for is about the whole run.
-
-    Raises
-    ------
-    InputError
-        The report is on a step or phase.
-    """
+    """InputError in a report on a part of a run: what is asked for is about all of it."""
     if findings.part:
         given = "--step" if findings.part.phase is None else "--step and --phase"
         raise InputError(f"this report is on {findings.part} only", f"leave out {given}")
@@ -106,7 +91,7 @@ def refuse_part(findings: Findings) -> None:
 
 @cache
 def all_sections() -> dict[str, Section]:
-    """Collect every module's `SECTION` by the name of the module, in the order of the report."""
+    """Every section by the name of its module, in the report's order: each module's `SECTION`."""
     names = (module.name for module in pkgutil.iter_modules(sections.__path__))
     modules = {name: import_module(f"{sections.__name__}.{name}") for name in names}
     found = {name: module.SECTION for name, module in modules.items() if hasattr(module, "SECTION")}
@@ -114,7 +99,7 @@ def all_sections() -> dict[str, Section]:
 
 
 def questions(scope: Scope) -> dict[str, Parameters]:
-    """Collect the queries of all sections with their parameters."""
+    """Return the queries of all sections with their parameters."""
     asked: dict[str, Parameters] = {}
     for section in all_sections().values():
         asked |= section.asks(scope)

@@ -1,4 +1,4 @@
-"""Text and numbers for people: hostile characters made visible, long names cut, units chosen."""
+"""Text from traces and numbers for people: hostile characters made visible, long names cut, units chosen."""
 
 import unicodedata
 
@@ -54,10 +54,10 @@ def csv_text(text: str) -> str:
 
 
 def csv_safe(text: str) -> str:
-    r"""Return `text` so that a spreadsheet runs no formula and a terminal obeys nothing in it.
+    """Return `text` so that a spreadsheet runs no formula and a terminal obeys nothing in it.
 
     A text that looks like a formula, also behind what nobody sees, gets an apostrophe. Control characters but
-    tabs and line breaks become escapes, `\x1b`.
+    tabs and line breaks become escapes, such as that of ESC.
     """
     if not (text.isascii() and text.isprintable()):
         text = "".join(
@@ -69,7 +69,7 @@ def csv_safe(text: str) -> str:
 
 
 def _is_unseen(char: str) -> bool:
-    """Tell whether a reader may skip a character before the text begins: spaces, marks and the like."""
+    """Whether a reader may skip a character before what it takes for the text: spaces, marks and the like."""
     return unicodedata.category(char)[0] in "ZCM" or char in _NOTHING_SHOWN
 
 
@@ -105,15 +105,8 @@ def format_share(share: float) -> str:
 
 
 def format_times(ratio: float) -> str:
-    """Return a ratio with three digits; near 1 with one more, as `1.005`, which a small gain is."""
+    """By how many times, with three digits; near 1 with one more, as `1.005`, which a small gain is."""
     return f"{ratio:.4g}" if 0.9 < ratio < 1.1 else f"{ratio:.3g}"
-
-
-def part_of_run(step: int | None, phase: str | None = None, occurrence: int | None = None) -> str:
-    """Name a part of a run: `step 5`, `step 5, backward 2`; empty for the whole run."""
-    which = "" if occurrence is None else f" {occurrence}"
-    parts = [f"step {step}"] if step is not None else []
-    return ", ".join([*parts, *([f"{phase}{which}"] if phase is not None else [])])
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
