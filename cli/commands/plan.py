@@ -10,19 +10,19 @@ from rich.text import Text
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import form_option, name_option
 from tracegraph.cli.reporters.layout import indented, open_console, table
+from tracegraph.workbench.findings.first import NOTHING
 from tracegraph.workbench.text.text import format_ns, format_times, label, visible
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Made, Plan
 
 _NAME_CELLS = 90
 """How many cells of the terminal a name may take before it is shortened."""
-_NOTHING = "No fix that is known here gains 1 % of the run."
 
 
 def print_plan(console: Console, found: Plan) -> None:
     """Print how long the run is after the best fixes, what pays together, and the floors."""
     console.print(Text(f"{visible(found.run)}: {format_ns(found.base_ns)} without recording", style="bold"))
     if not found.steps:
-        console.print(indented(Text(_NOTHING)))
+        console.print(indented(Text(NOTHING)))
     for count, one in enumerate(found.steps, 1):
         times = format_times(found.base_ns / max(one.length_ns, 1))
         word = "fix" if count == 1 else "fixes"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first import NOTHING
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Section
 
@@ -23,14 +24,13 @@ _METHOD = (
     "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost: what "
     "several gain together is no sum, `tracegraph plan` says it. What is taken for granted stands in no file."
 )
-_NOTHING = "No fix that is known here gains 1 % of the run."
 
 
 def _content(findings: Findings) -> Sequence[Block]:
     if findings.part or not findings.bounds:  # runs of an earlier version lack bounds and fixes
         return []
     if not findings.fixes:
-        return [Words(_NOTHING)]
+        return [Words(NOTHING)]
     rows = pd.DataFrame([dict(row) for row in findings.fixes])
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
     rows["assumptions"] = rows["_assumed"]
