@@ -54,7 +54,7 @@ from tracegraph.store.tables import GraphTables
 Result = TypeVar("Result")
 _READING, _BUILDING = "reading the trace", "building the causal graph"
 _MARKED = 20
-"""Letters of a marker of steps that a run's name holds at most; longer names are hard to read and type."""
+"""How many letters of a marker of steps a run's name holds at most."""
 _STAGES = (_READING, _BUILDING, "writing tables")
 
 

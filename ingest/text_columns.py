@@ -1,4 +1,4 @@
-"""Text columns as codes into their distinct texts: comparing and grouping never touch the texts of rows."""
+"""Text columns as codes into their distinct texts: comparing and grouping never touch rows' texts."""
 
 import re
 from collections.abc import Mapping, Sequence

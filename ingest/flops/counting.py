@@ -75,7 +75,7 @@ def count_work(model: Storable, stated: pa.Table) -> CountedWork:
 
 
 def with_work(stated: pa.Table, counted: CountedWork) -> pa.Table:
-    """Add the columns `work`, `flops` and `moved_bytes`, and set `dtype` of counted events to their work's."""
+    """Add the columns `work`, `flops` and `moved_bytes`, and the `dtype` of the work of counted events."""
     code = counted.code
     absent = code < 0
 

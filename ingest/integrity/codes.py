@@ -15,7 +15,7 @@ _WORK = ", ".join(names_of(*GPU_WORK))
 
 @dataclass(frozen=True)
 class Code:
-    """What one code says."""
+    """What a code of the integrity report says, and how serious it is."""
 
     level: Level
     meaning: str

@@ -1,4 +1,4 @@
-"""What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
+"""What the causal model finds odd in a trace: losses and contradictions that limit a report."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""What the recording lacks, and what that costs: launches, links, whole stretches, a beginning or an end."""
+"""What the recording lacks, and what that costs: launches, links, stretches, beginning or end."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _MID_STEP_SHARE = 0.1
 
 
 def unheld_waits(solved: Solved) -> Ints:
-    """Find calls named after synchronising that last 1 ms or longer and in which no wait for GPU work ends."""
+    """Find calls named after synchronising of 1 ms or longer in which no wait for GPU work ends."""
     events, segments, found = solved.events, solved.segments, solved.dependencies
     long = events.end - events.start >= LONG_WAIT_NS
     call = np.flatnonzero(is_call_named(events, "Synchronize") & events.on_thread & long)

@@ -1,4 +1,4 @@
-"""Findings about a trace: odd entries and memory rows, what is missing, and what its times can resolve."""
+"""Findings about a trace: odd entries and memory rows, what is missing, how exact its times are."""
 
 from collections import Counter
 from collections.abc import Mapping

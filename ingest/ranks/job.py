@@ -35,6 +35,7 @@ from tracegraph.ingest.trace import FileFacts
 from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
+# The bytes of an element by the type that NCCL's events state, in lower case.
 _ELEMENT_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,
     "char": 1, "byte": 1, "bool": 1, "unsigned char": 1, "c10::half": 2, "c10::bfloat16": 2,
@@ -45,10 +46,10 @@ _ELEMENT_BYTES = {
 def find_meetings(
     operations: Iterable[Operation], first_event: Mapping[int, int], events: Events
 ) -> tuple[Meetings, int]:
-    """The meetings of the operations that several files hold, and how many of them cannot have been.
+    """Find the meetings of operations that several files hold, and count those that cannot have been.
 
-    Those are left out: a member left before another came. `first_event`: where the events of each rank begin
-    among `events`.
+    The latter are left out: one member left before another came. `first_event` says where the events of each
+    rank begin among `events`.
     """
     found, impossible = [], 0
     for operation in operations:
@@ -88,7 +89,10 @@ def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: E
 
 
 def _bytes(operation: Operation) -> int | None:
-    """All data of an operation, as far as the member of the lowest rank tells."""
+    """Count the bytes of all data of an operation, from what the member of the lowest rank states.
+
+    None if it states too little, or if the kind of operation moves no data.
+    """
     first = operation.first
     width, kind = _ELEMENT_BYTES.get((first.dtype or "").lower()), KIND[first.kind]
     if first.elements is None or width is None or not kind.moves_data:
@@ -97,7 +101,7 @@ def _bytes(operation: Operation) -> int | None:
 
 
 def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
-    """What was found without the guesses about collectives of which several files now tell who came when."""
+    """Drop the guesses about collectives for which several files now say when each member came."""
     met = np.zeros(len(events) + 1, dtype=bool)
     met[meetings.event] = True
     guessed = found.waits.mechanism == CODE[COLLECTIVE]
@@ -106,7 +110,7 @@ def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
 
 
 def _without(edges: Edges, waits: Waits) -> Edges:
-    """The edges without those that end one of the waits."""
+    """Drop the edges that end one of the waits."""
     if not len(waits):
         return edges
     times = np.concatenate([waits.end, edges.effect_time])
@@ -167,7 +171,7 @@ def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
 
 
 def _on_clock(part: Part, clock: RankClock, window_start: int) -> FileFacts:
-    """The facts of a file with what was added to its times, the offsets at the window's start."""
+    """Return the facts of a file with what was added to its times, the offsets at the window's start."""
     before, file = np.array([window_start - clock.offset_ns]), part.file
     gpu = GpuClock(file.clock_offset_ns, file.clock_drift_ppb, part.scene.window.start)
     return replace(

@@ -30,8 +30,7 @@ _STATED = (*STATED_COLUMNS, *WORK_COLUMNS)
 class Part:
     """A rank on its own clock.
 
-    `found`: what the rules find under each policy. `stated`: what nodes carry of its events. `window_start`:
-    from when on the drift of its GPU's clock is told, ns.
+    `found`: what the rules find under each policy. `stated`: what nodes carry of its events.
     """
 
     file: FileFacts
@@ -68,8 +67,17 @@ def read_part(
 ) -> Part:
     """Read a file and find out all that can be known of its rank alone, under each of the `policies`.
 
-    `step_marker`: a glob for the annotations that mark steps. The first policy is the one that its findings
-    are about. InputError where the file cannot be used.
+    Parameters
+    ----------
+    policies
+        Policies for dependencies between threads; the findings are about the first.
+    step_marker
+        A glob for the annotations that mark steps.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used.
     """
     source = as_source(trace_file)
     integrity = Integrity(source.name)
