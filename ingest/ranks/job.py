@@ -121,11 +121,21 @@ def _without(edges: Edges, waits: Waits) -> Edges:
 
 @dataclass(frozen=True)
 class Job:
-    """All ranks as one model; `stated`: what the files say of its events. By rank: `files`, `clocks`.
+    """All ranks of a job as one model.
 
-    `allocations`: the memory rows of all files.
-    `impossible`: operations that were left out because a member left before another came, by these clocks.
-    `strangers`: ranks that may be of another job, as far as times and operations tell.
+    Attributes
+    ----------
+    stated
+        What the files say of the model's events.
+    allocations
+        The memory rows of all files.
+    files, clocks
+        By rank.
+    impossible
+        The number of operations that were left out because one member left before another came, by these
+        clocks.
+    strangers
+        Ranks that may be of another job, as far as times and operations show.
     """
 
     model: Model

@@ -45,12 +45,12 @@ class Part:
 
     @property
     def rank(self) -> int:
-        """Its rank in the job."""
+        """The rank's number in the job."""
         return self.file.rank
 
     @property
     def is_whole(self) -> bool:
-        """Whether each attribute is of its type and the table has its columns, as `read_part` makes them."""
+        """Whether each attribute has its type and the table its columns, as `read_part` makes them."""
         kinds = get_type_hints(Part)
         fit = (
             isinstance(getattr(self, name, None), get_origin(kinds[name]) or kinds[name]) for name in kinds
@@ -87,7 +87,7 @@ def read_part(
 def understand(
     trace: TraceFile, integrity: Integrity, policies: tuple[str, ...], step_marker: str | None = None
 ) -> Part:
-    """As `read_part`, of a trace that is read."""
+    """Do the same as `read_part` for a trace that is read already."""
     model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
     check_model(model)
     diagnose(model, integrity)

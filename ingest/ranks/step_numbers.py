@@ -12,7 +12,7 @@ from tracegraph.ingest.ranks.part import Part
 
 
 def number_alike(parts: Sequence[Part]) -> list[Part]:
-    """Number the marked steps of all ranks by one rule: by their digits only if all ranks have digits."""
+    """Give marked steps their numbers by one rule for all ranks: by digits only if all ranks have digits."""
     marked = [part for part in parts if len(part.scene.steps.number)]
     names = [[str(name) for name in part.scene.events.name[part.scene.steps.event]] for part in marked]
     numbers = dict(zip([part.rank for part in marked], number_steps(names), strict=True))

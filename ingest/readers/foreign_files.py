@@ -58,7 +58,7 @@ _FOREIGN = (
 
 
 def refuse_protobuf(path: Path, head: bytes) -> None:
-    """Raise InputError if the content is a protobuf of Perfetto or of XPlane, a list of records of one kind.
+    """Raise InputError if the content is a protobuf of Perfetto or XPlane, a list of records of a kind.
 
     Its first byte is a line break, so that it may look like JSON; but no text has its control characters.
     """
