@@ -118,7 +118,7 @@ def _share_covered(durations: Durations, table: LaneTable, lanes: set[int], by: 
 
 
 def _number(found: Sequence[int], lanes: Sequence[LaneFacts]) -> dict[int, _Stream]:
-    """Number device and stream of each lane by its names, else in order; no two lanes share both."""
+    """Find device and stream of each lane by its names, else by its order; no two lanes share both."""
     order: dict[str, int] = {}
     placed: dict[int, _Stream] = {}
     taken: defaultdict[int, set[int]] = defaultdict(set)

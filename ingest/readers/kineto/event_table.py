@@ -117,7 +117,7 @@ def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations
 
 
 def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
-    """Remove from `keep` the entries that cannot be used, and count each under the first reason that holds."""
+    """Remove unusable entries from `keep`, and count each under the first reason that holds."""
     placed = ~durations.tid.among(None) | on_stream
     dur, has_dur = durations.dur, durations.has_dur
     start = durations.start

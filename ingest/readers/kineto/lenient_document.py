@@ -196,7 +196,7 @@ class LenientDocument:
 
 
 def _find_list(path: Path, text: Content) -> tuple[bytes, int, bool]:
-    """Find the list of events: the text before its bracket, the place after it, whether there is a bracket.
+    """Find the list of events: the text before its bracket, the place after it, and whether it has one.
 
     Without a bracket, each line is an event.
     """
