@@ -184,7 +184,7 @@ def _end_of_header(data: Content, begin: int) -> int:
 
 
 def pack_into(file: BinaryIO, level: int) -> BinaryIO:
-    """Open a file that writes into `file` as gzip, without name and time so that equal content packs alike."""
+    """Open a file that writes gzip into `file`, without name and time so that equal content packs alike."""
     packing: Any = igzip.IGzipFile
     packed: BinaryIO = packing("", "wb", level, file, 0)
     return packed

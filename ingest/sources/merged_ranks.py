@@ -23,9 +23,9 @@ _RANK = re.compile(r"(?<![A-Za-z])rank[ _:#-]?(\d{1,6})(?!\d)", re.ASCII | re.IG
 _NUMBERED = re.compile(r"r?(\d{1,6})[_:/|-]-?\d+", re.ASCII | re.IGNORECASE)
 _PART = 0.01
 """A process with a smaller share of the CPU events is a by-product."""
-# The share (0..1) of a rank's GPU work that its own calls must have launched, and how few ranks are several.
+# The share (0..1) of a rank's GPU work that its own calls must launch, and how few ranks are several.
 _JOINED, _LEAST = 0.99, 2
-# How few ids show nothing about repetition, and the share from which on ids that repeat show several processes.
+# How few ids show no repetition, and the share (0..1) from which on ids that repeat show several processes.
 _FEWEST_IDS, _MOST = 4, 0.5
 _NONE = -1
 

@@ -58,9 +58,9 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
 def read_ranks(
     source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 ) -> list[tuple[TraceFile, Integrity]]:
-    """Read a source as `read_source` does, but a file of several merged ranks as one trace for each, by rank.
+    """Read a source like `read_source`, but a file of several merged ranks as one trace for each.
 
-    Findings about the file as a whole go to the first of them.
+    The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
     """
     trace = _read(source, integrity, limits)
     merged = find_merged(trace) if source.rank is None else None

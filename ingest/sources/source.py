@@ -29,7 +29,7 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """The source as it may be shown and stored: a URL without user, password and query of a web address."""
+        """The source as it may be shown and stored: a URL without user, password and web query."""
         return shown_url(self.given) if self.is_remote else self.given
 
     @property

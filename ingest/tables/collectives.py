@@ -22,9 +22,9 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 
 @dataclass(frozen=True)
 class MemberTimes:
-    """One row a member of `Meetings`, ns; see the properties of `MEMBER_OF` in the schema.
+    """Times of each member of `Meetings`, ns; see the properties of `MEMBER_OF` in the schema.
 
-    What overlaps in operations of one rank is exposed once.
+    Time in which operations of one rank overlap counts as exposed once.
     """
 
     waited: Ints
@@ -35,10 +35,10 @@ class MemberTimes:
 
 
 def member_times(model: Storable, meetings: Meetings) -> MemberTimes:
-    """The times of all members.
+    """Compute the times of all members.
 
-    What hides communication: on a GPU a kernel that computes, for a collective on a thread work of another
-    thread of its rank.
+    On a GPU, a kernel that computes hides communication; a collective on a thread is hidden by work of
+    another thread of its rank.
     """
     arrival, since = meetings.arrival, np.maximum(meetings.rendezvous[meetings.member_of], meetings.arrival)
     until = np.maximum(meetings.end, since)
@@ -56,7 +56,7 @@ def member_times(model: Storable, meetings: Meetings) -> MemberTimes:
 
 
 def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of each stretch without what earlier ones of its rank cover."""
+    """Cut from each stretch what earlier ones of its rank cover, and return begins and ends."""
     order = np.lexsort((start, rank))
     begin = start.copy()
     for one in np.unique(rank).tolist():
@@ -66,7 +66,7 @@ def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _computing(model: Storable, meetings: Meetings) -> Spans:
-    """Work that is no communication, by twice the rank for GPUs and one more for threads."""
+    """Collect work that is not communication, grouped by twice the rank for GPUs and one more for threads."""
     events, segments = model.events, model.segments
     kernel = np.flatnonzero(events.of_role(Role.KERNEL) & ~_communicates(model, meetings))
     thread = np.flatnonzero(
@@ -89,14 +89,14 @@ def _communicates(model: Storable, meetings: Meetings) -> Flags:
 
 
 def _own_lanes(model: Storable, meetings: Meetings) -> Ints:
-    """The threads that communicate."""
+    """Find the threads that communicate."""
     events = model.events
     lanes: Ints = np.unique(events.lane[meetings.event[events.on_thread[meetings.event]]])
     return lanes
 
 
 def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
-    """One row an operation, in the order of the rendezvous."""
+    """Make one row for each operation, in the order of the rendezvous."""
     last = meetings.event[meetings.is_last]
     columns = {
         **common,
@@ -123,7 +123,7 @@ def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Col
 
 
 def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
-    """One row a member: from its event to its operation."""
+    """Make one row for each member: from its event to its operation."""
     times = member_times(model, meetings)
     columns = {
         "start": event_ids[meetings.event],
@@ -140,14 +140,14 @@ def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_i
 
 
 def _of_each(best: np.ufunc, meetings: Meetings, values: Ints) -> Ints:
-    """The least or the greatest of the values of each operation's members."""
+    """Find the least or the greatest of the values of each operation's members."""
     first = np.flatnonzero(np.append(True, meetings.member_of[1:] != meetings.member_of[:-1]))
     found: Ints = best.reduceat(values, first) if len(values) else values
     return found
 
 
 def _sizes(meetings: Meetings) -> Ints:
-    """How many ranks take part, as far as is known."""
+    """Find how many ranks take part in each operation, as far as is known."""
     return np.maximum(meetings.size, meetings.members)
 
 

@@ -1,4 +1,4 @@
-"""Node tables of a run, one function a label."""
+"""Node tables of a run, one function for each label."""
 
 import json
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS)
-"""What nodes of events carry, and scenarios take over: what a file states, and what is told from that."""
+"""Columns that events' nodes carry and scenarios take over: what a file states, and what follows from it."""
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
-    """One row a file."""
+    """Make one row for each file."""
     plain = ("rank", "sha256", "clock_offset_ns", "clock_drift_ppb", "rank_offset_ns", "rank_drift_ppb")
     columns = {
         **common,
@@ -47,7 +47,7 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
 
 
 def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
-    """One row a lane, in the order of lane ids."""
+    """Make one row for each lane, in the order of lane ids."""
     frame = model.lanes.frame
     columns = {
         **common,
@@ -60,7 +60,7 @@ def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
 
 
 def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
-    """One row a step, in time order."""
+    """Make one row for each step, in time order."""
     steps = model.steps
     names = model.events.name.take(steps.event)
     columns = {
@@ -81,7 +81,7 @@ def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
 
 
 def _iterations(names: TextColumn) -> Columns:
-    """What the names of steps say where they are iterations of a server."""
+    """Read what the names of steps say if they are iterations of a server."""
     said = [iteration_in(str(name)) for name in names.values]
     found = [said[code] for code in names.codes.tolist()]
     return {
@@ -92,7 +92,7 @@ def _iterations(names: TextColumn) -> Columns:
 
 
 def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
-    """One row a phase, by rank and time."""
+    """Make one row for each phase, by rank and time."""
     phases = model.phases
     columns = {
         **common,
@@ -114,7 +114,7 @@ def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
 
 
 def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
-    """Properties that only segments have, one entry a segment."""
+    """Make the properties that only segments have, one entry for each segment."""
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
@@ -128,7 +128,7 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
 
 
 def _launched_columns(model: Storable) -> dict[str, pa.Array]:
-    """What operators take, and what is launched inside events, one entry an event."""
+    """Make what operators take and what is launched inside events, one entry for each event."""
     inside = find_launched_inside(model)
     return {
         **{name: nullable(getattr(inside, name)) for name in ("operator_ns", "own_gpu_ns", "gpu_ns")},
@@ -140,7 +140,10 @@ def _launched_columns(model: Storable) -> dict[str, pa.Array]:
 def event_nodes(
     table: pa.Table, model: Storable, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
-    """One row an event, in the order of the files, which state `table`; an uncut leaf carries its segment."""
+    """Make one row for each event, in the order of the files, which state `table`.
+
+    A leaf that is not cut carries the properties of its segment.
+    """
     events = model.events
     category = table["category"].combine_chunks()
     code = category.indices.to_numpy()
@@ -177,7 +180,7 @@ def event_nodes(
 
 
 def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
-    """The segments that are no event's node: pieces, waits and gaps."""
+    """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
@@ -204,7 +207,7 @@ def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: 
 
 
 def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
-    """One row a chain; `first` holds the first segment of each."""
+    """Make one row for each chain; `first` holds the first segment of each."""
     segments = model.segments
     last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
     columns = {
@@ -221,7 +224,7 @@ def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.
 
 
 def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
-    """One row a frame, in the order of frame ids: a frame stands after its parent."""
+    """Make one row for each frame, in the order of frame ids: a frame stands after its parent."""
     columns = {
         **common,
         "id": ids,
@@ -239,7 +242,7 @@ def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> 
 
 
 def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table:
-    """One row a memory row, by rank and time."""
+    """Make one row for each memory row, by rank and time."""
     kinds, kind = np.unique(found.device_type, return_inverse=True)
     columns = {
         **common,

@@ -28,7 +28,7 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]
 
 
 def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
-    """The four dependency kinds between segments, one after the other."""
+    """Yield the four kinds of dependencies between segments, one after the other."""
     found = model.dependencies
     for kind in schema.DEPENDENCIES:
         chosen = np.flatnonzero(np.array([m.kind == kind for m in MECHANISMS])[found.mechanism])
@@ -43,7 +43,7 @@ def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[st
 
 
 def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
-    """What the gap of each binding edge is called, null where there is none and for all other edges."""
+    """Name the gap of each binding edge, null without a gap and for all other edges."""
     found = model.dependencies
     without = ~found.binding[chosen] | (found.gap[chosen] == 0)
     return arrow_texts(model.gap_name[chosen], GAP_NAMES, mask=without)
@@ -54,7 +54,7 @@ def _properties(relationship: str) -> tuple[properties.Property, ...]:
 
 
 def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
-    """Launches, the call tree, and the events of pieces, one after the other."""
+    """Yield launches, the call tree, and the events of pieces, one after the other."""
     call, parent = model.launches.call, model.stack.parent
     work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
     piece = np.flatnonzero(~nodes.merged & (model.segments.event >= 0))
@@ -64,7 +64,7 @@ def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iter
 
 
 def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
-    """The binding edge of every chain's first segment, between the chains."""
+    """Make the binding edge of every chain's first segment, between the chains."""
     edge = model.binding.edge[first]
     bound = edge >= 0
     edge, found = edge[bound], model.dependencies
@@ -81,6 +81,6 @@ def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
 
 
 def during(found: Allocations, event_ids: Ints, allocation_ids: Ints) -> pa.Table:
-    """One row a memory row that an event was open at: from it to that event."""
+    """Make one row for each memory row at which an event was open: from it to that event."""
     inside = np.flatnonzero(found.event >= 0)
     return pa.table({"start": allocation_ids[inside], "end": event_ids[found.event[inside]]})

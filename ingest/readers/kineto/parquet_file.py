@@ -55,7 +55,7 @@ _SCHEMA = pa.schema(
         pa.field(_JSON, pa.large_string(), nullable=False),
     ]
 )
-"""One row an entry of traceEvents, in its order."""
+"""One row for each entry of traceEvents, in its order."""
 
 
 class ParquetDocument:
