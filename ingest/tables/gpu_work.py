@@ -83,7 +83,7 @@ def _none(events: Events) -> Ints:
 
 
 def _uncovered(events: Events, choices: Iterable[Ints]) -> Ints:
-    """Compute how much of the end of each row the earlier rows of its rank in its choice leave uncovered, ns."""
+    """Compute what earlier rows of its rank and choice leave uncovered at the end of each row, ns."""
     found = _none(events)
     for rows in (group for choice in choices for group in _groups(choice, events.rank)):
         start, end = events.start[rows], events.end[rows]

@@ -32,7 +32,7 @@ _RUN_ID = np.zeros(1, dtype=np.int64)
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the Run node says beyond the model; of a scenario the run that it is a change of, and which."""
+    """What the Run node says beyond the model; for a scenario also the run that it changes, and how."""
 
     created: str
     tool_version: str

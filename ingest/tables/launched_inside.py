@@ -43,7 +43,7 @@ class LaunchedInside:
 
 
 def find_launched_inside(solved: Solved) -> LaunchedInside:
-    """Sum up along the call tree what each event holds; GPU work counts with its length, even if it overlaps."""
+    """Sum up along the call tree what each event holds; GPU work counts in full, even if it overlaps."""
     events, stack, call = solved.events, solved.stack, solved.launches.call
     count = len(events)
     is_operator = events.of_role(Role.OPERATOR)

@@ -26,7 +26,7 @@ from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS)
-"""Columns that events' nodes carry and scenarios take over: what a file states, and what follows from it."""
+"""Columns of events' nodes that scenarios take over: what a file states, and what follows from it."""
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:

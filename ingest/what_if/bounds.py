@@ -39,7 +39,7 @@ _PARTS = {bounds.RANKS: bounds.HOST}
 
 @dataclass(frozen=True)
 class _Parts:
-    """Which segments are whose work; each of threads and of GPUs counts for one resource."""
+    """The segments that are the work of each resource; those of threads and GPUs count for one only."""
 
     loading: Flags
     launching: Flags
@@ -48,14 +48,14 @@ class _Parts:
 
     @property
     def host(self) -> Flags:
-        """What is left of the threads' recorded work."""
+        """The rest of the threads' recorded work."""
         segments = self.graph.segments
         own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
         return own & ~self.loading & ~self.launching & ~self.transfers
 
     @property
     def computing(self) -> Flags:
-        """What is left of the GPUs' work."""
+        """The rest of the GPUs' work."""
         segments = self.graph.segments
         work: Flags = ~segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
         return work & ~self.transfers

@@ -18,7 +18,7 @@ _NUMBERS = {
     **{name: name for name in ("source_index", "rank", "lane", "device", "bytes", "step")},
     **{"at": "at_ns", "allocated": "allocated_bytes", "reserved": "reserved_bytes", "net": "net_bytes"},
 }
-"""Arrays by the properties that hold them."""
+"""The arrays of `Allocations`, and the property of nodes that holds each."""
 
 
 def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Allocations:

@@ -47,7 +47,7 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
 
 
 def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
-    """Number the code of each name, alike for names that differ between processes only in their ids."""
+    """Give each name's code a number, the same for names that differ only in addresses and hashes."""
     texts = [common_name(str(name)) for name in graph.calls.name.values]
     return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
 

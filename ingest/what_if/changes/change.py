@@ -1,4 +1,4 @@
-"""A change of a run: what takes less time or ends at once, in which window, and what then depends on it."""
+"""A change of a run: what takes less time or ends at once, in which window, and what depends then."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
