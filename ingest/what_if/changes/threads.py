@@ -27,7 +27,7 @@ def stretches(graph: ReplayGraph, chosen: Flags) -> tuple[Ints, Ints]:
 
 
 def with_gaps(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """Add to chosen host segments what lies between two of them: silences, and time of what is around both.
+    """Add to chosen host segments what lies between two: silences, and own time of what is around both.
 
     Segments that launch something, or that wait, are not added.
     """

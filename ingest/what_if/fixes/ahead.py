@@ -72,7 +72,7 @@ def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield copies to the device on the path, and gathers of parameters if names say that they are sharded."""
+    """Yield copies to the device on the path, and gathers of parameters that names say are sharded."""
     graph, names = scene.graph, scene.graph.calls.name.values
     sharded = any(word in str(name) for name in names for word in _SHARDS)
     for code, mine, spent in scene.names_on_path(of_transfers(graph) & ~graph.segments.on_thread):

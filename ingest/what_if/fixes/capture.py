@@ -26,7 +26,7 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE
 
 _FEW = 8
-"""So few launches beside each graph launch are not a reason to capture again."""
+"""Up to as many other launches for each graph launch are not a reason to capture again."""
 _FEWEST, _ALIKE, _MOST = 10, 0.6, 3
 """Launches and share (0..1) of repetitions that are the same, at least; names that are tried, at most."""
 _WHOLE = 0.95
@@ -51,7 +51,7 @@ class Repeats:
 
 
 def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
-    """Number the step and rank of each segment; all segments outside of steps have the same number."""
+    """Give each segment a number for its step and rank, the same for all outside of steps."""
     segments, calls = graph.segments, graph.calls
     event = segments.event[segment]
     step = np.where(event >= 0, calls.step[event], calls.step.min(initial=0))

@@ -26,10 +26,18 @@ collectives of one name, and on average in a pass, from which on it is a candida
 
 @dataclass(frozen=True)
 class Collectives:
-    """Collectives by lane and time, one entry each.
+    """Collectives by lane and time, one entry for each.
 
-    `event`; `size`: elements that each rank gives; `work`: ns of its transfer; `last`: its last segment.
-    `group`: which become one, `becomes`: whether it is the one that the others of its group become.
+    Attributes
+    ----------
+    size
+        Elements that each rank gives.
+    work
+        Length of its transfer, ns.
+    last
+        Its last segment.
+    group
+        A number that the collectives share that become one.
     """
 
     event: Ints

@@ -89,10 +89,10 @@ def _rate(graph: ReplayGraph, kind: str, peaks: Peaks) -> float | None:
 
 
 def in_precision(kind: str, graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Let chosen products of float32 take the time of a shorter type, by the file's rate, else by the peaks.
+    """Let chosen float32 products take the time of a shorter type, by the file's rate, else by the peaks.
 
     No product gets longer, nor shorter than the transfer of its data takes. A product that is faster than
-    float32 units can be runs on the faster units already, and stays.
+    float32 units can be runs on TF32 units already: its gain counts from their peak.
     """
     edit, found = no_edit(len(graph.segments)), _products(graph)
     if found is None or (plain := found.peaks.flop_per_s.get(_PLAIN)) is None:
