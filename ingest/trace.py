@@ -88,7 +88,7 @@ MEMORY_SCHEMA = pa.schema(
         pa.field("at_ns", pa.int64(), nullable=False),
         pa.field("device_type", pa.int64(), nullable=False),  # c10::DeviceType
         pa.field("device", pa.int64(), nullable=False),  # -1 for the CPU's memory
-        pa.field("bytes", pa.int64(), nullable=False),  # negative where they are freed
+        pa.field("bytes", pa.int64(), nullable=False),  # negative if they are freed
         pa.field("allocated", pa.int64()),  # "Total Allocated" and "Total Reserved" of the device after it
         pa.field("reserved", pa.int64()),
     ]
@@ -124,10 +124,10 @@ class TraceFile:
     device_memory: list[int | None] = field(default_factory=list)  # bytes by index of the device
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
-    rank_stated: bool = True  # or 0 because the file does not say
-    world_size: int | None = None  # of how many ranks its job is, where the file says so
+    rank_stated: bool = True  # if false, the rank is 0 because the file does not state it
+    world_size: int | None = None  # the number of ranks of its job, if the file states it
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
-    part: str = ""  # of a file of several ranks: what it calls this one
+    part: str = ""  # the name of this rank in a file of several ranks
 
 
 @dataclass(frozen=True)

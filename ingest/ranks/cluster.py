@@ -74,7 +74,7 @@ async def _answers(distributed: Any, address: str) -> Exception | None:
     try:
         args = distributed.Security().get_connection_args("client")  # of tls:// the files of Dask's settings
         comm = await distributed.comm.connect(address, timeout=PATIENCE_S, **args)
-    except Exception as error:  # OSError, ValueError, and whatever a stranger's answer leads to
+    except Exception as error:  # OSError, ValueError, and anything that a foreign answer causes
         return error
     await comm.close()
     return None
@@ -100,7 +100,7 @@ def _result(future: Any, address: str) -> Outcome:
     """Return what a worker answered, or an error if it could not answer."""
     try:
         outcome: object = future.result()
-    except Exception as error:  # whatever went wrong between here and there
+    except Exception as error:  # anything may go wrong between here and the worker
         return InputError(
             f"a worker of {address} failed: {_said(error)}",
             f"install the same tracegraph on all workers ({_INSTALL}), and look into their logs",

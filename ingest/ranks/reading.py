@@ -23,7 +23,7 @@ _APART = {"PYTHONSAFEPATH": "1"}
 """Keeps Python from importing modules from the folder in which a user happens to be."""
 _PACKED = (".gz", ".parquet")
 _PACKING = 15
-"""How many bytes of text a byte of a packed file stands for, as a rule."""
+"""How many bytes of text a byte of a packed file usually unpacks to."""
 _REMOTE_BYTES = 128 << 20
 """The size that is assumed for a file of unknown size, in bytes of text."""
 _OWN_BYTES = 200 << 20
@@ -88,7 +88,7 @@ class Workers:
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 assert pipe is not None
-                with suppress(OSError):  # what was not sent any more
+                with suppress(OSError):  # data in the pipe that was never sent
                     pipe.close()
 
 

@@ -91,7 +91,7 @@ def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
     while True:
         try:
             piece = os.read(descriptor, _PIECE)
-        except BlockingIOError:  # somebody may still write
+        except BlockingIOError:  # a writer is still there
             select.select([descriptor], [], [])
             continue
         content += piece

@@ -18,9 +18,11 @@ PACKED = ".gz"
 # Packed bytes that are unpacked at a time.
 _PIECE = 4096
 _GZIP = b"\x1f\x8b"
+# The wbits of zlib: 16 + 15 for a gzip member, -15 for its deflate stream without header and checksum.
 _GZIP_WBITS, _RAW_WBITS = 31, -15
 _TRAILER = struct.Struct("<II")
 _BAD_CHECKSUM = "Incorrect checksum"
+# Bits of the flags in the header of a gzip member (RFC 1952).
 _HAS_CHECKSUM, _HAS_EXTRA, _HAS_NAME, _HAS_COMMENT = 2, 4, 8, 16
 _GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
 _BOM = b"\xef\xbb\xbf"

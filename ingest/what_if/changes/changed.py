@@ -29,7 +29,7 @@ class Waiting:
 
 
 def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) -> Waiting:
-    """Find what a thread does after each of `idle`; it waits for `edge`, -1 if for nothing any more.
+    """Find what a thread does after each of `idle`; it waits for `edge`, or for nothing if that is -1.
 
     If it waits for the GPU, the call that waits is the one that continues then; otherwise it is the event
     that is open all the time.
@@ -70,7 +70,7 @@ def with_idle(
     Returns
     -------
     segments, place, new
-        The segments, and where each old one (-1: nowhere) and each new one stands among them.
+        The segments, and the position of each old one (-1: gone) and of each new one among them.
     """
     start, end, work = times
     kept = np.flatnonzero(inside)

@@ -55,7 +55,7 @@ class _Runs:
 
 
 def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
-    """Find runs of two and more kernels of `FUSABLE` operators, with no other kernel of the stream between."""
+    """Find runs of two and more kernels of `FUSABLE` operators, without others of the stream between."""
     segments, calls = graph.segments, graph.calls
     call = np.full(len(segments), -1, dtype=np.int64)
     cause, effect = launched(graph, by_graphs=False)

@@ -138,7 +138,7 @@ class ReplayGraph:
 def never_early(found: Dependencies) -> Dependencies:
     """Make the dependencies as they hold after a change: no effect starts before its cause is complete.
 
-    A cause that lost a close race counts as up to some ns early, which is right at the recorded times only.
+    A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
     """
     return replace(found, lag=np.maximum(found.lag, 0))
 

@@ -11,7 +11,7 @@ from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
 from tracegraph.vocabulary.categories import Role
 
 BOUNDS = {Role.FRAME: (0.4, 1.7), Role.OPERATOR: (0.4, 3.0)}
-"""The roles whose events have a cost, and by which factors (low, high) the estimated cost may be wrong.
+"""The roles whose events have a cost, and the factors (low, high) by which its estimate may be wrong.
 
 Such events are recorded by thousands and often last for less than their recording. The factors are those
 found in recordings of jobs that were timed without the profiler, too. See docs/rules.md.
@@ -26,11 +26,11 @@ A kind is cheap if its low quantile is at most `_CHEAP` times the lowest; which 
 stretches that the kinds must have that define the lowest; and the stretches that a kind must have to count.
 """
 _OUTLIER = 20
-"""Stretches of more than so many times the median are not recording alone, and are left out."""
+"""Stretches of more than this many times the median hold other work, too, and are left out."""
 _LONGEST_END_NS = 250
 """A profiler takes less time than this before an event ends; longer ends show other work."""
 _UNSEEN = 1.2
-"""How much larger the cost is than what is seen, as those recordings show: tracing slows Python down, too."""
+"""Factor of the seen cost: tracing slows Python down between events, too, as those recordings show."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Cost:
 
     @property
     def total_ns(self) -> float:
-        """Both."""
+        """The sum of the two, ns."""
         return self.outside_ns + self.inside_ns
 
     def times(self, factor: float) -> "Cost":

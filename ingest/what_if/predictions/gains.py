@@ -46,7 +46,7 @@ class Bound:
 def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple[Bound, Bound]:
     """Find the range that likely gains leave possible, lowest and highest, with what no replay knows.
 
-    `removed`: for each gain how long all that no longer takes time took, ns: nothing gains more.
+    `removed`: for each gain the time that the change removes, ns: nothing gains more.
     """
     most = removed or [gain.base_ns for gain in likely]
     possible = [

@@ -1,4 +1,4 @@
-"""How a change alters a window: naive, corrected for the cost of recording, and how far that may be off."""
+"""How a change alters a window: naive, corrected for the cost of recording, and with a range."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class Ranged:
     wide
         Why the two are more than tenfold apart, empty if they are not.
     removed_ns
-        How long all that no longer takes time took, ns.
+        The time that the change removes, ns.
     inferred_share
         The share (0..1) of the corrected gain that depends on inferred dependencies.
     """
@@ -223,7 +223,7 @@ class Predictor:
         return np.where(ended & segments.on_thread, 0, changed)
 
     def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
-        """Sum up, in the unchanged replay of a level, the time of all that takes less, or none, after a change.
+        """Sum up the time that a change removes from the unchanged replay of a level, ns.
 
         `left`: the work that is left of each segment, ns.
         """
@@ -245,7 +245,7 @@ class Predictor:
         lag = np.zeros(len(segments), dtype=np.int64)
         found = self.graph.dependencies
         lagging = ended_dependencies(self.graph, self.span, change)
-        # On a thread, the stretch before an edge already stands for the lag of the edge that ends it.
+        # On a thread, the stretch before an edge already stands for its lag.
         lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
         np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
         if edit is not None:

@@ -101,14 +101,14 @@ def _ready(graph: ReplayGraph, start: Ints, work: Ints, last: int) -> int:
 def find_scenario(
     tables: GraphTables, graph: ReplayGraph, span: Span, change: Change, prediction: Prediction
 ) -> Scenario:
-    """Build what the naive replay of a change makes of the run with these tables, and check its invariants.
+    """Build what the naive replay of a change makes of the run with these tables, and check it.
 
     Raises
     ------
     InputError
         If work that other lanes do ahead does more than take time.
     TracegraphError
-        If the changed graph breaks an invariant, which is a fault of tracegraph.
+        If the changed graph breaks an invariant of models, which is a fault of tracegraph.
     """
     found, gap_name = changed_dependencies(graph, span, on_own_lanes(graph, change))
     start, work = prediction.after.start, prediction.after_work

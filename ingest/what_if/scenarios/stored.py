@@ -133,7 +133,7 @@ def _segments(
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
     on_thread = lanes.is_thread[lane]
-    # Segments of a thread that begin and end together, after a change, keep the order in which they are stored.
+    # Segments of a thread that begin and end together, after a change, keep the order of the store.
     order = np.lexsort((np.where(on_thread, -1, event), end, start, lane))
     place = np.full(len(event_of), -1, dtype=np.int64)
     place[node[order]] = np.arange(len(order))
@@ -157,7 +157,7 @@ def _segments(
 
 
 def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]:
-    """Read all dependencies in their order, and the name of each one's gap; without a gap, its rule's name."""
+    """Read all dependencies in order, and the name of each one's gap; without a gap, its rule's."""
     edges = pa.concat_tables(
         [tables.read_relationships(kind, _EDGE) for kind in schema.DEPENDENCIES],
         promote_options="permissive",
