@@ -1,4 +1,4 @@
-"""Choose, expand and join the rows of tables that are dataclasses with one array an attribute."""
+"""Choose, expand and join the rows of tables that are dataclasses of arrays, one for each column."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace

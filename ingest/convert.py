@@ -19,7 +19,7 @@ from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
 from tracegraph.ingest.readers.unpacking import PACKED, pack_into
 from tracegraph.vocabulary.step_names import marked_by
 
-# The level favours speed: a trace is text that repeats itself, which a low level already packs well.
+# The levels of igzip go from 0, the fastest, to 3, which packs best.
 _GZIP_LEVEL = 2
 
 

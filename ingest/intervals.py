@@ -9,7 +9,7 @@ from tracegraph.ingest.arrays import Ints
 
 @dataclass(frozen=True)
 class Spans:
-    """Stretches of time, ns, one array an attribute; those of one `group` (lane, device) belong together."""
+    """Stretches of time in ns; those of one `group` (lane, device) belong together."""
 
     group: Ints
     start: Ints

@@ -8,7 +8,7 @@ _MIB = 1 << 20
 MEMORY_OF_A_BYTE = 6
 """Bytes of memory that a byte of text takes until its run is stored: 5.6 with a trace of 388 MB."""
 MEMORY_OF_AN_ENTRY = 2048
-"""Bytes of memory that an entry takes until its run is stored: 2.1 kB of 1.05 million events."""
+"""Bytes of memory that an entry takes until its run is stored: 2.1 kB each with 1.05 million."""
 MOST_UNPACKED = 4 * 2**30
 """Bytes of text that no default limit exceeds, however much memory a machine has."""
 MOST_EVENTS = 20_000_000

@@ -86,7 +86,7 @@ def _forward(places: _Places) -> Formula:
 def _backward(places: _Places) -> Formula:
     """Make the formula for the inputs (grad_out, query, key, value, …).
 
-    The kernel reads these, the result and one number a query, and writes three gradients.
+    The kernel reads these, the result and one number for each query, and writes three gradients.
     """
 
     def formula(inputs: Inputs) -> Work | None:

@@ -1,6 +1,6 @@
 """Matrix products: 2·m·n·k FLOPs, as torch.utils.flop_counter (mm_flop, bmm_flop) and `with_flops` do.
 
-The addition of a bias or matrix to a product does not count, as it does not count there.
+The addition of a bias or matrix to a product does not count: these do not count it either.
 """
 
 from collections.abc import Mapping

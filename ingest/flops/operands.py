@@ -9,7 +9,7 @@ from tracegraph.vocabulary.element_types import ElementType, find_type, promoted
 
 Dims = tuple[int, ...]
 _LARGEST = 1 << 53
-"""A tensor of as many elements, or more, is a broken record."""
+"""A tensor of this many elements, or more, is a broken record."""
 
 
 @dataclass(frozen=True)

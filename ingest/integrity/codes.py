@@ -425,4 +425,4 @@ CODES = {
         "info", "Events on lanes that do not matter start before the first that matters; cut there.", _KNOW
     ),
 }
-"""The codes in the order of the report, errors first."""
+"""The codes by their names, errors first."""

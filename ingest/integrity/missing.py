@@ -15,7 +15,7 @@ from tracegraph.vocabulary.iterations import ITERATION
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 LONG_WAIT_NS = 1_000_000
-"""Calls named after synchronising are looked at from this length on: 1 ms."""
+"""Calls named after synchronising are looked at from this length in ns on: 1 ms."""
 _WAITS = tuple(code for code, rule in enumerate(MECHANISMS) if rule.kind == "SYNCHRONIZATION")
 _MID_STEP_SHARE = 0.1
 """Events that lead the first step by this share of a usual step show that a step before it was cut."""

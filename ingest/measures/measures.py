@@ -129,7 +129,7 @@ def _state(events: Events, ranges: Ints, measured: Ints, integrity: Integrity, *
 
 @dataclass(frozen=True)
 class Measures:
-    """`operator`: for each event the one whose work it is, -1 for none. `counters`: in COUNTER_COLUMNS."""
+    """`operator`: for each event the operator of its work, -1 for none. `counters`: in COUNTER_COLUMNS."""
 
     operator: Ints
     counters: pa.Table

@@ -17,7 +17,7 @@ from tracegraph.ingest.sources.source import Source
 PATIENCE_S = 5.0
 """Seconds in which the scheduler must answer, and then have a worker."""
 _LONGEST_REASON = 200
-"""Characters of a stranger's error that a message shows."""
+"""Characters of an error of the other side that a message shows."""
 _INSTALL = "pip install 'tracegraph[dask]'"
 
 

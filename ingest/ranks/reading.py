@@ -31,8 +31,8 @@ _OWN_BYTES = 200 << 20
 _WORTH_BYTES = 64 << 20
 """Bytes of text in all files from which on other processes pay.
 
-This process reads 30 MiB of it a second; with less text it is done before two others, each of which takes .7
-s of CPU to begin.
+This process reads 30 MiB of text a second; with less, it is done before two others, each of which takes
+0.7 s of CPU to begin.
 """
 _FILE_BYTES = 3 << 20
 """Bytes of text that are read in the .1 s that a file takes however small it is."""

@@ -25,7 +25,7 @@ def local_copy(
     """Yield the place of a source on this machine for the block: its own path, or that of a copy of a URL.
 
     The copy is a file without a name, so that nothing of it is left however the process ends. It is written
-    piece by piece, so that it takes no memory. `integrity` gets a finding if it comes from another server
+    piece by piece, so that it needs little memory. `integrity` gets a finding if it comes from another server
     than named.
 
     Raises

@@ -19,7 +19,7 @@ from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, ch
 
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _WINDOW = 4_096
-"""Bytes of the first window that is decoded at a value; most entries are shorter."""
+"""Bytes of the first window that is decoded at a value; it grows while the value may go on."""
 _LONGEST_WORD = len("-Infinity")
 _KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp|tts|tdur|cname|bind_id)"\s*:'
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')

@@ -144,14 +144,14 @@ def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
 
 
 def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
-    """Flag the dependencies of a rule for which threads wait inside the segments meant."""
+    """Flag the dependencies of a rule for which threads wait inside the segments of `one`."""
     found = graph.dependencies
     mine: Flags = (found.mechanism == one.mechanism) & _inside(graph, one)
     return mine & graph.segments.on_thread[found.effect]
 
 
 def _inside(graph: ReplayGraph, one: EndedWaits) -> Flags:
-    """Flag the dependencies that end a wait in the segments meant, or start one of them."""
+    """Flag the dependencies that end a wait inside the segments of `one`, or start one of these."""
     effect = graph.dependencies.effect
     waits = np.append(False, (graph.segments.kind != WORK)[:-1])
     there: Flags = np.where(waits[effect], one.inside[effect - 1], one.inside[effect])

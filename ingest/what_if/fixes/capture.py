@@ -26,7 +26,7 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE
 
 _FEW = 8
-"""Up to as many other launches for each graph launch are not a reason to capture again."""
+"""Up to this many other launches for each graph launch are not a reason to capture again."""
 _FEWEST, _ALIKE, _MOST = 10, 0.6, 3
 """Launches and share (0..1) of repetitions that are the same, at least; names that are tried, at most."""
 _WHOLE = 0.95

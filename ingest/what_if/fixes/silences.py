@@ -1,4 +1,4 @@
-"""End the silences of the host: time in which a thread records nothing, and seems not to wait."""
+"""End the silences of the host: time in which a thread records nothing, and no rule finds a wait."""
 
 from collections.abc import Iterator
 
