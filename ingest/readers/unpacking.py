@@ -31,7 +31,7 @@ _KEPT = 10**9
 _DENSEST = 1032
 """How many times its own size gzip can unpack to."""
 _DENSE = 100
-"""How many times its own size only a file unpacks to that is not a trace.
+"""A large file that unpacks to more than this many times its size is not a trace.
 
 Times and ids differ, so that traces pack to a thirtieth at best.
 """

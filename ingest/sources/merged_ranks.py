@@ -226,7 +226,7 @@ def _proved(found: Merged | None) -> Merged | None:
 
 
 def _unproved(rows: _Rows, hosts: list[str]) -> Merged | None:
-    """Return the ranks without proof: several processes launched work, and whose it is is not known.
+    """Return the ranks without proof: several processes launched work, and nothing shows which did what.
 
     That is only so if they share a stream's row, or ids. A process beside others that each have a device of
     their own was proved before.

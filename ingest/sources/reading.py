@@ -105,7 +105,7 @@ def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_L
     Raises
     ------
     InputError
-        Also for a file of several ranks.
+        If `read_trace` raises it, and for a file of several ranks.
     """
     ranks = read_ranks(source, integrity, limits)
     if len(ranks) > 1:

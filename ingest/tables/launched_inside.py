@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.solved import Solved
 from tracegraph.vocabulary.categories import Role
 
-# One activity inside an event is the usual case and needs no count.
+# The number of GPU activities inside an event from which on they count as several.
 _SEVERAL = 2
 
 
