@@ -77,7 +77,7 @@ class _Facts:
         return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
 
     def kind(self, places: list[int]) -> str | None:
-        """Find the kind of the operation; the events around a kernel for sends and receives say which it is."""
+        """Find the kind of the operation; what is around a kernel for sends and receives says which it is."""
         rows = [self._rows[at] for at in places]
         found = [(stated_kind(row["collective"] or ""), find_kind(row["name"] or "")) for row in rows]
         kinds = [kind for pair in found for kind in pair if kind is not None]
