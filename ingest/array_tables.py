@@ -1,4 +1,4 @@
-"""Choosing, expanding and joining rows of tables that are dataclasses with one array an attribute."""
+"""Choose, expand and join the rows of tables that are dataclasses of arrays, one for each column."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -15,26 +15,32 @@ Table = TypeVar("Table", bound="DataclassInstance")
 
 
 def select_rows(table: Table, chosen: Flags | Ints) -> Table:
-    """Return the chosen rows, by mask or by positions."""
+    """Keep the chosen rows of a table, by a mask or by positions."""
     return replace(table, **{field.name: getattr(table, field.name)[chosen] for field in fields(table)})
 
 
 def expand_ranges(first: Ints, size: Ints) -> tuple[Ints, Ints]:
-    """All positions in ranges of `size` that begin at `first`: the number of the range, and the position."""
+    """List all positions in ranges of `size` that begin at `first`.
+
+    Returns
+    -------
+    number, position
+        For each position the index of its range, and the position itself.
+    """
     number = np.repeat(np.arange(len(size)), size)
     position = np.arange(len(number)) + np.repeat(first - np.cumsum(size) + size, size)
     return number, position
 
 
 def join_rows(parts: Sequence[Table]) -> Table:
-    """All rows of several tables of one kind, in their order; at least one table given."""
+    """Join the rows of several tables of one kind in their order; at least one table must be given."""
     first = parts[0]
     columns = {f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(first)}
     return replace(first, **columns)
 
 
 def count_in_groups(group: Ints) -> Ints:
-    """Of each entry how many of its group, whose entries stand together, come before it."""
+    """Count for each entry those of its group that come before it; the entries of a group stand together."""
     place = np.arange(len(group))
     begins = np.append(True, group[1:] != group[:-1])[: len(group)]
     counted: Ints = place - np.maximum.accumulate(np.where(begins, place, 0))

@@ -19,6 +19,7 @@ from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
 from tracegraph.ingest.readers.unpacking import PACKED, pack_into
 from tracegraph.vocabulary.step_names import marked_by
 
+# The levels of igzip go from 0, the fastest, to 3, which packs best.
 _GZIP_LEVEL = 2
 
 
@@ -30,10 +31,7 @@ _decode = msgspec.json.Decoder(_Process).decode
 
 
 def keep_processes(document: ChromeDocument, processes: Sequence[str]) -> ChromeDocument:
-    """Return the document with the entries whose pid is one of `processes`.
-
-    `*` and `?` in these are wildcards.
-    """
+    """Keep the entries whose pid is one of `processes`, in which `*` and `?` are wildcards."""
     patterns = [marked_by(one) for one in processes]
 
     def is_meant(text: RawEntry) -> bool:
@@ -53,7 +51,7 @@ def keep_processes(document: ChromeDocument, processes: Sequence[str]) -> Chrome
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written."""
+    """What a conversion wrote: the file, and how many events and bytes it holds."""
 
     path: Path
     events: int
@@ -69,10 +67,21 @@ def convert_trace(
 ) -> Converted:
     """Write `source` in the format that the suffix of `target` names: a trace in JSON as Parquet, or back.
 
-    `processes`: write only what has one of these pids (`*` and `?` are wildcards), in the same format, too.
+    The target appears as a whole or not at all.
 
-    The target appears whole or not at all. InputError when it exists and `replace` is false, when its name
-    does not fit, or when the source is damaged, since then nothing could be kept without loss.
+    Parameters
+    ----------
+    replace
+        Overwrite a target that exists.
+    processes
+        Write only the entries that have one of these pids (`*` and `?` are wildcards); the target may then
+        have the format of the source.
+
+    Raises
+    ------
+    InputError
+        If the target exists and `replace` is false, if its name does not fit, or if the source is damaged,
+        since then nothing could be kept without loss.
     """
     integrity = Integrity(str(source))
     opened = open_source(source, integrity, limits)
@@ -99,7 +108,7 @@ def convert_trace(
 
 
 def _find_way(origin: TraceFormat, source: Path, target: Path, *, same: bool = False) -> tuple[Split, Write]:
-    """How a file is taken apart, and how the target is put together; `same`: in one format, too."""
+    """Find how to take the source apart and put the target together; `same` allows one format for both."""
     if origin.split is None:
         raise InputError(f"{source} is {origin.name}, which cannot be converted", "report on it as it is")
     others = [form for form in FORMATS if same or form is not origin]
@@ -124,7 +133,7 @@ def _check_target(source: Path, target: Path, replace: bool) -> None:
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside `target` that becomes `target` when all has been written."""
+    """Yield a temporary path beside `target` that becomes `target` once everything is written."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield temporary

@@ -1,4 +1,4 @@
-"""What a report on a trace could stand for, found out without storing anything."""
+"""Find out what a report on a trace could rest on, without storing anything."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -34,29 +34,36 @@ class Inspection:
     """All ranks of a file that holds several."""
 
     def as_row(self) -> dict[str, object]:
-        """Return the attributes as JSON can hold them."""
+        """Return the attributes in the form that JSON can hold."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class JobInspection:
-    """Several traces as the ranks of one job: in how many operations they met, and what was found odd."""
+    """Several traces as the ranks of one job: in how many operations they met, and the findings."""
 
     ranks: tuple[int, ...]
     operations: int
     findings: tuple[Finding, ...]
 
     def as_row(self) -> dict[str, object]:
-        """Return the attributes as JSON can hold them."""
+        """Return the attributes in the form that JSON can hold."""
         return asdict(self)
 
 
 def inspect_traces(
     sources: Sequence[Source], limits: Limits = DEFAULT_LIMITS, progress: Progress = silent
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
-    """Tell what each trace holds, or why it cannot be used, and of several what joining them would find.
+    """Say what each trace holds, or why it cannot be used, and what joining the usable ones would find.
 
-    Each trace is read, and its causal model built in memory and checked; nothing is stored.
+    Each trace is read, and its causal model is built in memory and checked; nothing is stored.
+
+    Returns
+    -------
+    traces, job
+        For each source its inspection, or the error for which it cannot be used; and the inspection of the
+        job, or the error for which the ranks cannot be joined, None if there are fewer than two usable
+        ranks.
     """
     if len(sources) == 1:
         return _inspect_alone(sources[0], limits)
@@ -73,7 +80,7 @@ def inspect_traces(
 def _inspect_alone(
     source: Source, limits: Limits
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
-    """Return the same of one file, which may hold several ranks itself."""
+    """Do the same for one file, which may hold several ranks itself."""
     try:
         ranks = read_ranks(source, Integrity(source.name), limits)
         parts = [understand(trace, integrity, IngestOptions(compared=False)) for trace, integrity in ranks]
@@ -84,7 +91,7 @@ def _inspect_alone(
 
 
 def _all_of(ranks: Sequence[Inspection]) -> Inspection:
-    """Return what one file holds of all its ranks."""
+    """Sum up the inspections of all ranks of one file."""
     if len(ranks) == 1:
         return ranks[0]
     sums = ("events", "threads", "streams", "steps", "memory_rows")

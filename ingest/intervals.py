@@ -9,7 +9,7 @@ from tracegraph.ingest.arrays import Ints
 
 @dataclass(frozen=True)
 class Spans:
-    """Stretches of time, ns, one array an attribute; those of one `group` (lane, device) belong together."""
+    """Stretches of time in ns; those of one `group` (lane, device) belong together."""
 
     group: Ints
     start: Ints
@@ -17,22 +17,22 @@ class Spans:
 
 
 def ungrouped(start: Ints, end: Ints) -> Spans:
-    """Stretches that all belong together."""
+    """Make spans that all belong to one group."""
     return Spans(np.zeros(len(start), dtype=np.int64), start, end)
 
 
 def ended_before(end: Ints, first: int) -> Ints:
-    """Return the latest end among the stretches before each one, which are in the order of their start, ns.
+    """Find the latest end (ns) among those before each of the stretches, which are in order of start.
 
-    `first` stands for that of the first one.
+    The first stretch has none before it: `first` stands for that end.
     """
     return np.append(first, np.maximum.accumulate(end)[:-1])[: len(end)]
 
 
 def without_overlaps(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of the same stretches by start, each without what those before it cover, ns.
+    """Cut from each stretch what those before it cover, and return begins and ends by start, ns.
 
-    What is covered as a whole has no length.
+    A stretch that others cover as a whole has no length.
     """
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
@@ -41,13 +41,13 @@ def without_overlaps(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def union_length(start: Ints, end: Ints) -> int:
-    """How long at least one of the stretches is open, ns."""
+    """Sum up the time in which at least one of the stretches is open, ns."""
     begin, end = without_overlaps(start, end)
     return int((end - begin).sum())
 
 
 def pauses(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of the times between the first and the last stretch in which none is open, ns."""
+    """Find begin and end (ns) of the pauses between the first and the last stretch, in which none is open."""
     order = np.argsort(start, kind="stable")
     begin, until = np.maximum.accumulate(end[order])[:-1], start[order][1:]
     idle = until > begin
@@ -55,7 +55,7 @@ def pauses(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def covered(spans: Spans, by: Spans) -> Ints:
-    """Ns of each span that those of its group in `by` cover, overlapping ones counted once."""
+    """Count the ns of each span that the spans of its group in `by` cover; overlaps count once."""
     total = np.zeros(len(spans.group), dtype=np.int64)
     for group in np.intersect1d(spans.group, by.group).tolist():
         theirs, mine = by.group == group, spans.group == group

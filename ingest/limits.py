@@ -1,4 +1,4 @@
-"""How much a trace may hold: beyond it a file is refused, or cut, instead of filling the machine."""
+"""How much a trace may hold: a larger file is refused, or cut, instead of filling the memory."""
 
 from dataclasses import dataclass, field
 
@@ -8,10 +8,11 @@ _MIB = 1 << 20
 MEMORY_OF_A_BYTE = 6
 """Bytes of memory that a byte of text takes until its run is stored: 5.6 with a trace of 388 MB."""
 MEMORY_OF_AN_ENTRY = 2048
-"""Bytes of memory that an entry takes until its run is stored: 2.1 kB with a trace of 1.05 million events."""
+"""Bytes of memory that an entry takes until its run is stored: 2.1 kB each with 1.05 million."""
 MOST_UNPACKED = 4 * 2**30
+"""Bytes of text that no default limit exceeds, however much memory a machine has."""
 MOST_EVENTS = 20_000_000
-"""More than this is not taken for granted on any machine: hardly a file of that size is a trace."""
+"""Entries that no default limit exceeds on any machine: hardly a file of that size is a trace."""
 
 
 def _unpacked() -> int:
@@ -24,18 +25,18 @@ def _events() -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one file; the default ones fit the memory that this process may use."""
+    """Bounds on one file; the defaults fit the memory that this process may use."""
 
     unpacked: int = field(default_factory=_unpacked)
-    """Bytes of its text, after unpacking."""
+    """Bytes of the file's text after unpacking."""
     events: int = field(default_factory=_events)
-    """Entries of its list."""
+    """Entries of the file's list of events."""
     entry: int = 4 * 2**20
     """Bytes of one entry; a longer one is skipped and counted."""
     threads: int = 2_000
-    """Threads and streams with events."""
+    """Number of threads and streams that have events."""
     text: int = 65_536
-    """Characters of one name or other text; what is longer is cut and counted."""
+    """Characters of one name or other text; a longer one is cut and counted."""
 
 
 DEFAULT_LIMITS = Limits()

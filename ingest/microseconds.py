@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 EXACT_FLOAT_US = 2.0**43
-"""Below it a float64 of microseconds is nearer to its literal than half a nanosecond."""
+"""Below this a float64 of microseconds is nearer to its literal than half a nanosecond."""
 LIMIT_US = 2.0**52
 """Times from here on (the year 2112) are not usable; below it differences fit into int64 nanoseconds."""
 
@@ -16,16 +16,21 @@ Number = int | float | None
 
 
 def to_ns(values: Sequence[Number], literal: Callable[[int], str]) -> tuple[Ints, Flags]:
-    """Nanoseconds (int64) of `values` in µs, and which of them are usable.
+    """Convert `values` in µs to nanoseconds, and say which of them are usable.
 
-    Whole numbers are exact. A float is exact while it is below `EXACT_FLOAT_US`; for a larger one
-    `literal(k)` is asked for the text of value `k`. Unusable values (none, not finite, too large) are 0.
+    Whole numbers are exact. A float is exact while it is below `EXACT_FLOAT_US`; of a larger one
+    `literal(k)` gives the text of value `k`.
+
+    Returns
+    -------
+    ns, usable
+        int64, 0 for values that are not usable (None, not finite, or beyond `LIMIT_US`); and a flag for each.
     """
     us = _as_float(values)
     usable = np.isfinite(us) & (np.abs(us) < LIMIT_US)
     us = np.where(usable, us, 0.0)
     whole = np.floor(us)
-    # the fraction is exact, so only its own rounding counts
+    # The fraction is exact, so only its own rounding counts.
     ns = whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
     for k in np.flatnonzero(np.abs(us) >= EXACT_FLOAT_US).tolist():
         if isinstance(values[k], float):
@@ -35,13 +40,13 @@ def to_ns(values: Sequence[Number], literal: Callable[[int], str]) -> tuple[Ints
 
 
 def literal_of_ns(ns: int) -> str:
-    """Return the number in µs, with three decimals."""
+    """Write nanoseconds as a number in µs with three decimals."""
     whole, rest = divmod(abs(ns), 1000)
     return f"{'-' if ns < 0 else ''}{whole}.{rest:03d}"
 
 
 def literal_to_ns(text: str) -> int | None:
-    """Nanoseconds of a number in µs as written, halves to even; None if `text` is no number."""
+    """Convert a number in µs as written to nanoseconds, halves to even; None if `text` is not a number."""
     try:
         return int((Decimal(text) * 1000).to_integral_value(ROUND_HALF_EVEN))
     except (InvalidOperation, ValueError, OverflowError):

@@ -12,11 +12,18 @@ from tracegraph.vocabulary.kernel_types import Spelling
 class IngestOptions:
     """How traces are read and what their graph rests on.
 
-    `cross_thread`: one of `CROSS_THREAD_POLICIES`, None for the first. `scheduler`: the address of a Dask
-    cluster that reads the files of several ranks, instead of processes of this machine. `step_marker`: a glob
-    of `*` and `?` for the annotations that mark steps, instead of the profiler's. `spellings`: a user's own,
-    by which kernels are told to compute, communicate or copy. `compared`: whether the graph is also found
-    under the other policies.
+    Attributes
+    ----------
+    cross_thread
+        One of `CROSS_THREAD_POLICIES`, None for the first.
+    scheduler
+        The address of a Dask cluster that reads the files of several ranks, instead of processes of this
+        machine.
+    step_marker
+        A glob of `*` and `?` for the annotations that mark steps, instead of the profiler's.
+    spellings
+        A user's own spellings of kernel names, which decide whether a kernel computes, communicates or
+        copies.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -28,7 +35,7 @@ class IngestOptions:
 
     @property
     def policy(self) -> str:
-        """The policy between threads, the first where none is chosen."""
+        """The policy between threads: the one chosen, else the first."""
         return self.cross_thread or CROSS_THREAD_POLICIES[0]
 
     @property

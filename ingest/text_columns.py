@@ -1,4 +1,4 @@
-"""Text columns as codes into their distinct texts: comparing and grouping never touch the texts of rows."""
+"""Text columns as codes into their distinct texts: comparing and grouping never touch rows' texts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One text a row, or None. `codes`: positions in `values`, the distinct texts."""
+    """One text, or None, for each row. `codes`: positions in `values`, which are the distinct texts."""
 
     codes: npt.NDArray[np.int32]
     values: Texts
@@ -28,59 +28,56 @@ class TextColumn:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> Any:
-        """Return the text of a row, or an array of those of several rows (positions or flags)."""
+        """Return the text of a row, or an array of the texts of several rows (positions or flags)."""
         return self.values[self.codes[rows]]
 
     def among(self, *texts: str | None) -> Flags:
-        """Which rows hold one of `texts`."""
+        """Flag the rows that hold one of `texts`."""
         return self.matching(np.array([value in texts for value in self.values], dtype=bool))
 
     def matching(self, flags: Flags) -> Flags:
-        """Which rows hold a text that is flagged, one flag for each of `values`."""
+        """Flag the rows whose text is flagged; `flags` has one entry for each of `values`."""
         rows: Flags = flags[self.codes]
         return rows
 
     def take(self, rows: Ints | Flags) -> "TextColumn":
-        """Return some rows, by positions or flags."""
+        """Keep some rows, by positions or flags."""
         return TextColumn(self.codes[rows], self.values)
 
     def renamed(self, names: Mapping[str, str]) -> "TextColumn":
-        """Return the rows with each text in `names` replaced."""
+        """Replace each text that is a key of `names` in all rows."""
         return self._with_texts([names.get(text, text) for text in self.values])
 
     def filled(self, text: str) -> "TextColumn":
-        """Return the rows with `text` where there is none."""
+        """Put `text` in the rows that have none."""
         known = self.values.tolist()
         return self._with_texts([text if one is None else one for one in known]) if None in known else self
 
     def masked(self, rows: Flags) -> "TextColumn":
-        """Return the same texts in the flagged rows, none in others."""
+        """Keep the texts of the flagged rows and remove those of the others."""
         codes = np.where(rows, self.codes, len(self.values))
         return text_column(codes, [*self.values.tolist(), None])
 
     def cut(self, length: int) -> tuple["TextColumn", Flags]:
-        """Return the rows with no text longer than `length` characters, and which were cut."""
+        """Cut texts that are longer than `length` characters, and flag the rows that were cut."""
         cuts = {text: text[:length] for text in self.values if text is not None and len(text) > length}
         if not cuts:
             return self, np.zeros(len(self), dtype=bool)
         return self.renamed(cuts), self.among(*cuts)
 
     def _with_texts(self, texts: list[str | None]) -> "TextColumn":
-        """Return the rows with other texts for `values`, some of which may be equal."""
+        """Replace `values` by other texts, some of which may be equal."""
         return text_column(self.codes, texts)
 
     def numbers(self) -> tuple[Ints, Flags]:
-        """Rows read as numbers (`7`, `stream 7`), and which can be."""
+        """Read rows as numbers (`7`, `stream 7`), 0 if a row is none, and flag those that are."""
         found = [_NUMBER.fullmatch(text or "") for text in self.values]
         values = np.array([int(match[1]) if match else 0 for match in found], dtype=np.int64)
         known = np.array([match is not None for match in found], dtype=bool)
         return values[self.codes], known[self.codes]
 
     def arrow(self) -> "pa.DictionaryArray[Any, Any]":
-        """Return the column for Arrow tables.
-
-        Its dictionary holds the texts in use, in order of their codes.
-        """
+        """Make a column for Arrow tables; its dictionary holds the texts in use, in order of their codes."""
         used = np.bincount(self.codes, minlength=len(self.values)) > 0
         absent = np.array([text is None for text in self.values], dtype=bool)
         moved = (np.cumsum(used & ~absent) - 1).astype(np.int32)
@@ -89,14 +86,14 @@ class TextColumn:
 
 
 def text_column(codes: Codes, texts: Sequence[str | None]) -> TextColumn:
-    """Return the text of `texts`, some of which may be equal, at each code."""
+    """Make a column of the text at each code; some of `texts` may be equal."""
     distinct: dict[str | None, int] = {}
     places = np.array([distinct.setdefault(text, len(distinct)) for text in texts], dtype=np.int32)
     return TextColumn(places[codes], np.array(list(distinct), dtype=object))
 
 
 def arrow_texts(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | None = None) -> pa.Array:
-    """Return a text one row, by its position in `texts`; null where `mask` says so."""
+    """Make an Arrow column with the text at each code of `texts`; null where `mask` is true."""
     distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     if len(distinct) < len(texts):
         codes = np.array([distinct[text] for text in texts], dtype=np.int32)[codes]
@@ -105,7 +102,7 @@ def arrow_texts(codes: npt.NDArray[Any], texts: Sequence[str], mask: Flags | Non
 
 
 def read_texts(column: pa.ChunkedArray) -> TextColumn:
-    """Return a dictionary column of Arrow; absent texts become empty."""
+    """Read a dictionary column of Arrow; absent texts become empty."""
     encoded = column.combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
@@ -118,7 +115,7 @@ def read_texts(column: pa.ChunkedArray) -> TextColumn:
 
 
 def distinct_pairs(first: Codes, second: Codes) -> tuple[list[tuple[int, int]], Ints]:
-    """Return the distinct pairs of two columns, and which of them each row holds."""
+    """Find the distinct pairs of two columns, and which of them each row holds."""
     (left, lefts), (right, rights) = pd.factorize(first), pd.factorize(second)
     place, both = pd.factorize(left.astype(np.int64) << 32 | right)
     pairs = [(int(lefts[pair >> 32]), int(rights[pair & 0xFFFFFFFF])) for pair in both.tolist()]
@@ -126,5 +123,5 @@ def distinct_pairs(first: Codes, second: Codes) -> tuple[list[tuple[int, int]], 
 
 
 def with_role(category: TextColumn, *roles: Role) -> Flags:
-    """Which rows are of a category with one of `roles`."""
+    """Flag the rows whose category has one of `roles`."""
     return category.matching(np.array([has_role(str(name), *roles) for name in category.values], dtype=bool))

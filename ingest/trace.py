@@ -32,7 +32,7 @@ EVENT_SCHEMA = pa.schema(
         pa.field("bandwidth", pa.int64()),  # B/s, of copies and memsets, as stated
         pa.field("elements", pa.int64()),
         pa.field("shapes", _TEXT),  # "Input Dims" as compact JSON text
-        pa.field("inputs", _TEXT),  # the same of ["Input type", "Input Strides", "Concrete Inputs"]
+        pa.field("inputs", _TEXT),  # likewise ["Input type", "Input Strides", "Concrete Inputs"] as JSON
         pa.field("collective", _TEXT),
         pa.field("group", _TEXT),
         pa.field("dtype", _TEXT),
@@ -45,19 +45,19 @@ EVENT_SCHEMA = pa.schema(
 )
 """Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file.
 
-A column that a reader finds is read, kept over scenarios and stored where `labels.EVENT` has a property of
-its name: it is declared here, in the schema, and with the argument of the format that states it.
+A column that a reader finds is read, kept over scenarios and stored if `labels.EVENT` has a property of
+its name. It is declared here, in the schema, and with the argument of the format that states it.
 """
 EVENT_TEXTS = tuple(field.name for field in EVENT_SCHEMA if pa.types.is_dictionary(field.type))
 EVENT_NUMBERS = tuple(name for name in EVENT_SCHEMA.names if name not in EVENT_TEXTS)
 _OF_MODEL = ("source_index", "start_ns", "end_ns", "correlation", "sequence_number")
-"""Columns that the causal model corrects: nodes have them from it, not from the file."""
+"""Columns that the causal model corrects: nodes take their values from it, not from the file."""
 STATED_COLUMNS = tuple(
     name
     for name in EVENT_SCHEMA.names
     if name not in _OF_MODEL and any(one.name == name for one in labels.EVENT.properties)
 )
-"""What a file states of events and their nodes carry as it is."""
+"""What a file states of events, and their nodes carry unchanged."""
 
 FLOW_SCHEMA = pa.schema(
     [
@@ -69,14 +69,16 @@ FLOW_SCHEMA = pa.schema(
         pa.field("ts_ns", pa.int64(), nullable=False),
     ]
 )
-"""Flow events, used where a rule says so; they are no nodes."""
+"""Flow events, which rules may use as evidence; they do not become nodes."""
 
 LAUNCH_FLOWS = re.compile(
     r"ac2g|async|async_cpu_to_gpu|async_[a-z]pu|host_?to_?device|cpu_to_\w+|\w*kernel_?launch\w*",
     re.ASCII | re.IGNORECASE,
 )
-"""Kinds of flows that end at the work which they launch: those of Kineto, of Ascend's profiler, and
-of exports of `torch.autograd.profiler` (cpu_to_cuda)."""
+"""Kinds of flows that end at the work which they launch.
+
+They are those of Kineto, of Ascend's profiler, and of exports of `torch.autograd.profiler` (cpu_to_cuda).
+"""
 
 MEMORY_SCHEMA = pa.schema(
     [
@@ -86,14 +88,14 @@ MEMORY_SCHEMA = pa.schema(
         pa.field("at_ns", pa.int64(), nullable=False),
         pa.field("device_type", pa.int64(), nullable=False),  # c10::DeviceType
         pa.field("device", pa.int64(), nullable=False),  # -1 for the CPU's memory
-        pa.field("bytes", pa.int64(), nullable=False),  # negative where they are freed
+        pa.field("bytes", pa.int64(), nullable=False),  # negative if they are freed
         pa.field("allocated", pa.int64()),  # "Total Allocated" and "Total Reserved" of the device after it
         pa.field("reserved", pa.int64()),
     ]
 )
-"""Memory rows (`[memory]`, of profile_memory=True) in order of time, those of one moment as in the file.
+"""Memory rows (`[memory]`, of profile_memory=True) by time, those of one moment as in the file.
 
-Of a device all rows state what is allocated, or none does.
+Either all rows of a device state what is allocated, or none does.
 """
 
 COUNTER_SCHEMA = pa.schema(
@@ -103,12 +105,12 @@ COUNTER_SCHEMA = pa.schema(
         pa.field("value", pa.float64(), nullable=False),
     ]
 )
-"""Hardware counters, each as a range of the profiler states it, in the order of the file."""
+"""Hardware counters: each range of the profiler as it states it, in the order of the file."""
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """One file, one rank. Times are integer ns, exactly as written."""
+    """One rank of one file. Times are integer ns, exactly as written."""
 
     path: str
     sha256: str
@@ -122,21 +124,31 @@ class TraceFile:
     device_memory: list[int | None] = field(default_factory=list)  # bytes by index of the device
     versions: dict[str, str] = field(default_factory=dict)
     other_phases: dict[str, int] = field(default_factory=dict)  # instants, counters, … : counted, not kept
-    rank_stated: bool = True  # or 0 because the file does not say
-    world_size: int | None = None  # of how many ranks its job is, where the file says so
+    rank_stated: bool = True  # if false, the rank is 0 because the file does not state it
+    world_size: int | None = None  # the number of ranks of its job, if the file states it
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
-    part: str = ""  # of a file of several ranks: what it calls this one
+    part: str = ""  # the name of this rank in a file of several ranks
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a run says of a file; `clock_*` and `rank_*`: what was added to its times, ns and ns a second.
+    """What a run says of a file, and what it added to the times to bring them on one clock.
 
-    `clock_*`: to its GPU rows, at the window's start. `rank_*`: to all of them, to bring them on the first
-    rank's clock; `rank_spread_ns`: how far its collectives' ends then still lie from those of others, None
-    where nothing tells. `world_size`: the number of ranks of its job, None where the file does not say it.
-    `device_memory`: bytes by index of the device, None where the file does not say it. `part`: of a file of
-    several ranks what it calls this one.
+    Attributes
+    ----------
+    clock_offset_ns, clock_drift_ppb
+        Added to the times of its GPU rows: ns at the window's start, and ns a second.
+    rank_offset_ns, rank_drift_ppb
+        Added to all its times, to bring them on the first rank's clock: ns, and ns a second.
+    rank_spread_ns
+        How far the ends of its collectives then still lie from those of other ranks; None if nothing shows
+        it.
+    world_size
+        The number of ranks of its job, None if the file does not say it.
+    device_memory
+        Bytes by index of the device, None if the file does not say it.
+    part
+        The name that a file of several ranks gives to this one.
     """
 
     path: str
@@ -154,12 +166,12 @@ class FileFacts:
     part: str = ""
 
     def as_source(self) -> dict[str, object]:
-        """As manifests name it."""
+        """Return the file's entry in a manifest."""
         return {"path": self.path, "sha256": self.sha256, "rank": self.rank}
 
 
 def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> FileFacts:
-    """Return the facts of a file alone."""
+    """Collect the facts of a file on its own, before it is aligned with other ranks."""
     return FileFacts(
         trace.path,
         trace.sha256,
@@ -175,7 +187,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
 
 
 def table_in(schema: pa.Schema, columns: Mapping[str, "pa.Array[Any]"]) -> pa.Table:
-    """Table in a schema such as EVENT_SCHEMA; a column that is not given is null. At least one is given."""
+    """Make a table in a schema such as EVENT_SCHEMA of at least one column; the others are null."""
     rows = len(next(iter(columns.values())))
     arrays = [columns.get(name, pa.nulls(rows, schema.field(name).type)) for name in schema.names]
     return pa.table(arrays, schema=schema)

@@ -16,7 +16,7 @@ _WORK = ", ".join(names_of(*GPU_WORK))
 
 @dataclass(frozen=True)
 class Code:
-    """What one code says."""
+    """What a code of the integrity report says, and how serious it is."""
 
     level: Level
     meaning: str
@@ -426,4 +426,4 @@ CODES = {
         "info", "Events on lanes that do not matter start before the first that matters; cut there.", _KNOW
     ),
 }
-"""By code, errors first."""
+"""The codes by their names, errors first."""

@@ -1,8 +1,8 @@
 """Fused attention: its matrix products, two forward and five backward.
 
-torch.utils.flop_counter, sdpa_flop_count and sdpa_backward_flop_count; half of them where it is causal, as
-FlashAttention's own benchmarks count, since the kernels leave the other half out. Sequences of several
-lengths in one tensor are unknown: their lengths are values.
+The counts are those of torch.utils.flop_counter (sdpa_flop_count and sdpa_backward_flop_count), halved if the
+attention is causal, as FlashAttention's own benchmarks count, since the kernels leave the other half out.
+Sequences of several lengths in one tensor are unknown: their lengths are values, which a trace does not hold.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,22 @@ from tracegraph.ingest.flops.work import Formula, Work, make_work
 from tracegraph.vocabulary.element_types import find_type
 from tracegraph.vocabulary.work_kinds import ATTENTION
 
+# Besides the result, kernels write a float32 for each query (the log-sum-exp), which the backward pass reads.
 _SCORES = find_type("float")
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Positions: `causal` is a flag, or 0 for no mask where `masks`. `ragged`: None unless lengths differ.
+    """Positions of the inputs of an operator, None for an input that it does not have.
 
-    `heads_first`: whether tensors are (batch, heads, sequence, features), else (batch, sequence, heads,
-    features).
+    Attributes
+    ----------
+    causal
+        A flag, or, if `masks` is true, the number of a kind of mask, of which 0 is none.
+    heads_first
+        Whether tensors are (batch, heads, sequence, features), else (batch, sequence, heads, features).
+    ragged
+        The input that is None unless sequences differ in length.
     """
 
     causal: int
@@ -39,7 +46,7 @@ def _is_causal(inputs: Inputs, places: _Places) -> bool | None:
 
 
 def _pairs(query: Operand, key: Operand, places: _Places, *, causal: bool) -> tuple[int, int, int] | None:
-    """Batches with heads, pairs of a query and a key among them, and queries; None for other shapes."""
+    """Count batches with heads, pairs of a query and a key in each, and queries; None for other shapes."""
     if len(query.dims) != 4 or len(key.dims) != 4 or query.dims[0] != key.dims[0]:
         return None
     heads, length = (1, 2) if places.heads_first else (2, 1)
@@ -50,7 +57,7 @@ def _pairs(query: Operand, key: Operand, places: _Places, *, causal: bool) -> tu
 
 
 def _counted(inputs: Inputs, places: _Places, first: int) -> tuple[int, int, list[Operand]] | None:
-    """Twice the pairs of all heads, queries of all heads, and query, key and value."""
+    """Return twice the pairs of all heads, the queries of all heads, and the query, key and value tensors."""
     found, causal = inputs.tensors(first, first + 1, first + 2), _is_causal(inputs, places)
     if found is None or causal is None or (places.ragged is not None and inputs.tensor(places.ragged)):
         return None
@@ -77,7 +84,10 @@ def _forward(places: _Places) -> Formula:
 
 
 def _backward(places: _Places) -> Formula:
-    """grad_out, query, key, value, …: reads these, the result, a number a query; writes three gradients."""
+    """Make the formula for the inputs (grad_out, query, key, value, …).
+
+    The kernel reads these, the result and one number for each query, and writes three gradients.
+    """
 
     def formula(inputs: Inputs) -> Work | None:
         counted, gradient = _counted(inputs, places, 1), inputs.tensor(0)

@@ -1,9 +1,9 @@
-"""Operators that do little with each element: bytes decide what they take, FLOPs are counted by a rule.
+"""Operators that do little with each element: bytes decide how long they take.
 
-Elementwise 1 FLOP an element of the result (as `with_flops` counts aten::add and aten::mul), reductions 1 an
-element of the input, norms and softmax 5 an element, as fvcore counts norms, and twice as many backward. What
-moves data does none. Each input is read once and each result written once: a kernel that goes over its input
-twice moves more.
+A rule counts their FLOPs. Elementwise operators do 1 FLOP for each element of the result (as `with_flops`
+counts aten::add and aten::mul), reductions 1 for each element of the input, norms and softmax 5 for each
+element, as fvcore counts norms, and twice as many backward. Operators that move data do none. Each input is
+read once and each result written once: a kernel that goes over its input twice moves more.
 """
 
 import math
@@ -37,11 +37,15 @@ _REDUCTIONS = (
 )
 _OF_INDICES = frozenset(("aten::argmax", "aten::argmin"))
 _OF_TESTS = frozenset(("aten::any", "aten::all"))
+# FLOPs for each element: 5 as fvcore counts norms, and twice as many backward.
 _NORM, _NORM_BACKWARD = 5, 10
 
 
 def _elementwise(inputs: Inputs, *, reads: int, gives_bool: bool = False) -> Work | None:
-    """Of the first `reads` inputs, those that are numbers left out; more tensors are results (`out`)."""
+    """Count an operator on its first `reads` inputs, without those that are numbers.
+
+    Further tensors are results (`out`).
+    """
     found = [one for one in map(inputs.tensor, range(reads)) if one is not None]
     if not found or inputs.tensor(0) is None:
         return None
@@ -53,7 +57,7 @@ def _elementwise(inputs: Inputs, *, reads: int, gives_bool: bool = False) -> Wor
 
 
 def _chosen(inputs: Inputs) -> Work | None:
-    """condition, self, other: the condition does not decide the type."""
+    """Count aten::where (condition, self, other); the condition does not decide the type."""
     found = inputs.tensors(0, 1, 2)
     dims = None if found is None else broadcast([one.dims for one in found])
     if found is None or dims is None:
@@ -63,7 +67,7 @@ def _chosen(inputs: Inputs) -> Work | None:
 
 
 def _copy(inputs: Inputs) -> Work | None:
-    """To the first from the second, each in its type."""
+    """Count a copy from the second input to the first, each in its own type."""
     pair = inputs.tensors(0, 1)
     if pair is None:
         return None
@@ -79,9 +83,9 @@ def _fill(inputs: Inputs) -> Work | None:
 
 
 def _reduction(inputs: Inputs, *, name: str) -> Work | None:
-    """Reduce all elements, or along the dimensions of the second input.
+    """Count a reduction of all elements, or along the dimensions of the second input.
 
-    If these are not recorded, its result does not count.
+    If the trace does not record these dimensions, the result does not count.
     """
     one = inputs.tensor(0)
     if one is None:
@@ -98,7 +102,10 @@ def _reduction(inputs: Inputs, *, name: str) -> Work | None:
 def _normalised(
     inputs: Inputs, *, reads: tuple[int, ...], more: tuple[int, ...] = (), each: int = _NORM
 ) -> Work | None:
-    """Of the tensors at `reads`, of one shape, and smaller ones at `more`; the result is like the first."""
+    """Count a norm of the tensors at `reads`, of one shape, and of smaller ones at `more`.
+
+    The result is like the first tensor.
+    """
     found = inputs.tensors(*reads)
     if found is None:
         return None
@@ -117,7 +124,7 @@ def _dropout(inputs: Inputs) -> Work | None:
 
 
 def _gathered(inputs: Inputs, *, index: int) -> Work | None:
-    """Rows (index_select: of self along a dimension) or elements (gather) that an index names."""
+    """Count the rows (index_select) or elements (gather) that an index names along a dimension."""
     pair, along = inputs.tensors(0, index), inputs.numbers(1)
     if (
         pair is None
@@ -134,7 +141,7 @@ def _gathered(inputs: Inputs, *, index: int) -> Work | None:
 
 
 def _pooled(inputs: Inputs, *, with_indices: bool) -> Work | None:
-    """Read self, kernel_size, stride, padding, dilation (or, of an average, ceil_mode)."""
+    """Count pooling: self, kernel_size, stride, padding, dilation (or, for an average, ceil_mode), …."""
     one, filters = inputs.tensor(0), inputs.numbers(1)
     dilation, rounded_up = (inputs.numbers(4), inputs.flag(5)) if with_indices else ((1,), inputs.flag(4))
     if one is None or filters is None or rounded_up is not False or len(one.dims) != 4:
@@ -150,7 +157,10 @@ def _pooled(inputs: Inputs, *, with_indices: bool) -> Work | None:
 
 
 def _unpooled(inputs: Inputs) -> Work | None:
-    """grad_output, self, …, indices (7): reads the gradient and where it goes, writes one like self."""
+    """Count max pooling backward: grad_output, self, …, indices (7).
+
+    It reads the gradient and the indices, and writes a tensor like self.
+    """
     found = inputs.tensors(0, 1, 7)
     if found is None:
         return None

@@ -1,8 +1,9 @@
 """Convolutions, forward and backward.
 
-Forward 2 · (elements of the result) · (elements of a filter) FLOPs, of a transposed one with the input's
-elements for the result's: torch.utils.flop_counter, conv_flop_count. Backward once for each gradient that was
-asked for (conv_backward_flop), divided by the groups, which that one forgets for the weight's.
+Forward they do 2 · (elements of the result) · (elements of a filter) FLOPs; a transposed one counts the
+input's elements instead of the result's (torch.utils.flop_counter, conv_flop_count). Backward they do as
+much for each gradient that was asked for (conv_backward_flop), divided by the groups, which
+conv_backward_flop forgets for the gradient of the weight.
 """
 
 import math
@@ -16,7 +17,7 @@ from tracegraph.vocabulary.work_kinds import CONVOLUTION
 
 @dataclass(frozen=True)
 class _Places:
-    """Positions of the inputs of an operator; `kernel` of operators that name the filter's size."""
+    """Positions of the inputs of an operator, None for an input that it does not have."""
 
     padding: int
     stride: int
@@ -31,7 +32,7 @@ class _Places:
 def window_sizes(
     sizes: Dims, filters: Dims, padding: Dims | None, stride: Dims | None, dilation: Dims | None
 ) -> Dims | None:
-    """How many places a window of `filters` has along each of `sizes`; None where a setting is not known."""
+    """Count the places of a window of `filters` along each of `sizes`; None if a setting is not known."""
     if padding is None or stride is None or dilation is None:
         return None
     settings = [_of_each(setting, len(sizes)) for setting in (padding, stride, dilation)]
@@ -43,7 +44,7 @@ def window_sizes(
 
 
 def _of_each(setting: Dims, dimensions: int) -> Dims | None:
-    """One number for all dimensions, or one for each."""
+    """Repeat one number for all dimensions, or keep one number for each; None for other counts."""
     if len(setting) == 1:
         return setting * dimensions
     return setting if len(setting) == dimensions else None
@@ -74,7 +75,7 @@ def _forward(places: _Places) -> Formula:
 def _results(
     inputs: Inputs, places: _Places, one: Operand, weight: Operand, *, is_transposed: bool
 ) -> int | None:
-    """Elements of the result."""
+    """Count the elements of the result; None if a setting is not known."""
     padding, stride, dilation = map(inputs.numbers, (places.padding, places.stride, places.dilation))
     sizes, filters = one.dims[2:], weight.dims[2:]
     if not is_transposed:
@@ -96,7 +97,10 @@ def _results(
 
 
 def _backward(inputs: Inputs) -> Work | None:
-    """grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, …, output_mask (10)."""
+    """Count (grad_output, input, weight, bias_sizes, stride, padding, dilation, …, output_mask).
+
+    `transposed` is input 7, `output_mask` input 10.
+    """
     found, asked, is_transposed = inputs.tensors(0, 1, 2), inputs.flags(10), inputs.flag(7)
     if found is None or asked is None or len(asked) != 3 or is_transposed is None:
         return None
@@ -125,7 +129,10 @@ def _gradients(
 
 
 def _cudnn_gradient_of_input(inputs: Inputs) -> Work | None:
-    """input_size, grad_output, weight, padding, …: the size of the input is not recorded, nor its bytes."""
+    """Count (input_size, grad_output, weight, padding, …).
+
+    The trace does not record the size of the input, so that the bytes are unknown.
+    """
     pair = inputs.tensors(1, 2)
     if pair is None or len(pair[1].dims) < 3 or len(pair[0].dims) != len(pair[1].dims):
         return None

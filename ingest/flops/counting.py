@@ -1,10 +1,11 @@
-"""Which operators' FLOPs and bytes count, and whose work each GPU activity is.
+"""Which operators' FLOPs and bytes count, and to which operator the work of each GPU activity belongs.
 
-Operators contain each other: aten::linear calls aten::addmm, which alone launches the kernel. The work counts
-once, at the innermost operator whose formula knows it: of matrix products, convolutions and attention the
-innermost of these, of all others those that launch something themselves or have none inside. A GPU activity
-belongs to the innermost counted operator above its launch, so that the bias that aten::convolution adds is
-aten::add_'s; where none is above it, to the innermost operator, whose work is unknown.
+Operators contain each other: aten::linear calls aten::addmm, which alone launches the kernel. The work
+counts once, at the innermost operator whose formula knows it. For matrix products, convolutions and
+attention that is the innermost of these; all other operators count if they launch something themselves or
+have none inside. A GPU activity belongs to the innermost counted operator above its launch, so that the bias
+that aten::convolution adds belongs to aten::add_. If no counted operator is above it, it belongs to the
+innermost operator, whose work is unknown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,25 +30,30 @@ FORMULAS: Mapping[str, Formula] = {
     **convolution.FORMULAS,
     **attention.FORMULAS,
 }
-"""How the work of operators is counted, by name; others are unknown."""
+"""The formula that counts the work of each operator, by name; the work of others is unknown."""
 WORK_COLUMNS = ("work", "flops", "moved_bytes")
 """The columns of an event table that `with_work` adds."""
 
 
 @dataclass(frozen=True)
 class CountedWork:
-    """By event: the operator whose work it is (of GPU activities; -1 for none), and the work (-1: none)."""
+    """For each event the operator whose work it is, and the work.
+
+    Attributes
+    ----------
+    operator
+        Index of the operator to which a GPU activity belongs; -1 for none, and for all other events.
+    code
+        Position in `works` of the work of a counted operator; -1 for other events.
+    """
 
     operator: Ints
     code: Ints
     works: list[Work]
 
 
-def count_work(model: Solution, stated: pa.Table) -> CountedWork:
-    """Return the work of the operators of a model that launched any.
-
-    `stated`: their columns of EVENT_SCHEMA.
-    """
+def count_work(model: Storable, stated: pa.Table) -> CountedWork:
+    """Count the work of the operators of a model that launched any; `stated`: the columns of EVENT_SCHEMA."""
     parent, call = model.stack.parent, model.launches.call
     is_operator = model.events.of_role(Role.OPERATOR) & model.events.on_thread
     callers = np.unique(call[call >= 0])
@@ -69,10 +75,7 @@ def count_work(model: Solution, stated: pa.Table) -> CountedWork:
 
 
 def with_work(stated: pa.Table, counted: CountedWork) -> pa.Table:
-    """Return the table with the columns `work`, `flops` and `moved_bytes`.
-
-    `dtype` of what is counted is its own.
-    """
+    """Add the columns `work`, `flops` and `moved_bytes`, and the `dtype` of the work of counted events."""
     code = counted.code
     absent = code < 0
 
@@ -99,7 +102,7 @@ def with_work(stated: pa.Table, counted: CountedWork) -> pa.Table:
 
 
 def _works(names: TextColumn, stated: pa.Table, rows: Ints) -> tuple[list[Work], Ints]:
-    """Return the distinct works of some events, and which of them each does, -1 where no formula knows."""
+    """Find the distinct works of some events, and which of them each does, -1 if no formula knows it."""
     columns = [names.take(rows), *(read_texts(stated[name]).take(rows) for name in ("shapes", "inputs"))]
     pairs, place = distinct_pairs(columns[0].codes, columns[1].codes)
     triples, place = distinct_pairs(place, columns[2].codes)
@@ -123,7 +126,7 @@ def _work(name: str, shapes: str, inputs: str) -> Work | None:
 
 
 def _generations(parent: Ints, events: Ints) -> Iterator[Ints]:
-    """Yield the events, then what they are in, and so on: each event once."""
+    """Yield the events, then the events that contain them, and so on; each event comes once."""
     seen = np.zeros(len(parent), dtype=bool)
     now = np.unique(events[events >= 0])
     while len(now):
@@ -142,7 +145,10 @@ def _with_ancestors(parent: Ints, events: Ints) -> Flags:
 
 
 def _nearest(parent: Ints, events: Ints, wanted: Flags, otherwise: Flags) -> Ints:
-    """For each event what is `wanted` among it and its ancestors, else the first `otherwise` one; or -1."""
+    """Find for each event the innermost of it and its ancestors that is `wanted`.
+
+    If none is, it is the innermost that is `otherwise`, or -1.
+    """
     distinct, place = np.unique(events, return_inverse=True)
     found = np.full(len(distinct), -1, dtype=np.int64)
     fallback = found.copy()

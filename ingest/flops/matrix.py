@@ -1,6 +1,6 @@
 """Matrix products: 2·m·n·k FLOPs, as torch.utils.flop_counter (mm_flop, bmm_flop) and `with_flops` do.
 
-What is added to a product is not counted, as it is not there.
+The addition of a bias or matrix to a product does not count: these do not count it either.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,10 @@ from tracegraph.vocabulary.work_kinds import MATRIX
 
 
 def _product(inputs: Inputs, first: int, added: int | None = None, result: int | None = None) -> Work | None:
-    """Of the tensors at `first` and after it, (…, m, k) and (…, k, n); `added`, `result`: of others."""
+    """Count the product of the tensors at `first` and after it, (…, m, k) and (…, k, n).
+
+    `added` and `result` are the positions of a tensor that is added, and of one that receives the result.
+    """
     pair = inputs.tensors(first, first + 1)
     if pair is None:
         return None
@@ -47,9 +50,9 @@ def _addmm(inputs: Inputs) -> Work | None:
 
 
 def _scaled_mm(inputs: Inputs) -> Work | None:
-    """mat1, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum, and its result as `out`.
+    """Count (mat1, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum, out).
 
-    Without an `out` the result's type is not recorded as one, and the bytes are unknown.
+    Without an `out` the trace does not record the result's type as a tensor's, and the bytes are unknown.
     """
     found = _product(inputs, 0, added=4, result=8)
     known = inputs.tensor(8) is not None
@@ -74,7 +77,7 @@ def _vector(inputs: Inputs, first: int, added: int | None = None) -> Work | None
 
 
 def _linear(inputs: Inputs) -> Work | None:
-    """Input (…, k), weight (n, k), bias."""
+    """Count the product of an input (…, k) and a weight (n, k), with a bias."""
     pair = inputs.tensors(0, 1)
     if pair is None or len(pair[1].dims) != 2 or pair[0].dims[-1:] != pair[1].dims[-1:]:
         return None
@@ -87,7 +90,7 @@ def _linear(inputs: Inputs) -> Work | None:
 
 
 def _grouped_mm(inputs: Inputs) -> Work | None:
-    """(m, k) rows in groups, each by the (k, n) matrix of its group of g: every row counts as of a group."""
+    """Count (m, k) rows in groups, each times the (k, n) matrix of its group; every row counts once."""
     pair = inputs.tensors(0, 1)
     if pair is None:
         return None

@@ -9,12 +9,12 @@ from tracegraph.vocabulary.element_types import ElementType, find_type, promoted
 
 Dims = tuple[int, ...]
 _LARGEST = 1 << 53
-"""A tensor of more elements is a broken record."""
+"""A tensor of this many elements, or more, is a broken record."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor. `stored`: its elements in memory, fewer than those of its shape where it is expanded."""
+    """A tensor. `stored`: its elements in memory, fewer than those of its shape if it is expanded."""
 
     dims: Dims
     type: ElementType | None
@@ -22,7 +22,7 @@ class Operand:
 
     @property
     def elements(self) -> int:
-        """Elements of its shape."""
+        """The number of elements of its shape."""
         return math.prod(self.dims)
 
 
@@ -30,24 +30,24 @@ class Operand:
 class Inputs:
     """One call's inputs, by position.
 
-    `operands`: tensors, None where an input is none, or is a list. `scalars`: the other inputs as written
-    ("Concrete Inputs"), empty where the file has none.
+    `operands`: tensors, None for an input that is not one, or that is a list. `scalars`: the other inputs as
+    written ("Concrete Inputs"), empty if the file has none.
     """
 
     operands: Sequence[Operand | None]
     scalars: Sequence[str]
 
     def tensor(self, place: int) -> Operand | None:
-        """Return the tensor at a position."""
+        """Return the tensor at a position, None if there is none."""
         return self.operands[place] if place < len(self.operands) else None
 
     def tensors(self, *places: int) -> list[Operand] | None:
-        """Return the tensors at these positions, None where one is none."""
+        """Return the tensors at these positions, None if there is none at one of them."""
         found = [one for one in map(self.tensor, places) if one is not None]
         return found if len(found) == len(places) else None
 
     def numbers(self, place: int) -> Dims | None:
-        """Return a scalar that is an integer, or a list of integers."""
+        """Read a scalar that is an integer, or a list of integers; None if it is neither."""
         try:
             value = json.loads(self.scalars[place])
         except (IndexError, ValueError, RecursionError):
@@ -56,20 +56,20 @@ class Inputs:
         return tuple(values) if all(type(one) is int for one in values) else None
 
     def flag(self, place: int) -> bool | None:
-        """Return a scalar that is true or false."""
+        """Read a scalar that is true or false; None if it is neither."""
         return {"True": True, "False": False}.get(self.scalars[place] if place < len(self.scalars) else "")
 
     def flags(self, place: int) -> tuple[bool, ...] | None:
-        """Return a scalar that is a list of such."""
+        """Read a scalar that is a list of true and false; None if it is not."""
         words = (self.scalars[place] if place < len(self.scalars) else "").strip("[]").split(", ")
         known = {"True": True, "False": False}
         return tuple(known[word] for word in words) if all(word in known for word in words) else None
 
 
 def common_type(operands: Sequence[Operand]) -> ElementType | None:
-    """Return the type in which an operator computes.
+    """Find the type in which an operator computes, None if the type of an operand is not known.
 
-    A tensor without dimensions does not decide where others do.
+    A tensor without dimensions decides only if all tensors are without.
     """
     deciding = [one for one in operands if one.dims] or list(operands)
     types = [one.type for one in deciding]
@@ -82,7 +82,7 @@ def common_type(operands: Sequence[Operand]) -> ElementType | None:
 
 
 def broadcast(shapes: Sequence[Dims]) -> Dims | None:
-    """Give the shape of the result of operators that go element by element, None where shapes do not fit."""
+    """Find the shape of an elementwise operator's result; None if the shapes do not fit together."""
     length = max(map(len, shapes), default=0)
     padded = [(1,) * (length - len(dims)) + dims for dims in shapes]
     result = []
@@ -95,7 +95,15 @@ def broadcast(shapes: Sequence[Dims]) -> Dims | None:
 
 
 def read_inputs(shapes: str, others: str) -> Inputs | None:
-    """From the texts of two columns of EVENT_SCHEMA; None where they are not as the profiler writes them."""
+    """Read the texts of two columns of EVENT_SCHEMA; None if they are not as the profiler writes them.
+
+    Parameters
+    ----------
+    shapes
+        "Input Dims" as JSON text.
+    others
+        ["Input type", "Input Strides", "Concrete Inputs"] as JSON text, empty if the file has none.
+    """
     try:
         dims = json.loads(shapes)
         types, strides, scalars = json.loads(others) if others else (None, None, None)
@@ -125,7 +133,7 @@ def _operand(dims: object, kind: object, strides: object) -> Operand | None:
 
 
 def _held(sizes: Dims, steps: Dims) -> Iterator[int]:
-    """Elements along each dimension in memory: one where all have the same place."""
+    """Count the elements along each dimension in memory: one if a stride of 0 puts all at the same place."""
     for place, size in enumerate(sizes):
         yield 1 if steps and steps[place] == 0 and size else size
 

@@ -1,4 +1,4 @@
-"""What an operator's call does, and how formulas say it."""
+"""What an operator's call does, and how formulas express it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,17 @@ from tracegraph.vocabulary.element_types import ElementType
 
 @dataclass(frozen=True)
 class Work:
-    """What an operator or kernel has to do.
+    """What one call of an operator does.
 
-    `flops`: floating point operations. `moved_bytes`: least traffic, each input read and each result written
-    once, None if an element type is not known. `dtype`: in which it computes, None likewise.
+    Attributes
+    ----------
+    flops
+        Floating point operations.
+    moved_bytes
+        The least traffic: each input is read once and each result written once. None if an element type is
+        not known.
+    dtype
+        The type in which the call computes, None if it is not known.
     """
 
     kind: str
@@ -22,7 +29,7 @@ class Work:
 
 
 Formula = Callable[[Inputs], Work | None]
-"""The work of a call; None where what it needs was not recorded."""
+"""Counts the work of a call; None if the trace did not record what the formula needs."""
 
 
 def make_work(
@@ -32,7 +39,7 @@ def make_work(
     reads: Sequence[Operand],
     writes: Sequence[tuple[int, ElementType | None]],
 ) -> Work:
-    """Return the work of a call with these inputs and results, elements of a type each.
+    """Make the work of a call that reads `reads` and writes these elements of a type each.
 
     Only floating point arithmetic counts: in a type of integers there are no FLOPs.
     """

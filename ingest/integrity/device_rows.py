@@ -18,12 +18,12 @@ _DEVICE_NAME = re.compile(
 
 
 def of_devices(trace: TraceFile) -> Flags:
-    """Rows in a category of a device, and those of `on_named_lanes`."""
+    """Flag the rows in a category of a device, and those of `on_named_lanes`."""
     return with_role(read_texts(trace.events["category"]), Role.DEVICE_ROW) | on_named_lanes(trace)
 
 
 def on_named_lanes(trace: TraceFile) -> Flags:
-    """Rows on a lane that is named like a device's, in a category that is no thread's and no GPU work's."""
+    """Flag the rows on a lane named like a device's, in a category of neither threads nor GPU work."""
     category = read_texts(trace.events["category"])
     foreign = [not is_known(text) or has_role(text, Role.DEVICE_ROW) for text in category.values.tolist()]
     rows = category.matching(np.array(foreign, dtype=bool))

@@ -1,4 +1,4 @@
-"""What the causal model finds odd in a trace: losses and contradictions that limit what a report can say."""
+"""What the causal model finds odd in a trace: losses and contradictions that limit a report."""
 
 import shlex
 
@@ -18,7 +18,7 @@ from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAI
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _EMPTY_SHARE = 0.5
-"""A window that is empty for longer than this in one stretch is more likely wrong times than a long wait."""
+"""A window that is empty for a larger share in one stretch rather has wrong times than a long wait."""
 
 
 def diagnose(model: RankModel, integrity: Integrity) -> None:
@@ -68,7 +68,10 @@ def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_threads(model: RankModel, integrity: Integrity) -> None:
-    """No numbers although several threads of a process run operators: how much of the path this concerns."""
+    """State how much of the path rests on inferred hand-overs between threads.
+
+    This concerns files without sequence numbers in which several threads of a process run operators.
+    """
     events, segments, edges = model.events, model.segments, model.dependencies
     if (events.sequence_number != NONE).any() or (events.forward_flow >= 0).any():
         return
@@ -146,7 +149,7 @@ def _diagnose_window(model: RankModel, integrity: Integrity) -> None:
 
 
 def _overlapping(model: RankModel) -> tuple[Ints, float]:
-    """GPU activities that start before an earlier one of their stream has ended, and for how many ns."""
+    """Find GPU activities that start before an earlier one of their stream ended, and their overlap in ns."""
     segments = model.segments
     on_stream = np.flatnonzero(~segments.on_thread)
     start, end = segments.start[on_stream], segments.end[on_stream]

@@ -1,4 +1,4 @@
-"""What the recording lacks, and what that costs: launches, links, whole stretches, a beginning or an end."""
+"""What the recording lacks, and what that costs: launches, links, stretches, beginning or end."""
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from tracegraph.vocabulary.iterations import ITERATION
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 LONG_WAIT_NS = 1_000_000
+"""Calls named after synchronising are looked at from this length in ns on: 1 ms."""
 _WAITS = tuple(code for code, rule in enumerate(MECHANISMS) if rule.kind == "SYNCHRONIZATION")
 _MID_STEP_SHARE = 0.1
+"""Events that lead the first step by this share of a usual step show that a step before it was cut."""
 
 
-def unheld_waits(solved: Solution) -> Ints:
-    """Find calls named after synchronising of 1 ms or longer, in which no wait for GPU work ends."""
+def unheld_waits(solved: Solved) -> Ints:
+    """Find calls named after synchronising of 1 ms or longer in which no wait for GPU work ends."""
     events, segments, found = solved.events, solved.segments, solved.dependencies
     long = events.end - events.start >= LONG_WAIT_NS
     call = np.flatnonzero(is_call_named(events, "Synchronize") & events.on_thread & long)
@@ -38,7 +40,7 @@ def unheld_waits(solved: Solution) -> Ints:
 
 
 def diagnose_missing(model: RankModel, integrity: Integrity) -> None:
-    """Add the findings about what is not in the file, or not told apart."""
+    """Add the findings about what is not in the file, or cannot be distinguished."""
     _diagnose_holes(model, integrity)
     _diagnose_beginning(model, integrity)
     if model.events.is_gpu.any():
@@ -49,13 +51,13 @@ def diagnose_missing(model: RankModel, integrity: Integrity) -> None:
 
 
 def place_of(model: RankModel, index: int) -> str:
-    """Return the event as the place of a first case."""
+    """Name the event as the place of the first case, for a message."""
     events = model.events
     return f"first: traceEvents[{events.source_index[index]}] {events.name[index]!s:.60}"
 
 
 def length_of(model: RankModel, chosen: Flags | Ints) -> float:
-    """Sum the duration of events, in ns: as a float, since a sum over many long ones may pass 64 bits."""
+    """Sum up the duration of events in ns, as a float, since a sum over many long events may pass 64 bits."""
     return float((model.events.end[chosen] - model.events.start[chosen]).astype(np.float64).sum())
 
 
@@ -83,7 +85,7 @@ def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
-    """GPU work without a call: all of it, that of the beginning, and the rest."""
+    """State GPU work without a call: all of it, or that of the beginning and the rest."""
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)
     if model.scene.doubts[0].unjoined:
@@ -108,7 +110,7 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_waits(model: RankModel, integrity: Integrity) -> None:
-    """Long calls that wait for the GPU without anything that they can have waited for."""
+    """State long calls that wait for the GPU without any work that they can have waited for."""
     calls = unheld_waits(model)
     if len(calls):
         share = length_of(model, calls) / max(model.window.end - model.window.start, 1)
@@ -121,7 +123,7 @@ def _diagnose_waits(model: RankModel, integrity: Integrity) -> None:
 
 
 def _before_recording(model: RankModel, orphan: Flags) -> Flags:
-    """Work without a call that comes before all work with one on its stream."""
+    """Flag the work without a call that comes before all work with a call on its stream."""
     events = model.events
     first = np.full(len(model.lanes.frame), NONE, dtype=np.int64)
     launched = np.flatnonzero(events.is_gpu & ~orphan)
@@ -132,7 +134,7 @@ def _before_recording(model: RankModel, orphan: Flags) -> Flags:
 
 
 def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
-    """Record that the file begins in mid-step: operators before the first step, or events that are cut."""
+    """State that a recording begins in mid-step: events precede the first step, or are cut at the start."""
     events, steps, begin = model.events, model.steps, model.window.start
     if not len(steps.number) or steps.marker == ITERATION:
         return  # between its iterations a server does other work, before the first as well
@@ -153,7 +155,7 @@ def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_calls(model: RankModel, integrity: Integrity) -> None:
-    """Record launches without GPU work: at the end, elsewhere, or all of them."""
+    """State launches without GPU work: at the end, elsewhere, or all of them."""
     events = model.events
     has = model.launches.launching
     launches = is_call_named(events, "Launch")

@@ -33,7 +33,7 @@ _OF_THE_MEMORY = {
 
 
 def integrity_table() -> str:
-    """Levels, codes and limits as one Markdown document."""
+    """Write levels, codes and limits as one Markdown document."""
     return "\n".join([*_codes(), *_limits()]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Findings about a trace: odd entries and memory rows, what is complete, and what its times can resolve."""
+"""Findings about a trace: odd entries and memory rows, what is missing, how exact its times are."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,8 @@ from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES, Role, is_kn
 _COLUMNS = ["source_index", "device_type", "device", "bytes", "allocated"]
 _ASYNC = ("b", "e", "n", "S", "T", "p", "F")
 _COUNTED = ("i", "I", "C", "N", "O", "D", "v", "V", "P", "R", "c", "M")
-"""Instants, counters, objects, dumps, samples, marks, metadata: entries without a duration."""
+"""Instants, counters, objects, dumps, samples, marks and metadata: known entries without a duration."""
+# Odd constants that mix five columns to one number: equal rows get equal numbers, others rarely do.
 _HASH = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 3], np.uint64
 )
@@ -28,11 +29,11 @@ _QUARTERS_NS = (0, 200, 250, 500, 750, 800)
 """Fractions of absolute times that went through float64: quarters, whose shortest forms are .2 and .8."""
 
 _PART = 0.01
-"""A process with a smaller part of the CPU events is a by-product, such as a monitor's thread."""
+"""A process with a smaller share of the CPU events is a by-product, such as a monitor's thread."""
 
 
 def check_memory(memory: pa.Table, integrity: Integrity) -> None:
-    """Record what of a device's memory is not known, from a table in MEMORY_SCHEMA."""
+    """Record what is not known about a device's memory, from a table in MEMORY_SCHEMA."""
     rows = memory.select(_COLUMNS).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     before = rows.groupby(["device_type", "device"])["allocated"].shift()
     jumps = rows["source_index"][(rows["allocated"] - before - rows["bytes"]).fillna(0).ne(0)]
@@ -69,7 +70,10 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
-    """Events that are there twice: same name, category, place, times and correlation, with a duration."""
+    """Record events that are in the file twice: with a duration, and the same in name, place and times.
+
+    They must also agree in category and correlation id.
+    """
     start, end = (events[name].to_numpy() for name in ("start_ns", "end_ns"))
     columns = [read_texts(events[name]).codes for name in ("name", "category", "pid", "tid")]
     columns.append(events["correlation"].fill_null(-1).to_numpy())
@@ -89,7 +93,7 @@ def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_categories(trace: TraceFile, integrity: Integrity) -> None:
-    """Events of categories without rules, and among them those that look like work of a device."""
+    """Record events of categories without rules, and those among them that look like work of a device."""
     category = read_texts(trace.events["category"])
     counts = np.bincount(category.codes, minlength=len(category.values))
     distinct = dict(zip(category.values.tolist(), counts.tolist(), strict=True))
@@ -116,7 +120,7 @@ def _check_device_rows(trace: TraceFile, integrity: Integrity) -> None:
 
 
 def _check_streams(events: pa.Table, integrity: Integrity) -> None:
-    """Streams whose work comes from several processes: files that were joined."""
+    """Record streams whose work comes from several processes, as when files were joined."""
     rows = np.flatnonzero(with_role(read_texts(events["category"]), *GPU_WORK))
     device, stream = (events[name].fill_null(-2).to_numpy()[rows] for name in ("device", "stream"))
     with_pid, _ = distinct_pairs(distinct_pairs(device, stream)[1], read_texts(events["pid"]).codes[rows])
@@ -129,7 +133,7 @@ def _check_streams(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_names(trace: TraceFile, integrity: Integrity) -> None:
-    """Threads without a name, and work of devices that the file does not describe."""
+    """Record threads without a name, and work of devices that the file does not describe."""
     events = trace.events
     category = read_texts(events["category"])
     rows = np.flatnonzero(~with_role(category, *GPU_WORK, *NOT_IN_LANES, Role.OVERHEAD))
@@ -172,8 +176,8 @@ def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
 
 
 def _check_processes(events: pa.Table, on_device: Flags, integrity: Integrity) -> None:
-    """Record several processes with many CPU events each: ranks, or a parent and its workers."""
-    # the profiler's own overhead has the pid -1
+    """Record processes with a good part of the CPU events: several ranks, or a parent and its workers."""
+    # The profiler's own overhead has the pid -1.
     on_cpu = ~on_device & ~_of_role(events, *NOT_IN_LANES, Role.OVERHEAD)
     counts = pc.value_counts(events["pid"].combine_chunks().filter(pa.array(on_cpu))).to_pylist()
     if len(counts) < 2:
@@ -213,7 +217,7 @@ def _check_external_ids(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
-    """Record times that the file holds less exactly than in nanoseconds."""
+    """Record that the file holds its times less exactly than in nanoseconds."""
     start = events["start_ns"].to_numpy()
     if not (start % 1000).any():
         message = "events start at whole microseconds: shorter gaps and orders cannot be told"
@@ -224,7 +228,7 @@ def _check_resolution(events: pa.Table, integrity: Integrity) -> None:
 
 
 def _check_flows(flows: pa.Table, integrity: Integrity) -> None:
-    """Flows that start without an end, end without a start, or start twice."""
+    """Record flows that start without an end, end without a start, or start twice."""
     kinds, ids = read_texts(flows["kind"]), read_texts(flows["id"])
     width = len(ids.values)
     keys = kinds.codes.astype(np.int64) * width + ids.codes

@@ -1,4 +1,4 @@
-"""How much of the path the file does not hold: gaps in which something ran that has no row, or no reason."""
+"""How much of the path the file does not hold: gaps whose work has no row, and gaps without a reason."""
 
 import numpy as np
 
@@ -7,12 +7,13 @@ from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
 
+# Shares (0..1) of the path from which such gaps are a warning, and from which they are an error.
 _MUCH, _MOST = 0.05, 0.5
 _CONCERNED = (*NOT_IN_FILE, UNKNOWN)
 
 
-def diagnose_path(model: Solution, integrity: Integrity) -> None:
-    """Add how much of the path lies in such gaps, where it is at least 5 %: an error from the half on."""
+def diagnose_path(model: Solved, integrity: Integrity) -> None:
+    """Add the share of the path in gaps of `_CONCERNED`: a warning from 5 % on, an error from 50 % on."""
     rows = find_stretches(model)
     parts = {name: share for name, share in _shares(model, rows).items() if name in _CONCERNED}
     count = int(((rows.event < 0) & np.isin(rows.gap_name, [GAP_CODE[name] for name in _CONCERNED])).sum())
@@ -27,11 +28,8 @@ def diagnose_path(model: Solution, integrity: Integrity) -> None:
         integrity.add("path_unrecorded", count, message, share)
 
 
-def lost_share(model: Solution) -> float | None:
-    """Return the share of the path in gaps before which launches lost their work.
-
-    None where it shows nowhere.
-    """
+def lost_share(model: Solved) -> float | None:
+    """Compute the share of the path in gaps before which launches lost their work; None if it is 0."""
     return _shares(model, find_stretches(model))[LOST_WORK] or None
 
 

@@ -1,1 +1,1 @@
-"""What a run's work amounts to: its operators' FLOPs and bytes, and the hardware counters that were read."""
+"""What a run's work amounts to: its operators' FLOPs and bytes, and hardware counters that were read."""

@@ -1,10 +1,11 @@
-"""What goes into a run's tables beside its model: whose work GPU activities are, and hardware counters.
+"""What a run's tables hold beside its model: whose work GPU activities are, and hardware counters.
 
-Kineto reads counters for each kernel (CUPTI's auto ranges) and gives the ranges names of kernels, in the
-order of the launches; their times are none: it divides the recording among them evenly. So only names and
-order tell, and only where nothing is missing: the kernels of one name of a device are paired in order where
-there are as many as ranges, and where the file holds no kernels at all, as is usual, all ranges of a device
-with the calls that launch kernels, where there are as many. Anything else stays unattributed.
+Kineto reads counters for each kernel (CUPTI's auto ranges) and gives the ranges the names of kernels, in the
+order of the launches. The times of ranges mean nothing: Kineto divides the recording among them evenly. So
+only names and order can join ranges and kernels, and only if nothing is missing: the kernels of one name of
+a device are paired in order with the ranges of that name if there are as many of both. If the file holds no
+kernels at all, as is usual, all ranges of a device are paired with the calls that launch kernels, if there
+are as many of both. Anything else stays unattributed.
 """
 
 import re
@@ -26,7 +27,10 @@ from tracegraph.vocabulary.categories import Role
 
 _LAUNCH = re.compile(r"(?:cu|cuda|hip)(?:Ext)?(?:Module)?Launch(?:Cooperative)?Kernel\w*")
 _BY_NAME, _BY_ORDER, _BY_COUNT = 0.95, 0.9, 0.7
-"""How sure: names agree; a file of one device; devices told apart by how many kernels threads launched."""
+"""Confidence (0..1) of pairs by names, by order in a file of one device, and by counts of launches.
+
+By counts: of several devices, each is the one on which a thread launched as many kernels as it has ranges.
+"""
 COUNTER_COLUMNS = pa.schema(
     [
         pa.field("range", pa.int64(), nullable=False),
@@ -36,7 +40,7 @@ COUNTER_COLUMNS = pa.schema(
         pa.field("confidence", pa.float64(), nullable=False),
     ]
 )
-"""Counters by their events: the range, and what it measured (-1: not known)."""
+"""Counters by their events: the range, and the event that it measured (-1: not known)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Ranges:
 def attribute_ranges(model: RankModel, device: Ints, integrity: Integrity) -> Ranges:
     """Pair the ranges of a file with what they measured, and state those that cannot be paired.
 
-    `device`: of each event its number, for ranges that of the device they were read on.
+    `device` holds the number of each event's device, for ranges that of the device on which they were read.
     """
     events = model.events
     ranges = np.flatnonzero(events.of_role(Role.RANGE))
@@ -106,7 +110,7 @@ def _launches_kernels(events: Events) -> Flags:
 
 
 def _inside_launch(model: RankModel) -> Flags:
-    """Which events run in a launching call: the driver's call in the runtime's."""
+    """Flag the events that run in a launching call, such as the driver's call in the runtime's."""
     parent, launches = model.stack.parent, _launches_kernels(model.events)
     flags: Flags = (parent >= 0) & launches[parent]
     return flags
@@ -125,16 +129,19 @@ def _state(events: Events, ranges: Ints, measured: Ints, integrity: Integrity, *
 
 @dataclass(frozen=True)
 class Measures:
-    """`operator`: for each event the one whose work it is, -1 for none. `counters`: in COUNTER_COLUMNS."""
+    """`operator`: for each event the operator of its work, -1 for none. `counters`: in COUNTER_COLUMNS."""
 
     operator: Ints
     counters: pa.Table
 
 
 def measure(trace: TraceFile, model: RankModel, integrity: Integrity) -> tuple[pa.Table, Measures]:
-    """Return the events of a file with the work of its operators, and its measures.
+    """Measure the work and the counters of a file, and add to `integrity` what is odd about the counters.
 
-    Adds what is odd of counters.
+    Returns
+    -------
+    events, measures
+        The events with the columns of the work of their operators, and the measures.
     """
     counted = count_work(model, trace.events)
     device = trace.events["device"].combine_chunks().fill_null(NONE).to_numpy()
@@ -157,7 +164,7 @@ def measure(trace: TraceFile, model: RankModel, integrity: Integrity) -> tuple[p
 
 
 def _devices(device: Ints, processes: pa.Array, counters: pa.Table) -> Ints:
-    """Devices as stated; ranges state theirs as their process."""
+    """Fill in the devices of ranges, which state theirs as their process."""
     if not counters.num_rows:
         return device
     numbers = [int(text) if text.isascii() and text.isdigit() else NONE for text in processes.to_pylist()]
@@ -165,7 +172,7 @@ def _devices(device: Ints, processes: pa.Array, counters: pa.Table) -> Ints:
 
 
 def merge_measures(parts: Sequence[Measures], first_event: Sequence[int]) -> Measures:
-    """Join the measures of files whose events stand one after the other, from `first_event` of each on."""
+    """Join the measures of several files whose events follow each other; each begins at its `first_event`."""
     moved = [
         part.counters.set_column(0, "range", pc.add(part.counters["range"], first)).set_column(
             3, "measured", pa.array(shifted(part.counters["measured"].to_numpy(), first))
@@ -177,12 +184,12 @@ def merge_measures(parts: Sequence[Measures], first_event: Sequence[int]) -> Mea
 
 
 def shifted(index: Ints, by: int) -> Ints:
-    """Return the indices moved, negative ones left as they are."""
+    """Add `by` to all indices but negative ones, which stand for none."""
     return np.where(index >= 0, index + by, index)
 
 
 def stored_measures(tables: GraphTables) -> Measures:
-    """Those of a run, read back from its tables."""
+    """Read the measures of a run back from its tables."""
     events = tables.read_nodes("Event", ("id", "rank", "source_index"))
     ids = events["id"].to_numpy()
     first = int(ids[0]) if len(ids) else 0

@@ -14,16 +14,16 @@ from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.trace import FileFacts
 
 _MOST_RANKS = 1_000_000
-"""A stated number beyond this is no job's."""
+"""A stated number of ranks beyond this is not that of a job."""
 
 
 def agree(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts with their ranks, by rank: as the file says, else as the names of files or folders do.
+    """Return the parts by rank: the one that the file states, else the one in the name of file or folder.
 
     Raises
     ------
     InputError
-        A rank is not known, there twice, two files hold the same, or they are of jobs of other
+        If a rank is not known or there twice, if two files hold the same, or if they are of jobs of different
         sizes.
     """
     _refuse_other_jobs(parts)
@@ -44,7 +44,7 @@ def agree(parts: Sequence[Part]) -> list[Part]:
 
 
 def _refuse_other_jobs(parts: Sequence[Part]) -> None:
-    """InputError where files state different numbers of ranks: those are two jobs."""
+    """Raise InputError if files state different numbers of ranks: they are of two jobs."""
     stated = [part.file for part in parts if part.file.world_size is not None]
     for file in stated[1:]:
         if file.world_size != stated[0].world_size:
@@ -56,21 +56,21 @@ def _refuse_other_jobs(parts: Sequence[Part]) -> None:
 
 
 def missing_ranks(files: Sequence[FileFacts]) -> list[int]:
-    """Return the ranks of the job that no file holds, where a file states how many there are."""
+    """List the ranks of the job that no file holds; none if no file states how many there are."""
     here = {file.rank for file in files}
     size = world_size(files)
     return [rank for rank in range(min(size or 0, _MOST_RANKS)) if rank not in here]
 
 
 def world_size(files: Sequence[FileFacts]) -> int | None:
-    """How many ranks the job has, where a file states it."""
+    """Find how many ranks the job has, None if no file states it."""
     return next((file.world_size for file in files if file.world_size is not None), None)
 
 
 def strangers(parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> list[int]:
-    """Ranks that share no operation with the first, and recorded at no time at which any other rank did.
+    """Find ranks that share no operation with the first and were recorded while no other rank was.
 
-    They may be of another job; clocks of two hosts need not agree, so it may be one all the same.
+    They may be of another job; but the clocks of two hosts need not agree, so that they may be of the same.
     """
     windows = {part.rank: part.scene.window for part in parts}
     return [
@@ -82,7 +82,7 @@ def strangers(parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> list[in
 
 
 def placed_ranks(parts: Sequence[Part]) -> list[int | None]:
-    """Which rank each part is in a job: as its file says, else as the names do; None where neither does."""
+    """Find the rank of each part in a job: from its file, else from the names, else None."""
     unstated = [part for part in parts if not part.rank_stated]
     named = iter(ranks_in_names([part.file.path for part in unstated]))
     return [part.rank if part.rank_stated else next(named) for part in parts]

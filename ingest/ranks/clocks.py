@@ -1,4 +1,4 @@
-"""The clocks of several ranks, put right by the ends of shared operations: all members leave together."""
+"""The clocks of several ranks, aligned by the ends of shared operations: all members leave together."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,21 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.ranks.matching import Operation
 
 _ENOUGH_FOR_DRIFT = 10
+"""Operations from which on a drift is fitted at all."""
 _MOST_FOR_DRIFT = 400
+"""Operations that the fit of a drift looks at; it compares all pairs of them."""
 _WORTH = 0.5
+"""A drift counts if it makes the spread smaller than this share of what it is without."""
 _NORMAL = 1.4826
-"""Of a normal distribution the standard deviation is that many median deviations."""
+"""The standard deviation of a normal distribution in units of its median absolute deviation."""
 
 
 @dataclass(frozen=True)
 class RankClock:
     """What is added to a rank's times: `offset_ns` at `since_ns`, and `drift_ppb` ns more each second.
 
-    `spread_ns`: how far the ends of its operations then lie from those of another rank, as a rule; None for a
-    rank whose clock nothing tells.
+    `spread_ns`: how far the ends of its operations then lie from those of another rank, as a rule; None if
+    the rank shares no operation that shows its clock.
     """
 
     offset_ns: int = 0
@@ -30,18 +33,18 @@ class RankClock:
     spread_ns: int | None = None
 
     def put_right(self, times: Ints) -> Ints:
-        """Return the times on the first rank's clock; `NONE`, which stands for the beginning, stays."""
+        """Convert times to the first rank's clock; `NONE`, which stands for the beginning, stays."""
         known = np.where(times == NONE, self.since_ns, times)
         more = np.rint((known - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
         return np.where(times == NONE, NONE, known + self.offset_ns + more)
 
 
 def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[int, RankClock]:
-    """Return the clock of each rank against that of the first.
+    """Find the clock of each rank against that of the first.
 
-    Ranks are joined through those with which they share the most operations. A rank that shares none with any
-    that is joined to the first stays as it is, with no spread. An offset within its own spread is none: on
-    one host the clocks agree.
+    Ranks are joined through those with which they share the most operations. A rank that shares none with a
+    rank that is joined to the first stays as it is, with no spread. An offset within its own spread counts as
+    none: on one host the clocks agree.
     """
     ends = _ends(operations)
     clocks = {ranks[0]: RankClock(spread_ns=0)}
@@ -57,7 +60,7 @@ def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[i
 
 
 def _ends(operations: Iterable[Operation]) -> Mapping[tuple[int, int], list[tuple[int, int]]]:
-    """For each ordered pair of ranks the ends of what they share."""
+    """Collect the ends of shared operations for each ordered pair of ranks, ns."""
     ends: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for operation in operations:
         members = operation.members
@@ -69,9 +72,10 @@ def _ends(operations: Iterable[Operation]) -> Mapping[tuple[int, int], list[tupl
 
 
 def fit_clock(known: Ints, mine: Ints) -> RankClock:
-    """Return what to add to `mine`, ns, so that it lies at `known` as a rule.
+    """Find what to add to `mine`, ns, so that it lies at `known` as a rule.
 
-    An offset; with a drift, the median of the slopes of all pairs (Theil-Sen), where that is much nearer.
+    It is an offset, or an offset with a drift if that comes much nearer. The drift is the median of the
+    slopes of all pairs (Theil-Sen).
     """
     apart = known - mine
     since = int(mine[0])

@@ -15,18 +15,24 @@ from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source
 
 PATIENCE_S = 5.0
-"""How long the scheduler has to answer, and then to have a worker."""
+"""Seconds in which the scheduler must answer, and then have a worker."""
 _LONGEST_REASON = 200
+"""Characters of an error of the other side that a message shows."""
 _INSTALL = "pip install 'tracegraph[dask]'"
 
 
 def read_on(address: str) -> ReadAll:
-    """Return what reads each file on a worker of the Dask cluster whose scheduler is at `address` (tls://host:8786).
+    """Make a reader of files on the workers of the Dask cluster at `address` (tls://host:8786).
 
-    The workers need tracegraph, and must find the files under the same paths or URLs. What they send is
-    unpickled, which runs whatever the owner of the address put into it: give only one that is trusted.
-    InputError, as the reading begins, where dask.distributed is not installed, or the scheduler is silent or
-    has no worker; and where what comes back is no part of a run.
+    The address is that of its scheduler. The workers need tracegraph, and must find the files under the same
+    paths or URLs. What they send is unpickled, which runs any code that the owner of the address put into it:
+    give only an address that is trusted.
+
+    Raises
+    ------
+    InputError
+        As the reading begins, if dask.distributed is not installed, or if the scheduler is silent or has no
+        worker; and later if what comes back is not a part of a run.
     """
 
     def read_all(tasks: Sequence[Task]) -> Outcomes:
@@ -64,11 +70,11 @@ def _library() -> Any:
 
 
 async def _answers(distributed: Any, address: str) -> Exception | None:
-    """Why nothing that speaks Dask's language answers at an address; None where something does."""
+    """Try to reach a Dask scheduler at an address: None if one answers, else the error."""
     try:
         args = distributed.Security().get_connection_args("client")  # of tls:// the files of Dask's settings
         comm = await distributed.comm.connect(address, timeout=PATIENCE_S, **args)
-    except Exception as error:  # OSError, ValueError, and whatever a stranger's answer leads to
+    except Exception as error:  # OSError, ValueError, and anything that a foreign answer causes
         return error
     await comm.close()
     return None
@@ -91,10 +97,10 @@ def _outcomes(client: Any, address: str, tasks: Sequence[Task]) -> Outcomes:
 
 
 def _result(future: Any, address: str) -> Outcome:
-    """Return what a worker answered; where it could not, that as an error."""
+    """Return what a worker answered, or an error if it could not answer."""
     try:
         outcome: object = future.result()
-    except Exception as error:  # whatever went wrong between here and there
+    except Exception as error:  # anything may go wrong between here and the worker
         return InputError(
             f"a worker of {address} failed: {_said(error)}",
             f"install the same tracegraph on all workers ({_INSTALL}), and look into their logs",
@@ -108,7 +114,7 @@ def _result(future: Any, address: str) -> Outcome:
 
 
 def _explained(outcome: Outcome, source: Source, address: str) -> Outcome:
-    """Return an error about a file that is here, and not there, says so."""
+    """Explain an error about a file that is here and not on the worker; keep other outcomes."""
     if not isinstance(outcome, InputError) or source.is_remote or "does not exist" not in outcome.message:
         return outcome
     if not os.path.exists(source.given):

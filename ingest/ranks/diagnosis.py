@@ -1,4 +1,4 @@
-"""What joining the ranks found odd: ranks that are missing, clocks, and operations that were not matched."""
+"""What joining the ranks found odd: missing ranks, clocks, and operations that were not matched."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,14 @@ from tracegraph.ingest.ranks.job import Job
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.trace import FileFacts
 
+# The name under which findings about the whole job stand, and how many ranks or files a message lists.
 _FILE, _SHOWN = "all ranks", 8
 _OF_ONE_FILE = ("rank_missing", "other_ranks", "path_unrecorded", "path_mostly_unrecorded")
-"""What a file alone leaves open, and those of a job do not; and what is about the path of one file alone."""
+"""Codes that only a file alone leaves open and a job settles, or that are about the path of one file."""
 
 
 def diagnose_job(job: Job) -> list[Finding]:
-    """Return the findings about the job as a whole, those about each file aside."""
+    """Collect the findings about the job as a whole, without those about each file."""
     integrity = Integrity(_FILE)
     _diagnose_ranks(job, integrity)
     _diagnose_clocks(job, integrity)
@@ -27,9 +28,10 @@ def diagnose_job(job: Job) -> list[Finding]:
 
 
 def findings_of_files(parts: Sequence[Part]) -> list[dict[str, object]]:
-    """Return what was found in each file as plain rows, the files told apart: of one name, by their folders.
+    """List the findings of each file as plain rows, with names that distinguish the files.
 
-    Which rank a file is that does not say so is known by now.
+    Files of one name are distinguished by their folders. The findings leave out that a file does not say its
+    rank, which is known by now.
     """
     names = Counter(_last(part.file.path, 1) for part in parts)
     return [

@@ -34,6 +34,7 @@ from tracegraph.ingest.trace import FileFacts
 from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
+# The bytes of an element by the type that NCCL's events state, in lower case.
 _ELEMENT_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,
     "char": 1, "byte": 1, "bool": 1, "unsigned char": 1, "c10::half": 2, "c10::bfloat16": 2,
@@ -44,10 +45,10 @@ _ELEMENT_BYTES = {
 def find_meetings(
     operations: Iterable[Operation], first_event: Mapping[int, int], events: Events
 ) -> tuple[Meetings, int]:
-    """Return the meetings of the operations that several files hold, and how many of them cannot have been.
+    """Find the meetings of operations that several files hold, and count those that cannot have been.
 
-    Those are left out: a member left before another came. `first_event`: where the events of each rank begin
-    among `events`.
+    The latter are left out: one member left before another came. `first_event` says where the events of each
+    rank begin among `events`.
     """
     found, impossible = [], 0
     for operation in operations:
@@ -87,7 +88,10 @@ def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: E
 
 
 def _bytes(operation: Operation) -> int | None:
-    """All data of an operation, as far as the member of the lowest rank tells."""
+    """Count the bytes of all data of an operation, from what the member of the lowest rank states.
+
+    None if it states too little, or if the kind of operation moves no data.
+    """
     first = operation.first
     width, kind = _ELEMENT_BYTES.get((first.dtype or "").lower()), KIND[first.kind]
     if first.elements is None or width is None or not kind.moves_data:
@@ -96,7 +100,7 @@ def _bytes(operation: Operation) -> int | None:
 
 
 def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
-    """Leave out the guesses about collectives of which several files now tell who came when."""
+    """Drop the guesses about collectives for which several files now say when each member came."""
     met = np.zeros(len(events) + 1, dtype=bool)
     met[meetings.event] = True
     guessed = found.waits.mechanism == CODE[COLLECTIVE]
@@ -105,7 +109,7 @@ def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:
 
 
 def _without(edges: Edges, waits: Waits) -> Edges:
-    """Return the edges without those that end one of the waits."""
+    """Drop the edges that end one of the waits."""
     if not len(waits):
         return edges
     times = np.concatenate([waits.end, edges.effect_time])
@@ -116,11 +120,21 @@ def _without(edges: Edges, waits: Waits) -> Edges:
 
 @dataclass(frozen=True)
 class Job:
-    """All ranks as one model; `stated`: what the files say of its events. By rank: `files`, `clocks`.
+    """All ranks of a job as one model.
 
-    `allocations`: the memory rows of all files.
-    `impossible`: operations that were left out because a member left before another came, by these clocks.
-    `strangers`: ranks that may be of another job, as far as times and operations tell.
+    Attributes
+    ----------
+    stated
+        What the files say of the model's events.
+    allocations
+        The memory rows of all files.
+    files, clocks
+        By rank.
+    impossible
+        The number of operations that were left out because one member left before another came, by these
+        clocks.
+    strangers
+        Ranks that may be of another job, as far as times and operations show.
     """
 
     model: Model

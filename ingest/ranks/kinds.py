@@ -9,20 +9,21 @@ _NO_LETTER = re.compile(r"[^a-z]", re.A)
 
 
 def is_communication(name: str) -> bool:
-    """Whether a kernel or annotation is one of a communication library, by its name."""
+    """Tell by its name whether a kernel or annotation belongs to a communication library."""
     return _BACK_END.match(name.lower()) is not None
 
 
 def find_kind(name: str) -> str | None:
-    """Give the kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32` or `gloo:all_reduce`.
+    """Find the kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32`.
 
-    None for what is of no communication library, and where the name does not say.
+    Another example is `gloo:all_reduce`. None if no communication library uses the name, or if the name does
+    not say the kind.
     """
     behind = _BACK_END.match(name.lower())
     return stated_kind(name[behind.end() :]) if behind else None
 
 
 def stated_kind(collective: str) -> str | None:
-    """Return the kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
+    """Find the kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
     letters = _NO_LETTER.sub("", collective.lower())
     return next((kind.name for kind in KINDS if letters.startswith(kind.spelling)), None)

@@ -1,4 +1,4 @@
-"""Which events of several ranks are one operation: by the ids in the files, else by name, size and order."""
+"""Which events of several ranks are one operation: by ids in the files, else by name, size and order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,18 +11,21 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.ranks.members import Member
 
 _FEWEST, _TIMES_NEARER = 4, 4.0
+"""Operations that a shift needs, and by how many times its spread must be below the next best one."""
 _MOST_PLACES = 1 << 24
+"""Comparisons (shifts times operations) up to which shifts are tried; they are held in memory at once."""
 _BY_TIME, _BY_ORDER, _BY_ORDER_OF_GROUP = 0.6, 0.8, 0.9
+"""Confidence (0..1) of a match without ids: by ends, by order, by order in a group that files name."""
 _DIFFERENT = "the ranks recorded different numbers of them, which nothing else tells apart"
 _RECORDED_BY_SOME = "some of the ranks did not record them"
 Key = tuple[object, ...]
 
 
 def find_shift(shorter: Sequence[int], longer: Sequence[int]) -> int | None:
-    """With how many of the `longer` series the `shorter` one begins; both are ends of operations, ns.
+    """Find with how many of the `longer` series the `shorter` one begins; both are ends in ns.
 
-    All members leave an operation together, so the right one leaves the difference of the ends nearly the
-    same throughout, whatever the clocks. None where no shift does so far better than all others.
+    All members leave an operation together, so that the right shift leaves the difference of the ends nearly
+    the same throughout, whatever the clocks show. None if no shift does so far better than all others.
     """
     ours, theirs = np.array(shorter, dtype=np.int64), np.array(longer, dtype=np.int64)
     shifts = len(theirs) - len(ours) + 1
@@ -38,9 +41,9 @@ def find_shift(shorter: Sequence[int], longer: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation and its members by rank; `ranks`: those of its group, None where they are not known.
+    """One operation and its members by rank; `ranks`: those of its group, None if they are not known.
 
-    `recorded`: whether ids match the members, else their order does.
+    `recorded`: ids match the members, else their order does. `confidence`: of the match, 0..1.
     """
 
     members: Mapping[int, Member]
@@ -68,11 +71,16 @@ class Unmatched:
 
 
 def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[Unmatched]]:
-    """Match the operations of all ranks, whose members stand by rank and in order; also give what is left.
+    """Match the operations of all ranks, whose members are given by rank and in their order.
 
     An id is a group, its ranks and the number of the operation in it. Without numbers, the k-th operation of
-    one kind, size and type in a group is the same for all of its ranks if each has as many of them; else
-    those are whose ends lie equally far apart throughout.
+    one kind, size and type in a group is the same for all of its ranks if each has equally many. Otherwise
+    the operations match whose ends lie equally far apart throughout.
+
+    Returns
+    -------
+    operations, unmatched
+        The operations, and how many events could not be matched, by reason.
     """
     series: dict[Key, dict[int, list[Member]]] = defaultdict(lambda: defaultdict(list))
     for rank, members in ranks.items():
@@ -87,7 +95,7 @@ def match(ranks: Mapping[int, Sequence[Member]]) -> tuple[list[Operation], list[
 
 
 def _series(rank: int, member: Member) -> Key:
-    """Return what is alike for all members that may be one operation."""
+    """Make the key that all members that may be one operation have in common."""
     if (pair := _pair(rank, member)) is not None:
         return ("pair", member.group, *pair)
     place = (member.group, member.ranks, member.kind)
@@ -97,7 +105,7 @@ def _series(rank: int, member: Member) -> Key:
 
 
 def _pair(rank: int, member: Member) -> tuple[int, int] | None:
-    """Sender and receiver of a point-to-point operation, where the file names the other one."""
+    """Find sender and receiver of a point-to-point operation; None unless the file names the other one."""
     if member.kind == "send" and member.receiver is not None:
         return rank, member.receiver
     if member.kind == "recv" and member.sender is not None:
@@ -106,7 +114,7 @@ def _pair(rank: int, member: Member) -> tuple[int, int] | None:
 
 
 def _plain(name: str) -> str:
-    """Return a kernel's name without its arguments, which differ between versions of one library."""
+    """Cut the arguments from a kernel's name: they differ between versions of one library."""
     return name.split("(", 1)[0]
 
 
@@ -134,7 +142,10 @@ def _match_series(
 
 
 def _aligned(by_rank: Mapping[int, list[Member]]) -> dict[int, list[Member]] | None:
-    """Of each rank as many as of the one with the fewest, those that end with them; None: nothing tells."""
+    """Keep of each rank as many members as the rank with the fewest has, those that end with its own.
+
+    None if their ends do not show which they are.
+    """
     fewest = min(by_rank.values(), key=len)
     found = {}
     for rank, members in by_rank.items():
@@ -147,7 +158,7 @@ def _aligned(by_rank: Mapping[int, list[Member]]) -> dict[int, list[Member]] | N
 
 
 def _whole_job(member: Member, job: tuple[int, ...]) -> tuple[int, ...] | None:
-    """All ranks of the run, where nothing says that the group has others or fewer."""
+    """Return all ranks of the run, unless the group is known to have fewer or more."""
     return job if member.size is None or member.size == len(job) else None
 
 
@@ -159,5 +170,5 @@ def _summed(unmatched: Iterable[Unmatched]) -> list[Unmatched]:
 
 
 def shared(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield the operations that at least two of the files hold."""
+    """Keep the operations that at least two of the files hold."""
     return (operation for operation in operations if len(operation.members) > 1)

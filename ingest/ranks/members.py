@@ -1,4 +1,4 @@
-"""The communication of a rank: which of its events took part in which operation, as its file states it."""
+"""The communication of a rank: which events took part in which operation, as the file states it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class Member:
 
 
 def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
-    """Return the members of a rank by start: communication kernels, and collectives of CPU back ends.
+    """Find the members of a rank by start: communication kernels, and collectives of CPU back ends.
 
-    What a kernel's row does not state stands at the operator or annotation in which it was launched.
-    `stated`: the events of the file in EVENT_SCHEMA.
+    What the row of a kernel does not state is taken from the operator or annotation in which it was launched.
+    `stated` holds the events of the file in EVENT_SCHEMA.
     """
     events = model.events
     named = np.array([is_communication(str(name)) for name in events.name.values], dtype=bool)
@@ -58,7 +58,7 @@ def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
 
 
 def _around(model: RankModel, event: int) -> Iterator[int]:
-    """Yield the event, then what its call ran in, from the inside to the outside."""
+    """Yield the event, then the events in which its call ran, from the innermost to the outermost."""
     yield event
     at = int(model.launches.call[event]) if model.events.is_gpu[event] else event
     while at >= 0 and (at := int(model.stack.parent[at])) >= 0:
@@ -73,14 +73,11 @@ class _Facts:
         self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
 
     def first(self, name: str, places: list[int]) -> object:
-        """Return what the first of the places says that says anything; None for none."""
+        """Find the first value that one of the places states; None if none does."""
         return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
 
     def kind(self, places: list[int]) -> str | None:
-        """Return the kind of the operation.
-
-        Of a kernel that sends and receives, what is around it says which.
-        """
+        """Find the kind of the operation; what is around a kernel for sends and receives says which it is."""
         rows = [self._rows[at] for at in places]
         found = [(stated_kind(row["collective"] or ""), find_kind(row["name"] or "")) for row in rows]
         kinds = [kind for pair in found for kind in pair if kind is not None]
@@ -112,10 +109,7 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
 
 
 def read_ranks(text: str | None) -> tuple[int, ...] | None:
-    """Return the ranks of a group as Kineto writes them, `[0, 1]`.
-
-    None for anything else, as for a cut list.
-    """
+    """Read the ranks of a group as Kineto writes them, `[0, 1]`; None for other text, as for a cut list."""
     inner = (text or "").strip().removeprefix("[").removesuffix("]")
     parts = [part.strip() for part in inner.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
@@ -132,5 +126,5 @@ def _number(value: object) -> int | None:
 
 
 def as_numbers(values: list[int | None]) -> Ints:
-    """Numbers as an array, `NONE` where there is none."""
+    """Make an array of numbers, `NONE` where there is none."""
     return np.array([NONE if value is None else value for value in values], dtype=np.int64)

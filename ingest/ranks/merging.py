@@ -1,4 +1,4 @@
-"""From the parts of several ranks to one scene and what the rules found on it, on the first rank's clock."""
+"""From the parts of several ranks to one scene, with what the rules found, on the first rank's clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -27,14 +27,14 @@ from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.text_columns import TextColumn
 
 _DEVICES = 1 << 32
-"""Device numbers of ranks are told apart by multiples of this: two hosts have a device 0 each."""
+"""Keeps the device numbers of ranks apart, as a multiple of this: two hosts have a device 0 each."""
 _INDICES = ("launch_flow", "forward_flow")
 _TIMES = ("start", "end")
 Shifted = TypeVar("Shifted", Events, Steps)
 
 
 class Offsets:
-    """Where the events and lanes of each part stand in the whole, and its clock."""
+    """Where the events and lanes of each part begin in the whole, and the clock of each part."""
 
     def __init__(self, parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> None:
         events = [len(part.scene.events) for part in parts]
@@ -45,7 +45,7 @@ class Offsets:
 
 
 def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
-    """One scene of all ranks; ids, lanes and indices of one never mean those of another."""
+    """Make one scene of all ranks; ids, lanes and indices of one rank never mean those of another."""
     scenes = [part.scene for part in parts]
     events = _merge_events([part.rank for part in parts], scenes, at)
     frames = [
@@ -66,7 +66,7 @@ def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
 
 
 def merge_found(found: Sequence[Found], at: Offsets) -> Found:
-    """Return the edges and waits of all ranks."""
+    """Join the edges and waits of all ranks."""
     edges, waits = [], []
     for k, one in enumerate(found):
         put_right, lane, event = at.clock[k].put_right, at.lane[k], at.event[k]
@@ -95,12 +95,12 @@ def merge_found(found: Sequence[Found], at: Offsets) -> Found:
 
 
 def merge_stated(parts: Iterable[Part]) -> pa.Table:
-    """Return what the files state of their events, each column with one dictionary."""
+    """Join what the files state of their events, each column with one dictionary."""
     return pa.concat_tables([part.stated for part in parts]).unify_dictionaries().combine_chunks()
 
 
 def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
-    """Return the memory rows of all ranks."""
+    """Join the memory rows of all ranks."""
     return join_rows(
         [
             replace(
@@ -116,7 +116,7 @@ def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
 
 
 def _shifted(index: Ints, by: int) -> Ints:
-    """Return the indices moved, negative ones left as they are."""
+    """Add `by` to all indices but negative ones, which stand for none."""
     return np.where(index >= 0, index + by, index)
 
 
@@ -142,7 +142,7 @@ def _merge_events(ranks: Sequence[int], scenes: Sequence[Scene], at: Offsets) ->
 
 
 def _join_texts(columns: Sequence[TextColumn]) -> TextColumn:
-    """Return the rows of all columns over one list of texts."""
+    """Join the rows of all columns over one list of texts."""
     place: dict[object, int] = {}
     codes = []
     for column in columns:

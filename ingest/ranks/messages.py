@@ -1,4 +1,4 @@
-"""Objects through a pipe, their arrays beside them: nothing large is copied on the way."""
+"""Objects through a pipe, with their arrays beside them, so that nothing large is copied on the way."""
 
 import pickle
 import struct
@@ -9,7 +9,7 @@ _COUNT = struct.Struct("<Q")
 
 
 def send(stream: BinaryIO, message: object) -> None:
-    """Write one object; OSError where nobody reads any more."""
+    """Write one object; OSError if nobody reads any more."""
     arrays: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=arrays.append)
     parts: Sequence[bytes | memoryview] = [head, *(one.raw() for one in arrays)]
@@ -21,7 +21,7 @@ def send(stream: BinaryIO, message: object) -> None:
 
 
 def receive(stream: BinaryIO) -> Any:
-    """Read one object; EOFError where the writer has ended, also in the midst of one."""
+    """Read one object; EOFError if the writer has ended, also in the midst of one."""
     (count,) = _COUNT.unpack(_read(stream, _COUNT.size))
     sizes = struct.unpack(f"<{count}Q", _read(stream, 8 * count))
     head, *arrays = (_read(stream, size) for size in sizes)

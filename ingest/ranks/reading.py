@@ -1,4 +1,4 @@
-"""The files of all ranks, read at the same time where that pays."""
+"""Read the files of all ranks, at the same time if that pays."""
 
 import os
 import subprocess
@@ -21,28 +21,31 @@ from tracegraph.ingest.sources.source import Source, protocol
 
 _COMMAND = [sys.executable, "-m", "tracegraph.ingest.ranks.worker"]
 _APART = {"PYTHONSAFEPATH": "1"}
-"""Modules in the folder where a user happens to be are none of ours."""
+"""Keeps Python from importing modules from the folder in which a user happens to be."""
 _PACKED = (".gz", ".parquet")
 _PACKING = 15
-"""How many bytes of text a packed byte is, as a rule."""
+"""How many bytes of text a byte of a packed file usually unpacks to."""
 _REMOTE_BYTES = 128 << 20
-"""What a file of unknown size is taken for, in bytes of text."""
+"""The size that is assumed for a file of unknown size, in bytes of text."""
 _OWN_BYTES = 200 << 20
-"""What a process takes before it reads anything."""
+"""Bytes of memory that a process takes before it reads anything."""
 _WORTH_BYTES = 64 << 20
-"""With less text than that in all files, this process, which reads 30 MiB of it a second, is done before two
-others, each of which takes .7 s of CPU to begin."""
+"""Bytes of text in all files from which on other processes pay.
+
+This process reads 30 MiB of text a second; with less, it is done before two others, each of which takes
+0.7 s of CPU to begin.
+"""
 _FILE_BYTES = 3 << 20
-"""How much text is read in the .1 s that a file takes however small it is."""
+"""Bytes of text that are read in the .1 s that a file takes however small it is."""
 _OWN_FOLDERS = ("/dev/", "/proc/")
 Outcomes = Generator[tuple[int, Outcome], None, None]
 ReadAll = Callable[[Sequence[Task]], Outcomes]
-"""Does tasks and yields, as they end, the place of each and what came of it; closed, it ends those left."""
+"""Does tasks and yields, as they end, the place of each and its outcome; closing it ends the rest."""
 _READING = "reading the files of all ranks"
 
 
 class Workers:
-    """Some processes, each of which does one task at a time."""
+    """A number of processes, each of which does one task at a time."""
 
     def __init__(self, count: int) -> None:
         self._all = [self._start() for _ in range(count)]
@@ -61,7 +64,7 @@ class Workers:
         )
 
     def do(self, task: Task) -> Outcome:
-        """Return the part of a task, or what was raised; waits for a process that is free."""
+        """Do a task in a process once one is free, and return its part, or what was raised."""
         process = self._idle.get()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -75,7 +78,7 @@ class Workers:
         return answer
 
     def kill(self) -> None:
-        """End all processes now; whoever waits for one of them gets an error."""
+        """End all processes now; a thread that waits for one of them gets an error."""
         for process in self._all:
             process.kill()
 
@@ -86,13 +89,13 @@ class Workers:
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 assert pipe is not None
-                with suppress(OSError):  # what was not sent any more
+                with suppress(OSError):  # data in the pipe that was never sent
                     pipe.close()
 
 
 @contextmanager
 def open_workers(count: int) -> Iterator[Workers]:
-    """So many processes for the block."""
+    """Keep `count` processes for the block."""
     workers = Workers(count)
     try:
         yield workers
@@ -109,7 +112,7 @@ def _ended(task: Task, code: int) -> InputError:
 
 
 def text_bytes(source: Source) -> int:
-    """How many bytes of text a source holds, roughly; 0 where that cannot be told."""
+    """Estimate how many bytes of text a source holds; 0 if that cannot be known."""
     if source.is_remote:
         return _REMOTE_BYTES
     try:
@@ -120,7 +123,7 @@ def text_bytes(source: Source) -> int:
 
 
 def count_workers(sources: Sequence[Source]) -> int:
-    """How many processes read the sources; 0 where this one does it sooner, or only it can."""
+    """Choose how many processes read the sources; 0 if this one is faster, or only this one can."""
     sizes = [text_bytes(source) for source in sources]
     most = min(cores(), len(sources))
     work = sum(sizes) + _FILE_BYTES * len(sizes)
@@ -131,14 +134,17 @@ def count_workers(sources: Sequence[Source]) -> int:
 
 
 def _is_seen_elsewhere(source: Source) -> bool:
-    """Whether another process finds the source: no pipe, no descriptor, nothing in this one's memory."""
+    """Tell whether another process finds the source.
+
+    It does not find a pipe, a descriptor or a file in this process's memory.
+    """
     if source.is_remote:
         return protocol(source.given) != "memory"
     return os.path.isfile(source.given) and not source.given.startswith(_OWN_FOLDERS)
 
 
 def read_here(tasks: Sequence[Task]) -> Outcomes:
-    """Read on this machine: in several processes where that is sooner done, else one file after the other."""
+    """Read on this machine: in several processes if that is faster, else one file after the other."""
     count = count_workers([task.source for task in tasks])
     if not count:
         yield from ((k, task.outcome()) for k, task in enumerate(tasks))
@@ -162,9 +168,12 @@ def read_parts(
     progress: Progress = silent,
     read_all: ReadAll = read_here,
 ) -> list[Part]:
-    """Give the parts of all sources in their order, as `read_part` makes them; the first error ends the rest.
+    """Read the parts of all sources in their order, as `read_part` makes them.
 
-    InputError where a file cannot be used.
+    Raises
+    ------
+    InputError
+        If a file cannot be used; the first error ends the reading of the rest.
     """
     found: dict[int, Part] = {}
     progress(_READING, 0, len(sources))
@@ -182,7 +191,7 @@ def try_parts(
     options: IngestOptions = DEFAULT_OPTIONS,
     progress: Progress = silent,
 ) -> list[Part | InputError]:
-    """As `read_parts`, with the reason in the place of each file that cannot be used."""
+    """Read as `read_parts` does, but return the error in the place of a file that cannot be used."""
     found: dict[int, Part | InputError] = {}
     progress(_READING, 0, len(sources))
     for place, outcome in read_here([Task(source, options) for source in sources]):

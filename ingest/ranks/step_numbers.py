@@ -12,7 +12,7 @@ from tracegraph.ingest.ranks.part import Part
 
 
 def number_alike(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts with their marked steps numbered by digits only where all ranks have such."""
+    """Give marked steps their numbers by one rule for all ranks: by digits only if all ranks have digits."""
     marked = [part for part in parts if len(part.scene.steps.number)]
     names = [[str(name) for name in part.scene.events.name[part.scene.steps.event]] for part in marked]
     numbers = dict(zip([part.rank for part in marked], number_steps(names), strict=True))

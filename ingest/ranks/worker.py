@@ -1,7 +1,7 @@
 """A process that reads ranks for another one: `python -m tracegraph.ingest.ranks.worker`, with pipes.
 
-On standard input come `Task`s, on standard output go their parts, or the errors. Where the input ends, the
-process ends at once, whatever it does: nobody waits for it any more.
+It reads `Task`s from standard input and writes their parts, or the errors, to standard output. If the input
+ends, the process ends at once, in the midst of a task too: nobody waits for it any more.
 """
 
 import os
@@ -20,13 +20,13 @@ from tracegraph.ingest.sources.source import Source
 
 @dataclass(frozen=True)
 class Task:
-    """A file to read, and how."""
+    """A file to read, with its limits, the policies between threads, and the marker of its steps."""
 
     source: Source
     options: IngestOptions
 
     def outcome(self) -> "Outcome":
-        """Return the part, or what was raised instead."""
+        """Read the part, and return it or the exception that was raised."""
         try:
             return read_part(self.source, self.options)
         except Exception as error:  # it is raised where the task came from
@@ -39,7 +39,7 @@ Outcome = Part | Exception
 def main() -> None:
     """Do tasks until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints must not mix with the answers
     reuse_dropped_columns()
     tasks: SimpleQueue[Task] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()

@@ -15,10 +15,14 @@ from tracegraph.ingest.trace import TraceFile
 
 
 def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
-    """Columns of the trace in `path`, in whichever of the formats in `registry` it is, plain or gzip.
+    """Read the trace in `path` into columns; it has one of the formats in `registry`, plain or gzip.
 
-    What is odd, dropped, repaired or missing goes to `integrity`. Raises InputError for a file that is no
-    trace, of which no event can be used, or that is beyond `limits`.
+    What is odd, dropped, repaired or missing goes to `integrity`.
+
+    Raises
+    ------
+    InputError
+        For a file that is not a trace, of which no event can be used, or that is beyond `limits`.
     """
     trace = read_unchecked(path, integrity, limits)
     check_trace(trace, integrity)
@@ -28,7 +32,7 @@ def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 def read_unchecked(
     path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, named_rank: int | None = None
 ) -> TraceFile:
-    """As `read_trace`, before its columns are looked at as a whole.
+    """Read a trace as `read_trace` does, without the checks of its columns as a whole.
 
     `named_rank`: the rank of a file that states none itself.
     """
@@ -41,7 +45,7 @@ def read_unchecked(
 
 
 def _refuse_unusable(trace: TraceFile, integrity: Integrity, limits: Limits) -> None:
-    """InputError where no event is left, or more threads and streams than there may be.
+    """Raise InputError if no event is left, or if there are more threads and streams than `limits` allows.
 
     Each of them is a lane of the graph and of every picture.
     """

@@ -1,4 +1,4 @@
-"""Traces as text in the Chrome trace event format: one JSON list of entries, and what stands around it."""
+"""Traces as text in the Chrome trace event format: a JSON list of entries, and the text around it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ _decode_times = msgspec.json.Decoder(_Times).decode
 
 
 def time_literals(text: RawEntry) -> tuple[str, str]:
-    """`ts` and `dur` of an entry as they are written; empty where it cannot be read as a whole."""
+    """Find `ts` and `dur` of an entry as they are written; empty if it cannot be read as a whole."""
     try:
         times = _decode_times(text)
     except msgspec.MsgspecError:  # what an event's own decoder does not look at may be broken
@@ -70,7 +70,7 @@ def time_literals(text: RawEntry) -> tuple[str, str]:
 
 
 def written_span(text: RawEntry) -> tuple[int, int] | None:
-    """Start and end of an entry as written, in ns; None where it has none."""
+    """Find start and end of an entry as written, in ns; None if it has none."""
     start, length = (literal_to_ns(literal) for literal in time_literals(text))
     return None if start is None or length is None else (start, start + length)
 
@@ -80,7 +80,7 @@ def _digits(number: Raw) -> str:
 
 
 def lossy(path: Path, reason: str) -> InputError:
-    """Return the error for a file of which a copy in another format would lose something."""
+    """Make the error for a file of which a copy in another format would lose something."""
     return InputError(
         f"{path} cannot be converted without loss: {reason}",
         "`tracegraph report` reads damaged traces and says what is lost",

@@ -1,4 +1,4 @@
-"""Reading the bytes of whatever a path names: a file, or a pipe that somebody writes to."""
+"""Read the bytes of what a path names: a file, or a pipe that another program writes to."""
 
 import errno
 import os
@@ -14,9 +14,10 @@ from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, MEMORY_OF_A_BYTE, Limits
 
 Content = memoryview
-"""Bytes that were read or unpacked; of a file they may be written to."""
+"""Bytes that were read or unpacked; those of a file may be written to."""
 PATIENCE_S = 10.0
-"""How long a pipe may be without anybody who writes to it."""
+"""Seconds that a pipe may be without a writer."""
+# Bytes that are read from a pipe at a time.
 _PIECE = 1 << 20
 _HINTS = {
     errno.ENOENT: "check the spelling of the path",
@@ -27,20 +28,24 @@ _REASONS = {errno.ENOENT: "does not exist"}
 
 
 def new_content(size: int) -> Content:
-    """Room for `size` bytes, which takes memory only as far as it is filled.
+    """Make room for `size` bytes, which takes memory only as far as it is filled.
 
-    It comes from Arrow's pool, where columns use it again: to map it for itself took a tenth of the reading.
+    It comes from Arrow's pool, where columns use it again: mapping memory for each file took a tenth of the
+    time of reading.
     """
     return memoryview(pa.allocate_buffer(size)).cast("B")
 
 
 def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = DEFAULT_LIMITS) -> Content:
-    """Content of a file or pipe; `integrity` is told when it changes meanwhile.
+    """Read the content of a file or pipe; `integrity` gets a finding if it changes meanwhile.
 
-    Raises InputError when it cannot be read, is empty, or holds more than `limits.unpacked` bytes.
+    Raises
+    ------
+    InputError
+        If it cannot be read, is empty, or holds more than `limits.unpacked` bytes.
     """
     try:
-        # without O_NONBLOCK the mere opening of a pipe waits for a writer, for ever if need be
+        # Without O_NONBLOCK, opening a pipe waits for a writer, for ever if need be.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refusal(path, error) from None
@@ -79,14 +84,14 @@ def _read(path: Path, descriptor: int, found: os.stat_result, limits: Limits) ->
 
 
 def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
-    """All that is written until the last writer closes; the first one has `PATIENCE_S` to come."""
-    # a pipe without a name, as the shell's <(…) makes, can get no writer later
+    """Read until the last writer closes the pipe; the first one has `PATIENCE_S` seconds to come."""
+    # A pipe without a name, as the shell's <(…) makes, can get no writer later.
     give_up = time.monotonic() + (PATIENCE_S if os.path.exists(os.path.realpath(path)) else 0.0)
     content = bytearray()
     while True:
         try:
             piece = os.read(descriptor, _PIECE)
-        except BlockingIOError:  # somebody may still write
+        except BlockingIOError:  # a writer is still there
             select.select([descriptor], [], [])
             continue
         content += piece
@@ -105,7 +110,7 @@ def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
 
 
 def too_large(path: Path, limits: Limits) -> InputError:
-    """Return the error for a file with more text than `limits.unpacked`."""
+    """Make the error for a file with more text than `limits.unpacked`."""
     return InputError(
         f"{path} holds more than {limits.unpacked:,} bytes of text",
         "record fewer steps, or raise the limit with --limit unpacked=SIZE "

@@ -1,4 +1,4 @@
-"""Files that are known to be no trace: each is refused by its name, with what to do instead."""
+"""Files that are known not to be traces: each is refused by its name, with what to do instead."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,9 @@ _PERFETTO = (
 )
 _PLANES = re.compile(rb"/host:|/device:|#Chrome|Task Environment|derived_from_trace")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+# Protobuf: a record's tag, the bit of a length that goes on, and the tags of XPlane's first fields.
 _RECORDS, _MORE, _ID, _NAME = b"\n", 0x80, b"\x08", b"\x12"
+# The mark of a tar archive, and the byte at which it stands.
 _TAR, _TAR_AT = b"ustar", 257
 
 _FOREIGN = (
@@ -56,9 +58,9 @@ _FOREIGN = (
 
 
 def refuse_protobuf(path: Path, head: bytes) -> None:
-    """InputError where the content is a protobuf of Perfetto, or of XPlane: a list of records of one kind.
+    """Raise InputError if the content is a protobuf of Perfetto or XPlane, a list of records of a kind.
 
-    Its first byte is a line break, so that it may look like JSON; no text has the control characters in it.
+    Its first byte is a line break, so that it may look like JSON; but no text has its control characters.
     """
     if not head.startswith(_RECORDS) or not _NO_TEXT.search(head):
         return
@@ -73,7 +75,7 @@ def refuse_protobuf(path: Path, head: bytes) -> None:
 
 
 def refuse_foreign(path: Path, head: bytes) -> None:
-    """InputError when a file whose content begins with `head` is known to be no trace."""
+    """Raise InputError if a file whose content begins with `head` is known not to be a trace."""
     if _PICKLED.match(head) and _DUMPED.search(head):
         raise InputError(f"{path} is {FLIGHT_RECORDER[0]}", FLIGHT_RECORDER[1])
     for mark, what, hint in _FOREIGN:

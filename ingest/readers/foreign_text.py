@@ -39,7 +39,10 @@ _OF_HEAD = (
 
 
 def refuse_foreign_head(path: Path, head: bytes) -> None:
-    """InputError where JSON that begins with `head` is known to be no trace, before it is read as a whole."""
+    """Raise InputError if JSON that begins with `head` is known not to be a trace.
+
+    This comes before it is read as a whole.
+    """
     if _EVENTS.search(head):
         return
     for mark, (what, hint) in _OF_HEAD:
@@ -48,7 +51,7 @@ def refuse_foreign_head(path: Path, head: bytes) -> None:
 
 
 def refuse_foreign_object(path: Path, keys: Collection[str]) -> None:
-    """InputError where a document with these keys, and without `traceEvents`, is known to be no trace."""
+    """Raise InputError if a document with these keys, and no `traceEvents`, is known not to be a trace."""
     found = set(keys)
     kinds = (
         ({"profiles", "shared"} <= found, SPEEDSCOPE),

@@ -23,7 +23,7 @@ class _Codes(dict[object, int]):
 
 
 class GrowingTexts:
-    """Values kept once each; numbers and None become text: 7 and "7" are the same value."""
+    """Keeps each distinct value once; numbers and None become text: 7 and "7" are the same value."""
 
     def __init__(self) -> None:
         self._codes = _Codes()
@@ -34,7 +34,7 @@ class GrowingTexts:
         self._parts.append(self._encoded(values))
 
     def extend_sparse(self, length: int, groups: Iterable[tuple[Ints, Sequence[object]]]) -> None:
-        """Append `length` rows; each group gives (rows, values), the rest is absent."""
+        """Append `length` rows; each group gives (rows, values), and all other rows are absent."""
         part = np.full(length, self._codes[None], dtype=np.int32)
         for rows, values in groups:
             part[rows] = self._encoded(values)
@@ -44,7 +44,7 @@ class GrowingTexts:
         return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
 
     def column(self) -> TextColumn:
-        """All rows so far."""
+        """Build the column of all rows so far."""
         distinct: dict[str | None, int] = {}
         codes = np.array(
             [
@@ -58,14 +58,14 @@ class GrowingTexts:
 
 
 class GrowingNumbers:
-    """int64 column in which only some rows have a value."""
+    """An int64 column in which only some rows have a value."""
 
     def __init__(self) -> None:
         self._rows: list[Ints] = []
         self._values: list[Ints] = []
 
     def extend(self, rows: Ints, values: Sequence[object]) -> None:
-        """Set `values` at `rows`; what is no integer of 64 bits is left null."""
+        """Set `values` at `rows`; a value that is not an integer of 64 bits is left null."""
         try:
             array = pa.array(values, pa.int64())
         except (pa.ArrowException, TypeError, OverflowError):
@@ -75,7 +75,7 @@ class GrowingNumbers:
         self._values.append(array.drop_null().to_numpy())
 
     def dense(self, length: int) -> tuple[Ints, Flags]:
-        """Values (0 where there is none) and which rows have one."""
+        """Return the values (0 for rows without one), and flag the rows that have one."""
         values = np.zeros(length, np.int64)
         known = np.zeros(length, np.bool_)
         for rows, part in zip(self._rows, self._values, strict=True):
@@ -85,7 +85,7 @@ class GrowingNumbers:
 
 
 def _integer(value: object) -> int | None:
-    """Return the value as an integer of 64 bits, digits in quotes included; None if it is none."""
+    """Convert a value, or digits in quotes, to an integer of 64 bits; None if it is not one."""
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return int(value)
     return value if isinstance(value, int) and value in _INT64 else None

@@ -9,11 +9,14 @@ from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.readers.unpacking import PACKED
 
 FORMATS: tuple[TraceFormat, ...] = (KINETO_PARQUET, KINETO_JSON)
-"""In the order in which they are asked. The last one reads what none knows and says what is wrong with it."""
+"""The formats in the order in which they are asked.
+
+The last one reads what no format knows, and says what is wrong with it.
+"""
 
 
 def format_of(source: SourceFile) -> TraceFormat:
-    """Return the format of a file, by its content; InputError for content that is known to be no trace."""
+    """Find the format of a file by its content; InputError for content that is known not to be a trace."""
     refuse_protobuf(source.path, source.head)
     for form in FORMATS:
         if form.sniff(source.head):
@@ -25,6 +28,6 @@ def format_of(source: SourceFile) -> TraceFormat:
 
 
 def trace_stem(file_name: str) -> str:
-    """Return a file's name without the suffix of its format."""
+    """Cut the suffix of its format from a file's name."""
     suffixes = sorted((suffix for form in FORMATS for suffix in form.suffixes), key=len, reverse=True)
     return file_name.removesuffix(next(filter(file_name.endswith, suffixes), PACKED))

@@ -1,4 +1,4 @@
-"""The file that a trace is read from: where it lies, what it is known by, and its content."""
+"""The file that a trace is read from: its path, its SHA-256, and its content."""
 
 import hashlib
 from pathlib import Path
@@ -10,20 +10,21 @@ from tracegraph.ingest.readers.file_bytes import Content, read_bytes
 from tracegraph.ingest.readers.unpacking import unpack
 
 HEAD_BYTES = 4096
+"""Bytes of the content by which formats recognise their files."""
 
 
 class SourceFile:
-    """A file with its content unpacked; `sha256` is that of the file as it lies there, in hexadecimal."""
+    """A file with its content unpacked; `sha256` is that of the file as stored, in hexadecimal."""
 
     def __init__(self, path: Path, sha256: str, content: Content) -> None:
         self.path = path
         self.sha256 = sha256
         self.head = bytes(content[:HEAD_BYTES])
-        """How the content begins: by this a format knows its files."""
+        """How the content begins: formats recognise their files by this."""
         self._content = content
 
     def take(self) -> Content:
-        """Return the content; once, so that its memory is free as soon as its reader lets go of it."""
+        """Give away the content once, so that its memory is free as soon as its reader lets go of it."""
         content, self._content = self._content, memoryview(b"")
         return content
 
@@ -33,8 +34,10 @@ def open_source(
 ) -> SourceFile:
     """Read and unpack a file; what is odd about its bytes goes to `integrity`.
 
-    Raises InputError when it cannot be read, is empty or beyond `limits`, or has another SHA-256 than the
-    one given.
+    Raises
+    ------
+    InputError
+        If it cannot be read, is empty or beyond `limits`, or has another SHA-256 than `sha256`.
     """
     data = read_bytes(path, integrity, limits)
     found = hashlib.sha256(data).hexdigest()

@@ -16,26 +16,29 @@ Write = Callable[[ChromeDocument, BinaryIO], int]
 
 @dataclass(frozen=True)
 class TraceFormat:
-    """One format: how its files are known, and how they are read; None for what cannot be done with it.
+    """One format: how its files are recognised and read; None for what cannot be done with it.
 
-    Whatever is gzip is unpacked before a format sees it.
+    A file that is gzip is unpacked before a format sees it.
     """
 
     name: str
-    """For people."""
+    """The name for people."""
     suffixes: tuple[str, ...]
-    """How names of its files end, with `.gz` where they are usually packed; the first is the usual one."""
+    """How names of its files end, with `.gz` if they are usually packed; the usual ending comes first."""
     sniff: Callable[[bytes], bool]
-    """Whether a file whose content begins with these bytes is one."""
+    """Tells whether a file whose content begins with these bytes has this format."""
     read: Callable[[SourceFile, Integrity, Limits], TraceFile]
-    """The trace in a file. What is dropped, repaired or odd in a way that the columns do not show goes to
-    the findings; `integrity.trace_checks` looks at the columns. InputError when it cannot be read."""
+    """Reads the trace in a file.
+
+    What is dropped, repaired or odd in a way that the columns do not show goes to the findings;
+    `integrity.trace_checks` looks at the columns. InputError if the file cannot be read.
+    """
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
-    """The file as text that Perfetto opens, for the overlay; of a damaged one what can be read."""
+    """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""
     split: Split | None = None
-    """The file for `convert`; InputError where something of it would be lost."""
+    """Takes the file apart for `convert`; InputError if something of it would be lost."""
     write: Write | None = None
-    """Write a file of this format for `convert`; returns the number of entries."""
+    """Writes a file of this format for `convert`, and returns the number of entries."""
 
     @property
     def endings(self) -> tuple[str, ...]:

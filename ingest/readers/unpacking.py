@@ -1,4 +1,4 @@
-"""Content of a trace file without gzip around it; and gzip around what is written."""
+"""Take gzip from the content of a trace file, and put it around what is written."""
 
 import struct
 from dataclasses import dataclass
@@ -15,29 +15,39 @@ from tracegraph.ingest.readers.file_bytes import Content, new_content, too_large
 
 PACKED = ".gz"
 """How the name of a packed file ends."""
+# Packed bytes that are unpacked at a time.
 _PIECE = 4096
 _GZIP = b"\x1f\x8b"
+# The wbits of zlib: 16 + 15 for a gzip member, -15 for its deflate stream without header and checksum.
 _GZIP_WBITS, _RAW_WBITS = 31, -15
 _TRAILER = struct.Struct("<II")
 _BAD_CHECKSUM = "Incorrect checksum"
+# Bits of the flags in the header of a gzip member (RFC 1952).
 _HAS_CHECKSUM, _HAS_EXTRA, _HAS_NAME, _HAS_COMMENT = 2, 4, 8, 16
 _GZIP_ERROR: Any = isal_zlib.error  # its stub calls it an instance
 _BOM = b"\xef\xbb\xbf"
 _KEPT = 10**9
-"""Bytes that are kept before the size of the content is known: a refusal costs no more memory."""
+"""Bytes that are kept before the size of the content is known, so that a refusal costs no more memory."""
 _DENSEST = 1032
-"""Times its own size that gzip can unpack to."""
+"""How many times its own size gzip can unpack to."""
 _DENSE = 100
-"""The same of a file that is no trace: times and ids differ, so that traces pack to a thirtieth at best."""
+"""A large file that unpacks to more than this many times its size is not a trace.
+
+Times and ids differ, so that traces pack to a thirtieth at best.
+"""
 
 
 def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> Content:
-    """Content of a trace file: `data` without gzip and byte order mark.
+    """Return the content of a trace file: `data` without gzip and byte order mark.
 
-    A stream that is cut or damaged gives what comes before the damage, with a finding; one that is whole but
-    for its checksum gives all, with another. InputError says that
-    nothing comes before it, that the content is larger than `limits.unpacked`, or that it is over a GB of
-    next to no information.
+    A stream that is cut or damaged gives what comes before the damage, with a finding; a stream that is whole
+    but for its checksum gives everything, with another finding.
+
+    Raises
+    ------
+    InputError
+        If nothing comes before the damage, if the content is larger than `limits.unpacked`, or if it is over
+        a GB with next to no information.
     """
     content = data
     if data[: len(_GZIP)] == _GZIP:
@@ -61,9 +71,15 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
 
 
 def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str, int]:
-    """Content of all gzip members, what is wrong with them (empty if nothing), and how many are unchecked.
+    """Unpack all gzip members.
 
-    A large content is unpacked twice: what is too much is counted, not kept, and no buffer has to grow.
+    A large content is unpacked twice: the first time what does not fit is counted, not kept, and no buffer
+    has to grow.
+
+    Returns
+    -------
+    content, problem, unchecked
+        What is wrong with the members (empty if nothing), and how many have a checksum that does not fit.
     """
     content = new_content(min(_KEPT, limits.unpacked, _DENSEST * len(data)))
     found = _unpack_into(content, path, data, limits)
@@ -83,9 +99,9 @@ def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str, in
 
 @dataclass
 class _Unpacked:
-    """Bytes unpacked so far, and where in the packed data the next member begins; what is wrong there.
+    """Bytes unpacked so far, where in the packed data the next member begins, and what is wrong there.
 
-    `unchecked`: members that are whole, but for a checksum that does not fit.
+    `unchecked`: members that are whole but for a checksum that does not fit.
     """
 
     size: int = 0
@@ -95,7 +111,7 @@ class _Unpacked:
 
 
 def _unpack_into(content: Content, path: Path, data: Content, limits: Limits) -> _Unpacked:
-    """Fill `content` with what fits; the size is that of all that could be unpacked."""
+    """Fill `content` with what fits; the size is that of everything that could be unpacked."""
     found = _Unpacked()
     while not found.problem and found.next < len(data):
         before = found.size
@@ -125,7 +141,7 @@ def _unpack_into(content: Content, path: Path, data: Content, limits: Limits) ->
 
 
 def _after_padding(data: Content, begin: int) -> int:
-    """Where something else than zeros stands, which tapes and the like put at the end."""
+    """Find the next byte that is not a zero; tapes and similar media put zeros at the end."""
     while begin < len(data):
         piece = bytes(data[begin : begin + _PIECE])
         left = len(piece.lstrip(b"\0"))
@@ -138,7 +154,7 @@ def _after_padding(data: Content, begin: int) -> int:
 def _unpack_member(
     content: Content, path: Path, data: Content, limits: Limits, found: _Unpacked, stream: Any
 ) -> None:
-    """Unpack one member from `found.next` on, up to its end or that of the data."""
+    """Unpack one member from `found.next` on, up to its end or the end of the data."""
     while found.next < len(data):
         piece = data[found.next : found.next + _PIECE]
         text = stream.decompress(piece)
@@ -155,7 +171,7 @@ def _unpack_member(
 
 
 def _end_of_header(data: Content, begin: int) -> int:
-    """Where the content of a gzip member begins (RFC 1952)."""
+    """Find where the content of a gzip member begins (RFC 1952)."""
     flags, end = data[begin + 3], begin + 10
     if flags & _HAS_EXTRA:
         end += 2 + int.from_bytes(data[end : end + 2], "little")
@@ -168,10 +184,7 @@ def _end_of_header(data: Content, begin: int) -> int:
 
 
 def pack_into(file: BinaryIO, level: int) -> BinaryIO:
-    """Return a file that writes into `file` as gzip.
-
-    Without name and time, so that equal content packs alike.
-    """
+    """Open a file that writes gzip into `file`, without name and time so that equal content packs alike."""
     packing: Any = igzip.IGzipFile
     packed: BinaryIO = packing("", "wb", level, file, 0)
     return packed

@@ -1,4 +1,4 @@
-"""From what a command line names to the files to read: folders and patterns are looked into."""
+"""From the names on a command line to the files to read, which folders and patterns stand for."""
 
 import glob
 import os
@@ -12,31 +12,31 @@ from tracegraph.ingest.sources.remote import open_remote, refusal
 from tracegraph.ingest.sources.source import AnySource, Source, as_source, protocol
 
 _WITHOUT_LISTS = ("http", "https")
-"""Web servers have no folders that can be relied on, and `?` is no pattern there."""
+"""Web servers have no folders that can be relied on, and `?` is not a pattern there."""
 
 
 class Place(Protocol):
     """Files and folders by their full names."""
 
     def is_folder(self, name: str) -> bool:
-        """Whether there is a folder of that name."""
+        """Tell whether there is a folder of that name."""
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the files and the folders in a folder."""
+        """List the files and the folders in a folder."""
 
     def matches(self, pattern: str) -> list[str]:
-        """Return what is there under names that match a pattern; of a name that is there it alone."""
+        """List the names that match a pattern; a name that exists matches only itself."""
 
 
 class Disk:
     """The machine's own files."""
 
     def is_folder(self, name: str) -> bool:
-        """Whether there is a folder of that name."""
+        """Tell whether there is a folder of that name."""
         return os.path.isdir(name)
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the files and the folders in a folder; InputError where it cannot be read."""
+        """List the files and the folders in a folder; InputError if it cannot be read."""
         try:
             entries = [(entry.path, entry.is_dir()) for entry in os.scandir(folder)]
         except OSError as error:
@@ -46,14 +46,14 @@ class Disk:
         ]
 
     def matches(self, pattern: str) -> list[str]:
-        """Return what matches; what exists under this very name is no pattern."""
+        """List the names that match; a name that exists as written is not a pattern."""
         if os.path.lexists(pattern) or not glob.has_magic(pattern):
             return [pattern]
         return glob.glob(os.path.expanduser(pattern), recursive=True)
 
 
 class Remote:
-    """What a URL's file system holds; names are URLs. InputError for whatever its driver cannot do."""
+    """What a URL's file system holds; names are URLs. InputError if its driver fails."""
 
     def __init__(self, url: str) -> None:
         self._system, self._path = open_remote(url)
@@ -61,12 +61,12 @@ class Remote:
         self._lists = protocol(url) not in _WITHOUT_LISTS
 
     def is_folder(self, name: str) -> bool:
-        """Whether there is a folder of that name."""
+        """Tell whether there is a folder of that name."""
         with self._refusing(name):
             return self._lists and bool(self._system.isdir(self._plain(name)))
 
     def children(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the files and the folders in a folder."""
+        """List the files and the folders in a folder."""
         with self._refusing(folder):
             entries = self._system.ls(self._plain(folder), detail=True)
         kinds: dict[bool, list[str]] = {True: [], False: []}
@@ -75,7 +75,7 @@ class Remote:
         return kinds[False], kinds[True]
 
     def matches(self, pattern: str) -> list[str]:
-        """Return what matches; a URL without a pattern is not asked about."""
+        """List the names that match; a URL without a pattern is returned without asking."""
         if not self._lists or not glob.has_magic(pattern):
             return [pattern]
         with self._refusing(pattern):
@@ -96,20 +96,20 @@ class Remote:
 
 
 def place_of(text: str) -> Place:
-    """Return the disk for a path, the file system of a URL else."""
+    """Choose the disk for a path, and else the file system of a URL."""
     return Disk() if os.path.exists(text) or not protocol(text) else Remote(text)
 
 
 def find_sources(arguments: Iterable[AnySource]) -> list[Source]:
-    """Find the files that paths, folders, patterns and URLs name, in order; in a folder rank 2 before 10.
+    """List the files that paths, folders, patterns and URLs name, in order; in a folder rank 2 before 10.
 
-    A folder stands for the traces in it, or where there are none for those one level below. A file that is
-    named is taken whatever its name, and whether it is there is found out as it is read.
+    A folder stands for the traces in it, or, if there are none, for those one level below. A file that is
+    named is taken whatever its name is, and whether it exists is found out as it is read.
 
     Raises
     ------
     InputError
-        A folder holds no trace, nothing matches a pattern, or a URL's driver is missing or fails.
+        If a folder holds no trace, nothing matches a pattern, or a URL's driver is missing or fails.
     """
     return [source for argument in arguments for source in _expand(as_source(argument))]
 

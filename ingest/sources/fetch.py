@@ -14,6 +14,7 @@ from tracegraph.ingest.sources.remote import open_remote, refusal
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.sources.web import open_stream, other_host
 
+# Bytes that are copied at a time.
 _PIECE = 1 << 20
 
 
@@ -21,15 +22,16 @@ _PIECE = 1 << 20
 def local_copy(
     source: Source, limits: Limits = DEFAULT_LIMITS, integrity: Integrity | None = None
 ) -> Iterator[Path]:
-    """Where a source lies on this machine in the block: itself, or of a URL a copy.
+    """Yield the place of a source on this machine for the block: its own path, or that of a copy of a URL.
 
     The copy is a file without a name, so that nothing of it is left however the process ends. It is written
-    piece by piece: memory stays as it is. `integrity` is told where it comes from another server than named.
+    piece by piece, so that it needs little memory. `integrity` gets a finding if it comes from another server
+    than named.
 
     Raises
     ------
     InputError
-        The URL cannot be read, holds more than `limits.unpacked` bytes, or the disk is full.
+        If the URL cannot be read or holds more than `limits.unpacked` bytes, or if the disk is full.
     """
     if not source.is_remote:
         yield Path(source.given)

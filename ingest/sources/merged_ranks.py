@@ -1,7 +1,7 @@
-"""Ranks that a tool merged into one file: whose rows are whose, where that can be proved.
+"""Ranks that a tool merged into one file: which rows belong to which rank, if that can be proved.
 
-A rank is a process that launches GPU work of its own, with that work. Tools tell ranks apart by a tag before
-each pid (`[TP00] 100`), by pids and ids that they made unique, or write one file after the other.
+A rank is a process that launches GPU work of its own, with that work. Tools distinguish ranks by a tag before
+each pid (`[TP00] 100`), or by pids and ids that they make unique, or they write one file after the other.
 """
 
 import re
@@ -22,17 +22,26 @@ _BRACKETS = re.compile(r"\s*\[([^\[\]]*\d[^\[\]]*)\]")
 _RANK = re.compile(r"(?<![A-Za-z])rank[ _:#-]?(\d{1,6})(?!\d)", re.ASCII | re.IGNORECASE)
 _NUMBERED = re.compile(r"r?(\d{1,6})[_:/|-]-?\d+", re.ASCII | re.IGNORECASE)
 _PART = 0.01
-"""A process with a smaller part of the CPU events is a by-product."""
+"""A process with a smaller share of the CPU events is a by-product."""
+# The share (0..1) of a rank's GPU work that its own calls must launch, and how few ranks are several.
 _JOINED, _LEAST = 0.99, 2
+# How few ids show no repetition, and the share (0..1) from which on ids that repeat show several processes.
 _FEWEST_IDS, _MOST = 4, 0.5
 _NONE = -1
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The ranks of one file. `of_row`: which rank each row is of, -1 for none; None where nothing proves it.
+    """The ranks of one file.
 
-    `numbers`: of each rank, and `names`, what the file calls it. `how`: what tells them apart.
+    Attributes
+    ----------
+    of_row
+        The rank of each row, as a position in `numbers`, -1 for none; None if nothing proves it.
+    numbers, names
+        The number of each rank, and what the file calls it.
+    how
+        What distinguishes the ranks, for a message.
     """
 
     of_row: Ints | None
@@ -43,14 +52,14 @@ class Merged:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What is used of the events."""
+    """The columns of the events that are used here."""
 
     pid: TextColumn
     on_cpu: Flags
     work: Flags
     calls: Flags
     id: Ints
-    """Correlation, else external id, 0 for none."""
+    """Correlation, else the external id, made negative; 0 for none."""
     name: Ints
     """A number for each name."""
     start: Ints
@@ -58,7 +67,7 @@ class _Rows:
 
 
 def find_merged(trace: TraceFile) -> Merged | None:
-    """Return the ranks of a file that holds several, None for any other."""
+    """Find the ranks of a file that holds several, None for any other file."""
     rows = _read(trace.events)
     tags = {pid: _tag(pid, trace.process_names.get(pid, "")) for pid in map(str, rows.pid.values)}
     large = _large(rows)
@@ -93,7 +102,7 @@ def _read(events: pa.Table) -> _Rows:
 
 
 def _tag(pid: str, name: str) -> str | None:
-    """Return what a tool put to a process to say its rank."""
+    """Find the tag that a tool added to a process to state its rank; None if there is none."""
     for text in (pid, name):
         if found := _BRACKETS.match(text) or _RANK.search(text):
             return found[0].strip() if found.re is _RANK else found[1]
@@ -101,7 +110,7 @@ def _tag(pid: str, name: str) -> str | None:
 
 
 def _large(rows: _Rows) -> list[str]:
-    """Find processes with a good part of the CPU events, or with GPU work."""
+    """List the processes with a good part of the CPU events, or with GPU work."""
     size = len(rows.pid.values)
     on_cpu = np.bincount(rows.pid.codes[rows.on_cpu], minlength=size)
     work = np.bincount(rows.pid.codes[rows.work], minlength=size)
@@ -110,15 +119,16 @@ def _large(rows: _Rows) -> list[str]:
 
 
 def _launches(rows: _Rows, pid: str) -> bool:
-    """Whether a process makes calls with ids that GPU work of the file has."""
+    """Tell whether a process makes calls with ids that GPU work of the file has."""
     mine = rows.calls & rows.pid.among(pid) & (rows.id != 0)
     return bool(np.isin(rows.id[mine], rows.id[rows.work & (rows.id != 0)]).any())
 
 
 def _is_doubled(rows: _Rows, host: str) -> bool:
-    """Whether a process seems to be several: most ids come back long before all of them were used.
+    """Tell whether a process seems to be several: most ids return long before all of them were used.
 
-    Ids that a runtime uses again come back after all others; those of ranks with one pid at the same times.
+    Ids that a runtime uses again come back after all others; those of several ranks with one pid come back at
+    the same times.
     """
     mine = np.flatnonzero(rows.calls & rows.pid.among(host) & (rows.id != 0))
     mine = mine[np.argsort(rows.start[mine], kind="stable")]
@@ -140,7 +150,7 @@ def _numbers(names: list[str]) -> tuple[int, ...]:
 def _checked(
     rows: _Rows, of_row: Ints, numbers: tuple[int, ...], names: list[str], how: str
 ) -> Merged | None:
-    """Give the ranks, unproved if one has no CPU events, or GPU work that its calls did not launch."""
+    """Make the ranks of rows, without proof if a rank lacks CPU events or did not launch its GPU work."""
     used = np.unique(of_row[of_row >= 0])
     if len(used) < _LEAST:
         return None
@@ -149,7 +159,7 @@ def _checked(
 
 
 def _stands_alone(rows: _Rows, mine: Flags) -> bool:
-    """Whether rows are a rank's: on a CPU, and with the calls of nearly all GPU work that has an id."""
+    """Tell whether rows are a rank's: on a CPU, and with the calls of nearly all GPU work that has an id."""
     if not (mine & rows.on_cpu).any():
         return False
     work = np.flatnonzero(mine & rows.work & (rows.id != 0))
@@ -158,7 +168,7 @@ def _stands_alone(rows: _Rows, mine: Flags) -> bool:
 
 
 def _begun(rows: _Rows, work: Ints, calls: Ints) -> Flags:
-    """Which activities have a call of their id among `calls`, the first of which began before them."""
+    """Flag the activities that have a call of their id among `calls`, whose first call began before them."""
     calls = calls[np.lexsort((rows.start[calls], rows.id[calls]))]
     place = np.searchsorted(rows.id[calls], rows.id[work]).clip(max=len(calls) - 1)
     found: Flags = (rows.id[calls][place] == rows.id[work]) & (rows.start[calls][place] <= rows.start[work])
@@ -166,7 +176,10 @@ def _begun(rows: _Rows, work: Ints, calls: Ints) -> Flags:
 
 
 def _by_ids(rows: _Rows, hosts: list[str]) -> Merged | None:
-    """Each device's process belongs to the one process whose calls launched its work, by ids no other has."""
+    """Give each device's process to the one process whose calls launched its work.
+
+    Their ids prove it: no other process has them. None if they do not.
+    """
     calls = {host: np.flatnonzero(rows.calls & rows.pid.among(host) & (rows.id != 0)) for host in hosts}
     of_pid = np.full(len(rows.pid.values), _NONE, dtype=np.int64)
     for k, host in enumerate(hosts):
@@ -190,7 +203,7 @@ def _by_ids(rows: _Rows, hosts: list[str]) -> Merged | None:
 
 
 def _by_blocks(rows: _Rows, hosts: list[str]) -> Merged | None:
-    """Files written one after the other: a process, then its GPU work, then the next process."""
+    """Take the ranks of files written one after the other: a process, its GPU work, the next process."""
     spans = {host: rows.place[rows.on_cpu & rows.pid.among(host)] for host in hosts}
     order = sorted(hosts, key=lambda host: int(spans[host].min()))
     first = np.array([spans[host].min() for host in order])
@@ -213,9 +226,9 @@ def _proved(found: Merged | None) -> Merged | None:
 
 
 def _unproved(rows: _Rows, hosts: list[str]) -> Merged | None:
-    """Say that several processes launched work, and that nothing shows whose is whose.
+    """Return the ranks without proof: several processes launched work, and nothing shows which did what.
 
-    That is so only if they share a stream's row, or ids: a process beside others that each have a device of
+    That is only so if they share a stream's row, or ids. A process beside others that each have a device of
     their own was proved before.
     """
     return Merged(None, (), tuple(hosts), "")

@@ -1,7 +1,8 @@
-"""Which ranks the names of files tell: `rank3.json.gz`, `1785-TP-1.trace.json`, `profile_0.json` of several.
+"""Which ranks the names of files state, as in `rank3.json.gz` or `1785-TP-1.trace.json`.
 
-A number is believed where it can mean nothing but the rank of the job. Where names hold places in groups of
-ranks (TP, DP, PP, EP) that may be put together in several ways, they tell nothing.
+The number in `profile_0.json` counts if it is one of several such files. A number is believed if it can mean
+nothing but the rank of the job. If names hold places in groups of ranks (TP, DP, PP, EP) that may be combined
+in several ways, they state no rank.
 """
 
 import re
@@ -21,20 +22,20 @@ _NO_RANKS = re.compile(
     r"node|host|machine|sample|v|t|time|layer|stage|phase)s?",
     re.IGNORECASE,
 )
-"""Words before a number that is another one than a rank's."""
+"""Words before a number that is not a rank's."""
 
 
 def rank_in_name(name: str) -> int | None:
-    """Read the rank in a file's name, else in its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
+    """Find the rank in a file's name, else in its folder's: `rank3.json.gz`, `logs/rank_3/trace.json`."""
     path = PurePath(name)
     found = _RANK.findall(path.name) or _RANK.findall(path.parent.name)
     return int(found[-1]) if found else None
 
 
 def ranks_in_names(names: Sequence[str]) -> list[int | None]:
-    """Return the rank of each of the files of one job, None where the names do not tell it.
+    """Find the rank of each of the files of one job, None if the names do not state it.
 
-    A stated rank counts before a place in groups, that before a number that only counts the files.
+    A stated rank counts before a place in groups, and that before a number that only counts the files.
     """
     stated = [rank_in_name(name) for name in names]
     left = [name for name, rank in zip(names, stated, strict=True) if rank is None]
@@ -46,17 +47,17 @@ def ranks_in_names(names: Sequence[str]) -> list[int | None]:
 
 
 def _places(names: Sequence[str]) -> list[dict[str, int]]:
-    """Return the places in groups that each name tells, else its folder's."""
+    """Find the places in groups that each name states, else its folder's."""
     paths = [PurePath(name) for name in names]
     found = [_PLACE.findall(path.name) or _PLACE.findall(path.parent.name) for path in paths]
     return [{kind.upper(): int(number) for kind, number in one} for one in found]
 
 
 def _by_place(places: Sequence[dict[str, int]]) -> list[int] | None:
-    """Ranks from places in groups: neighbours within TP are neighbours in the job, in all frameworks.
+    """Find ranks from places in groups: neighbours within TP are neighbours in the job, in all frameworks.
 
-    So the number in TP is the rank where all other places are 0, or the same number (EP within TP); where
-    there is one kind of place, it is the rank.
+    So the number in TP is the rank if all other places are 0, or the same number (EP within TP). If there is
+    only one kind of place, it is the rank. None if the places may mean several ranks.
     """
     kinds = set(places[0])
     if not kinds or any(set(one) != kinds for one in places):
@@ -75,7 +76,10 @@ def _by_place(places: Sequence[dict[str, int]]) -> list[int] | None:
 
 
 def _by_count(names: Sequence[str]) -> list[int] | None:
-    """Ranks where names differ in a number that counts the files from 0, unless a word makes it another."""
+    """Find ranks if names differ in one number that counts the files from 0.
+
+    None if there is no such number, or if the word before it says that it counts something else.
+    """
     if len(names) < 2:
         return None
     texts = [f"{path.parent.name}/{path.name}" for path in map(PurePath, names)]

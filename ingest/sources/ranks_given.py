@@ -1,4 +1,4 @@
-"""Which rank a file is, where the user says so."""
+"""Which rank a file is, if the user says so."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from tracegraph.ingest.sources.source import Source
 
 
 def with_ranks(sources: Sequence[Source], ranks: Mapping[str, int]) -> list[Source]:
-    """Return the sources with the ranks that were said of them, by a file's name or the end of its path.
+    """Set the ranks of sources that the user named, by a file's name or the end of its path.
 
     Raises
     ------
     InputError
-        A name is that of no source, or of several.
+        If a name is that of no source, or of several.
     """
     found = list(sources)
     for name, rank in ranks.items():

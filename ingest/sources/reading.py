@@ -1,4 +1,4 @@
-"""The trace of a source, wherever it lies; of a file of several ranks one for each."""
+"""The trace of a source on this machine or behind a URL; a file of several ranks has one for each."""
 
 import shlex
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tracegraph.ingest.trace import TraceFile
 
 
 def split(trace: TraceFile, merged: Merged) -> list[TraceFile]:
-    """Return a file for each rank: its rows, and of what stands beside them what is of its processes."""
+    """Cut a file into one for each rank: its rows, and what belongs to its processes besides."""
     assert merged.of_row is not None
     return [_part(trace, merged, merged.of_row == k, k) for k in range(len(merged.numbers))]
 
@@ -58,9 +58,9 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
 def read_ranks(
     source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 ) -> list[tuple[TraceFile, Integrity]]:
-    """As `read_source`; a file into which a tool merged several ranks as one trace for each, by rank.
+    """Read a source like `read_source`, but a file of several merged ranks as one trace for each.
 
-    What is found out about the file as a whole stands with the first of them.
+    The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
     """
     trace = _read(source, integrity, limits)
     merged = find_merged(trace) if source.rank is None else None
@@ -83,7 +83,7 @@ def read_ranks(
 
 
 def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> None:
-    """Say that ranks cannot be told apart, and how a user who knows can."""
+    """State that ranks cannot be distinguished, and how a user who knows them can split the file."""
     command = shlex.join(
         ["tracegraph", "convert", PurePath(trace.path).name, "rank0.json", "--process", merged.names[0]]
     )
@@ -98,10 +98,14 @@ def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> Non
 
 
 def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
-    """As `read_trace`, of a file or a URL; the trace and all errors name it as it was given.
+    """Read a file or a URL as `read_trace` does; the trace and all errors name it as it was given.
 
-    The rank that the source is said to be counts before what the file says, that before its name. InputError
-    for a file of several ranks.
+    The rank that the source was given counts before what the file says, and that before its name.
+
+    Raises
+    ------
+    InputError
+        If `read_trace` raises it, and for a file of several ranks.
     """
     ranks = read_ranks(source, integrity, limits)
     if len(ranks) > 1:

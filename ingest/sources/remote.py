@@ -1,4 +1,4 @@
-"""Files behind a URL, through fsspec: whatever a driver says becomes one line."""
+"""Files behind a URL, through fsspec; an error of its driver becomes one line."""
 
 from typing import Any
 
@@ -24,17 +24,18 @@ _DRIVERS = {
     "sftp": "paramiko",
     "ssh": "paramiko",
 }
-"""What to install for the usual protocols; of the others fsspec says it in words."""
+"""The package of the driver for usual protocols; for others fsspec's own error names it."""
 _LONGEST_REASON = 200
+"""Characters of a driver's error that a message shows."""
 
 
 def open_remote(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and its path there.
+    """Open the file system of a URL, and return it with the path there.
 
     Raises
     ------
     InputError
-        No driver knows the protocol, or it is not installed, or it refuses the URL.
+        If no driver knows the protocol, if it is not installed, or if it refuses the URL.
     """
     try:
         system, path = fsspec.core.url_to_fs(url, **web_options(url))
@@ -52,7 +53,7 @@ def open_remote(url: str) -> tuple[Any, str]:
 
 
 def refusal(url: str, error: BaseException) -> InputError:
-    """Give the error for a URL that cannot be read: what its driver says, on one line and without secrets."""
+    """Make the error for a URL that cannot be read: its driver's message on one line, without secrets."""
     if isinstance(error, InputError):
         return error
     refused = refused_by_server(url, error)

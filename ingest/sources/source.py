@@ -12,7 +12,7 @@ _WEB = ("http", "https")
 
 @dataclass(frozen=True)
 class Source:
-    """A path, or a URL. `rank`: which rank it is where somebody says so, else the file says it itself."""
+    """A path, or a URL. `rank`: its rank if the user states it, else None, and the file states it itself."""
 
     given: str
     rank: int | None = None
@@ -24,12 +24,12 @@ class Source:
 
     @property
     def located(self) -> "Source":
-        """The same with its full path, for those who work elsewhere or later."""
+        """The same source with its full path, for a process elsewhere or later."""
         return self if self.is_remote else replace(self, given=os.path.abspath(self.given))
 
     @property
     def shown(self) -> str:
-        """As it may be said and stored: a URL without user, password and the signature of a web address."""
+        """The source as it may be shown and stored: a URL without user, password and web query."""
         return shown_url(self.given) if self.is_remote else self.given
 
     @property
@@ -42,27 +42,30 @@ AnySource = Source | str | os.PathLike[str]
 
 
 def as_source(given: AnySource) -> Source:
-    """Return the source that a path or URL names; `file://` is a path."""
+    """Make the source that a path or URL names; `file://` is a path."""
     return given if isinstance(given, Source) else Source(local_path(os.fspath(given)))
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is a URL for fsspec: `s3://…`, `zip://…::https://…`; a file of that name is a path."""
+    """Tell whether a text is a URL for fsspec, such as `s3://…` or `zip://…::https://…`.
+
+    The name of a file that exists is a path.
+    """
     return _URL.match(text) is not None and not os.path.exists(text)
 
 
 def local_path(text: str) -> str:
-    """`file:///x` as `/x`; anything else as it is."""
+    """Convert `file:///x` to `/x`, and keep anything else."""
     return text[match.end() :] if (match := _LOCAL.match(text)) else text
 
 
 def protocol(url: str) -> str:
-    """Return the word before `://`, in small letters."""
+    """Find the word before `://`, in small letters; empty if there is none."""
     match = _URL.match(url)
     return match[1].lower() if match else ""
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without what gives access: user and password, and the query of a web address."""
+    """Remove from a URL what gives access: user and password, and the query of a web address."""
     plain = re.sub(r"(://)[^/@]*@", r"\1", url)
     return plain.split("?", 1)[0] if urlsplit(url).scheme in _WEB else plain

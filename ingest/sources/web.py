@@ -1,4 +1,4 @@
-"""Files of web servers: read front to back, waited for with a limit; what a server says instead is told."""
+"""Files of web servers: read front to back, with limits on waiting and errors that name the answer."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,17 @@ from tracegraph.ingest.sources.source import protocol, shown_url
 
 WEB = ("http", "https")
 CONNECT_S, STALL_S = 10.0, 60.0
-"""How long a server may take to take the call, and then may be silent at a time."""
+"""Seconds that a server may take to accept a connection, and then may be silent at a time."""
 _OF_RIGHTS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+# Statuses from here on are the server's own fault (5xx), so that a later try may succeed.
 _ITS_FAULT = 500
 
 
 def web_options(url: str) -> Mapping[str, Mapping[str, object]]:
-    """Give what fsspec's drivers for the web are to be told, by protocol; nothing where a URL names neither.
+    """Return the options for fsspec's web drivers, by protocol; nothing if a URL names neither.
 
-    ImportError where they are not installed.
+    ImportError if they are not installed.
     """
     named = [name for name in WEB if re.search(rf"(^|::){name}://", url, re.IGNORECASE)]
     if not named:
@@ -32,10 +33,10 @@ def web_options(url: str) -> Mapping[str, Mapping[str, object]]:
 
 
 def open_stream(system: Any, url: str, path: str) -> Any:
-    """Return a remote file to read from the front; of the web in one answer, which every server can give.
+    """Open a remote file to read from the front; from the web in one answer, which every server can give.
 
-    By default fsspec asks for pieces, which a server may refuse to give, and before that for the size, where
-    any refusal counts as an absent file.
+    By default fsspec asks for pieces, which a server may refuse, and before that for the size; any refusal of
+    that counts as an absent file.
     """
     if protocol(url) not in WEB or "::" in url:
         return system.open(path, "rb")
@@ -43,7 +44,7 @@ def open_stream(system: Any, url: str, path: str) -> Any:
 
 
 def other_host(stream: Any, url: str) -> str | None:
-    """Tell where a server sent the request on to, if that is another server's or not encrypted."""
+    """Find the address to which a server redirected, if it is another server's or not encrypted."""
     answer = getattr(stream, "r", None)
     if answer is None or not answer.history:
         return None
@@ -53,10 +54,7 @@ def other_host(stream: Any, url: str) -> str | None:
 
 
 def refused_by_server(url: str, error: BaseException) -> InputError | None:
-    """Return the error for what a web server answered, or that it did not.
-
-    None for all that goes wrong else.
-    """
+    """Make the error for a web server's answer, or for the lack of one; None for all other errors."""
     shown = shown_url(url)
     for one in _causes(error):
         if "timeout" in type(one).__name__.lower() and "::" not in url and protocol(url) in WEB:

@@ -22,9 +22,9 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 
 @dataclass(frozen=True)
 class MemberTimes:
-    """One row a member of `Meetings`, ns; see the properties of `MEMBER_OF` in the schema.
+    """Times of each member of `Meetings`, ns; see the properties of `MEMBER_OF` in the schema.
 
-    What overlaps in operations of one rank is exposed once.
+    Time in which operations of one rank overlap counts as exposed once.
     """
 
     waited: Ints
@@ -34,11 +34,11 @@ class MemberTimes:
     exposed_transfer: Ints
 
 
-def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
-    """Return the times of all members.
+def member_times(model: Storable, meetings: Meetings) -> MemberTimes:
+    """Compute the times of all members.
 
-    What hides communication: on a GPU a kernel that computes, for a collective on a thread work of another
-    thread of its rank.
+    On a GPU, a kernel that computes hides communication; a collective on a thread is hidden by work of
+    another thread of its rank.
     """
     arrival, since = meetings.arrival, np.maximum(meetings.rendezvous[meetings.member_of], meetings.arrival)
     until = np.maximum(meetings.end, since)
@@ -56,7 +56,7 @@ def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
 
 
 def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Begin and end of each stretch without what earlier ones of its rank cover."""
+    """Cut from each stretch what earlier ones of its rank cover, and return begins and ends."""
     order = np.lexsort((start, rank))
     begin = start.copy()
     for one in np.unique(rank).tolist():
@@ -65,8 +65,8 @@ def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.minimum(begin, end), end
 
 
-def _computing(model: Solution, meetings: Meetings) -> Spans:
-    """Work that is no communication, by twice the rank for GPUs and one more for threads."""
+def _computing(model: Storable, meetings: Meetings) -> Spans:
+    """Collect work that is not communication, grouped by twice the rank for GPUs and one more for threads."""
     events, segments = model.events, model.segments
     kernel = np.flatnonzero(events.of_role(Role.KERNEL) & ~_communicates(model, meetings))
     thread = np.flatnonzero(
@@ -88,15 +88,15 @@ def _communicates(model: Solution, meetings: Meetings) -> Flags:
     return found
 
 
-def _own_lanes(model: Solution, meetings: Meetings) -> Ints:
-    """Return the threads that communicate."""
+def _own_lanes(model: Storable, meetings: Meetings) -> Ints:
+    """Find the threads that communicate."""
     events = model.events
     lanes: Ints = np.unique(events.lane[meetings.event[events.on_thread[meetings.event]]])
     return lanes
 
 
-def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
-    """One row an operation, in the order of the rendezvous."""
+def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each operation, in the order of the rendezvous."""
     last = meetings.event[meetings.is_last]
     columns = {
         **common,
@@ -122,8 +122,8 @@ def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Col
     return make_table(columns, labels.COLLECTIVE.properties, len(ids))
 
 
-def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
-    """One row a member: from its event to its operation."""
+def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
+    """Make one row for each member: from its event to its operation."""
     times = member_times(model, meetings)
     columns = {
         "start": event_ids[meetings.event],
@@ -140,14 +140,14 @@ def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_i
 
 
 def _of_each(best: np.ufunc, meetings: Meetings, values: Ints) -> Ints:
-    """Return the least or the greatest of the values of each operation's members."""
+    """Find the least or the greatest of the values of each operation's members."""
     first = np.flatnonzero(np.append(True, meetings.member_of[1:] != meetings.member_of[:-1]))
     found: Ints = best.reduceat(values, first) if len(values) else values
     return found
 
 
 def _sizes(meetings: Meetings) -> Ints:
-    """How many ranks take part, as far as is known."""
+    """Find how many ranks take part in each operation, as far as is known."""
     return np.maximum(meetings.size, meetings.members)
 
 

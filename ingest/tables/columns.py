@@ -24,14 +24,14 @@ class SegmentNodes:
 
 
 def nullable(values: Ints) -> pa.Array:
-    """Integers with `NONE` as null."""
+    """Make an array of integers with null for `NONE`."""
     return pa.array(values, mask=values == NONE)
 
 
 def make_table(columns: Columns, properties: Iterable[properties.Property], count: int) -> pa.Table:
-    """Columns in the schema's order and types; a scalar is repeated, an absent property left out.
+    """Put columns into the schema's order and types; a scalar is repeated, an absent property left out.
 
-    Texts may stay dictionaries.
+    Texts may stay dictionaries. KeyError for a column that is not in the schema.
     """
     arrays: dict[str, pa.Array] = {}
     for name, kind in (("id", pa.int64()), ("labels", None), ("start", pa.int64()), ("end", pa.int64())):
@@ -57,5 +57,5 @@ def _array(value: object, kind: pa.DataType | None, count: int) -> pa.Array:
 
 
 def label_column(labels: str, count: int) -> pa.Array:
-    """Return a label set such as "Event;Kernel" for all rows."""
+    """Repeat a label set such as "Event;Kernel" for all rows."""
     return arrow_texts(np.zeros(count, dtype=np.int32), [labels])

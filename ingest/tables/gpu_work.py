@@ -26,7 +26,7 @@ _NS_PER_S = 1_000_000_000
 
 
 def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Table:
-    """Return what files state of their events, with `kernel_type`: null for what is no GPU work."""
+    """Add `kernel_type` to what files state of their events; it is null for all but GPU work."""
     name, category = (read_texts(stated[column]) for column in ("name", "category"))
     pairs, place = distinct_pairs(name.codes, category.codes)
     spellings = tuple(own)
@@ -35,9 +35,9 @@ def with_kernel_types(stated: pa.Table, own: Iterable[Spelling] = ()) -> pa.Tabl
 
 
 def gpu_work_columns(stated: pa.Table, events: Events, launches: Launches) -> Mapping[str, pa.Array]:
-    """Return the properties that only GPU work has, one entry an event; what they mean stands in the schema.
+    """Compute the properties that only GPU work has, one entry for each event; the schema explains them.
 
-    Of work that begins at the same time the shorter one counts as earlier, then the one earlier in the file.
+    Of work that begins at the same time, the shorter one counts as earlier, then the one earlier in the file.
     """
     work = np.flatnonzero(events.is_gpu)
     work = work[np.lexsort((work, events.end[work], events.start[work]))]
@@ -65,7 +65,7 @@ def gpu_work_columns(stated: pa.Table, events: Events, launches: Launches) -> Ma
 
 
 def _copy_kinds(stated: pa.Table, events: Events) -> TextColumn:
-    """Return what each row copies, None where it is no copy."""
+    """Find what each row copies, None if it is not a copy."""
     name, is_copy = read_texts(stated["name"]), events.of_role(Role.COPY, Role.MEMSET)
     kinds: list[str | None] = [copy_kind(str(text)) for text in name.values]
     return text_column(np.where(is_copy, name.codes, len(kinds)), [*kinds, None])
@@ -83,7 +83,7 @@ def _none(events: Events) -> Ints:
 
 
 def _uncovered(events: Events, choices: Iterable[Ints]) -> Ints:
-    """How much of each row, at its end, the rows of its rank before it in its choice do not cover, ns."""
+    """Compute what earlier rows of its rank and choice leave uncovered at the end of each row, ns."""
     found = _none(events)
     for rows in (group for choice in choices for group in _groups(choice, events.rank)):
         start, end = events.start[rows], events.end[rows]
@@ -92,7 +92,7 @@ def _uncovered(events: Events, choices: Iterable[Ints]) -> Ints:
 
 
 def _exposed(events: Events, of_type: Mapping[str, Ints]) -> Ints:
-    """How long each communication runs without computation, and without what began before it, ns."""
+    """Compute how long each communication runs without computation or earlier communication, ns."""
     found, members, computing = _none(events), of_type[COMMUNICATION], of_type[COMPUTATION]
     alone = _uncovered(events, [members])[members]
     own = Spans(events.rank[members], events.end[members] - alone, events.end[members])
@@ -102,7 +102,7 @@ def _exposed(events: Events, of_type: Mapping[str, Ints]) -> Ints:
 
 
 def _idle_before(events: Events, work: Ints, of: Ints) -> Ints:
-    """How long nothing of its group ran when each row began, ns; `NONE` for the first."""
+    """Compute how long nothing of its group ran when each row began, ns; `NONE` for the first."""
     found = _none(events)
     for rows in _groups(work, of):
         since = events.start[rows] - ended_before(events.end[rows], 0)
@@ -111,9 +111,10 @@ def _idle_before(events: Events, work: Ints, of: Ints) -> Ints:
 
 
 def _queue_lengths(events: Events, launches: Launches, work: Ints) -> tuple[Ints, Ints]:
-    """How much is queued on its stream as each row was, and as it begins; launches come before starts.
+    """Count the work queued on its stream when each row was launched, and when it begins.
 
-    What a call launches together with other work, a graph, is not counted.
+    Launches come before starts at the same time. Work that a call launches together with other work, a graph,
+    is not counted.
     """
     called = launches.call[work]
     alone = (called >= 0) & (np.bincount(called[called >= 0], minlength=len(events))[called] == 1)
@@ -124,10 +125,11 @@ def _queue_lengths(events: Events, launches: Launches, work: Ints) -> tuple[Ints
 
 
 def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[Ints, Ints]:
-    """Return what copies of its kind move together as each row begins and ends, B/s; ends come before starts.
+    """Compute what copies of one kind move together as each row begins and ends, B/s.
 
-    What the file states counts before size by duration: the profiler had the time in ns, where many files
-    have whole µs. By the same figure ends what takes no time; without it that has no bandwidth.
+    Ends come before starts at the same time. A rate that the file states counts before size by duration: the
+    profiler had the time in ns, whereas many files have whole µs. A copy that takes no time ends as that rate
+    says; without a stated rate it has no bandwidth.
     """
     copies = np.flatnonzero(events.of_role(Role.COPY, Role.MEMSET))
     rate, moved = (stated[name].fill_null(0).to_numpy()[copies] for name in ("bandwidth", "bytes"))
@@ -146,7 +148,7 @@ def _bandwidths(stated: pa.Table, events: Events, kinds: TextColumn) -> tuple[In
 def _running_sums(
     events: Events, rows: Ints, of: Ints, times: tuple[Ints, Ints], amount: Ints, *, rises_first: bool
 ) -> tuple[Ints, Ints]:
-    """Return the sum of a group just after each row adds its amount, at the first time, and takes it back."""
+    """Compute the sum of a group just after each row adds its amount, and just after it takes it back."""
     count = len(rows)
     group, at = np.tile(of[rows], 2), np.concatenate(times)
     falls = np.repeat([0, 1], count)

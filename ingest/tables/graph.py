@@ -32,7 +32,7 @@ _RUN_ID = np.zeros(1, dtype=np.int64)
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What the Run node says beyond the model; of a scenario the run that it is a change of, and which."""
+    """What the Run node says beyond the model; for a scenario also the run that it changes, and how."""
 
     created: str
     tool_version: str
@@ -54,10 +54,11 @@ class _Ids:
         return ids
 
 
-def _merge_with_events(model: Solution) -> Flags:
-    """Return a segment is its event's own node when it is work and spans the whole event.
+def _merge_with_events(model: Storable) -> Flags:
+    """Flag the segments that are their event's own node: work that spans the whole event.
 
-    On a thread only one of some length: after a change several of none may be pieces of one event.
+    A segment of a thread must have some length: after a change several of length 0 may be pieces of one
+    event.
     """
     segments, events = model.segments, model.events
     event = segments.event
@@ -72,7 +73,7 @@ def _merge_with_events(model: Solution) -> Flags:
 
 
 def build_graph(trace: TraceFile, model: RankModel, name: str, folder: Path | None = None) -> GraphTables:
-    """Return the tables of a run of one file: see `build_tables`."""
+    """Build the tables of a run of one file: see `build_tables`."""
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     stated, measures = measure(trace, model, Integrity(trace.path))
     allocations = find_allocations(trace, model)
@@ -88,13 +89,19 @@ def build_tables(
     folder: Path | None = None,
     measures: Measures | None = None,
 ) -> GraphTables:
-    """Node and relationship tables of a run, but for the node that `add_run` makes.
+    """Build the node and relationship tables of a run, but for the node that `add_run` makes.
 
-    `stated`: what the files say of the model's events, in the columns of EVENT_SCHEMA that nodes carry, with
-    `kernel_type`, and the work of operators where it was counted. `measures`: what else is known of their
-    work.
-    Ids are in the order of `schema.NODES`. With a folder each table goes there as soon as it is made: a
-    million events need half as much memory.
+    Ids are in the order of `schema.NODES`.
+
+    Parameters
+    ----------
+    stated
+        What the files say of the model's events, in the columns of EVENT_SCHEMA that nodes carry, with
+        `kernel_type`, and the work of operators if it was counted.
+    folder
+        Each table goes there as soon as it is made: a million events then need half as much memory.
+    measures
+        What else is known of the work of events.
     """
     graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
     graph.rows["critical_path"] = path_table(model)
@@ -148,8 +155,8 @@ def build_tables(
     return graph
 
 
-def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
-    """Add the node of a run whose other nodes are in `graph`; the counts hold it, too."""
+def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
+    """Add the node of a run whose other nodes are in `graph`; the counts include it."""
     by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {
         "id": _RUN_ID,

@@ -1,4 +1,4 @@
-"""What operators take themselves, and the GPU work that is launched inside each event of a thread."""
+"""The time of operators themselves, and the GPU work that is launched inside each event of a thread."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,28 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.vocabulary.categories import Role
 
+# The number of GPU activities inside an event from which on they count as several.
 _SEVERAL = 2
 
 
 @dataclass(frozen=True)
 class LaunchedInside:
-    """One entry an event, `NONE` where it says nothing.
+    """One entry for each event, `NONE` if it says nothing.
 
-    `operator_ns`: of operators, time in which no operator inside is open. `own_gpu_ns`: of operators, length
-    of the GPU work that they launched in that time. `gpu_ns`: of operators and annotations, that of all GPU
-    work launched inside. `kernels`: number of GPU activities launched inside, where there are several;
-    `inner_kernels`: the most of these inside one operator, annotation or function within. `recursive`: which
-    operators run inside another one of their name.
+    Attributes
+    ----------
+    operator_ns
+        For operators: time in which no operator inside is open.
+    own_gpu_ns
+        For operators: length of the GPU work that they launched in that time.
+    gpu_ns
+        For operators and annotations: length of all GPU work launched inside.
+    kernels
+        Number of GPU activities launched inside, if there are several.
+    inner_kernels
+        The most of these inside one operator, annotation or function within.
+    recursive
+        Operators that run inside another one of their name.
     """
 
     operator_ns: Ints
@@ -32,8 +42,8 @@ class LaunchedInside:
     recursive: Flags
 
 
-def find_launched_inside(solved: Solution) -> LaunchedInside:
-    """Sum what each event holds up its call tree; GPU work counts with its length, overlapping or not."""
+def find_launched_inside(solved: Solved) -> LaunchedInside:
+    """Sum up along the call tree what each event holds; GPU work counts in full, even if it overlaps."""
     events, stack, call = solved.events, solved.stack, solved.launches.call
     count = len(events)
     is_operator = events.of_role(Role.OPERATOR)
@@ -66,7 +76,7 @@ def find_launched_inside(solved: Solution) -> LaunchedInside:
 
 
 def _recursive(name: Ints, is_operator: Flags, innermost: Ints, parent: Ints) -> Flags:
-    """Which operators have one of the same name above them."""
+    """Flag the operators that have one of the same name above them."""
     found = np.zeros(len(name), dtype=bool)
     rows = np.flatnonzero(is_operator)
     above = _outer(rows, innermost, parent)
@@ -79,6 +89,6 @@ def _recursive(name: Ints, is_operator: Flags, innermost: Ints, parent: Ints) ->
 
 
 def _outer(operators: Ints, innermost: Ints, parent: Ints) -> Ints:
-    """Return the next operator above each, -1 for none."""
+    """Find the next operator above each, -1 for none."""
     above = parent[operators]
     return np.where(above >= 0, innermost[above], -1)

@@ -1,4 +1,4 @@
-"""The tables of hardware counters, and of whose work GPU activities are."""
+"""The tables of hardware counters, and of the operators to which GPU activities belong."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,8 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.hardware_counters import find_meaning
 
 
-def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
-    """One row a counter of a range."""
+def counter_nodes(model: Storable, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each counter of a range."""
     event = counters["range"].to_numpy()
     name = read_texts(counters["name"])
     meanings = [find_meaning(str(text)) for text in name.values]
@@ -38,7 +38,7 @@ def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Column
 
 
 def measured(counters: pa.Table, event_ids: Ints, counter_ids: Ints) -> pa.Table:
-    """One row a counter whose range could be attributed: from it to the event that it measured."""
+    """Make one row for each attributed counter: from it to the event that its range measured."""
     found = np.flatnonzero(counters["measured"].to_numpy() >= 0)
     columns = {
         "start": counter_ids[found],
@@ -51,6 +51,6 @@ def measured(counters: pa.Table, event_ids: Ints, counter_ids: Ints) -> pa.Table
 
 
 def work_of(measures: Measures, event_ids: Ints) -> pa.Table:
-    """One row a GPU activity that an operator launched: from it to the operator whose work it is."""
+    """Make one row for each GPU activity that an operator launched: from it to the operator."""
     found = np.flatnonzero(measures.operator >= 0)
     return pa.table({"start": event_ids[found], "end": event_ids[measures.operator[found]]})

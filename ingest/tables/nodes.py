@@ -1,4 +1,4 @@
-"""Node tables of a run, one function a label."""
+"""Node tables of a run, one function for each label."""
 
 import json
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS)
-"""What nodes of events carry, and scenarios take over: what a file states, and what is told from that."""
+"""Columns of events' nodes that scenarios take over: what a file states, and what follows from it."""
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
-    """One row a file."""
+    """Make one row for each file."""
     plain = ("rank", "sha256", "clock_offset_ns", "clock_drift_ppb", "rank_offset_ns", "rank_drift_ppb")
     columns = {
         **common,
@@ -46,8 +46,8 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
     return make_table(columns, labels.TRACE.properties, len(files))
 
 
-def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
-    """One row a lane, in the order of lane ids."""
+def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each lane, in the order of lane ids."""
     frame = model.lanes.frame
     columns = {
         **common,
@@ -59,8 +59,8 @@ def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.LANE_NODE.properties, len(frame))
 
 
-def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
-    """One row a step, in time order."""
+def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each step, in time order."""
     steps = model.steps
     names = model.events.name.take(steps.event)
     columns = {
@@ -81,7 +81,7 @@ def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
 
 
 def _iterations(names: TextColumn) -> Columns:
-    """Return what the names of steps say where they are iterations of a server."""
+    """Read what the names of steps say if they are iterations of a server."""
     said = [iteration_in(str(name)) for name in names.values]
     found = [said[code] for code in names.codes.tolist()]
     return {
@@ -91,8 +91,8 @@ def _iterations(names: TextColumn) -> Columns:
     }
 
 
-def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
-    """One row a phase, by rank and time."""
+def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each phase, by rank and time."""
     phases = model.phases
     columns = {
         **common,
@@ -113,8 +113,8 @@ def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.PHASE.properties, len(ids))
 
 
-def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
-    """Properties that only segments have, one entry a segment."""
+def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
+    """Make the properties that only segments have, one entry for each segment."""
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
@@ -127,8 +127,8 @@ def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
     }
 
 
-def _launched_columns(model: Solution) -> dict[str, pa.Array]:
-    """Return what operators take, and what is launched inside events, one entry an event."""
+def _launched_columns(model: Storable) -> dict[str, pa.Array]:
+    """Make what operators take and what is launched inside events, one entry for each event."""
     inside = find_launched_inside(model)
     return {
         **{name: nullable(getattr(inside, name)) for name in ("operator_ns", "own_gpu_ns", "gpu_ns")},
@@ -140,7 +140,10 @@ def _launched_columns(model: Solution) -> dict[str, pa.Array]:
 def event_nodes(
     table: pa.Table, model: Solution, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
-    """One row an event, in the order of the files, which state `table`; an uncut leaf carries its segment."""
+    """Make one row for each event, in the order of the files, which state `table`.
+
+    A leaf that is not cut carries the properties of its segment.
+    """
     events = model.events
     category = table["category"].combine_chunks()
     code = category.indices.to_numpy()
@@ -176,8 +179,8 @@ def event_nodes(
     return make_table(columns, carried.values(), len(events))
 
 
-def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
-    """Return the segments that are no event's node: pieces, waits and gaps."""
+def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
+    """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
@@ -203,8 +206,8 @@ def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: 
     return make_table(columns, labels.SEGMENT.properties, int(keep.sum()))
 
 
-def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.Table:
-    """One row a chain; `first` holds the first segment of each."""
+def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each chain; `first` holds the first segment of each."""
     segments = model.segments
     last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
     columns = {
@@ -220,8 +223,8 @@ def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.
     return make_table(columns, labels.CHAIN.properties, len(first))
 
 
-def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
-    """One row a frame, in the order of frame ids: a frame stands after its parent."""
+def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
+    """Make one row for each frame, in the order of frame ids: a frame stands after its parent."""
     columns = {
         **common,
         "id": ids,
@@ -239,7 +242,7 @@ def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> 
 
 
 def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table:
-    """One row a memory row, by rank and time."""
+    """Make one row for each memory row, by rank and time."""
     kinds, kind = np.unique(found.device_type, return_inverse=True)
     columns = {
         **common,

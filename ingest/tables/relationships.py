@@ -27,8 +27,8 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]
     }
 
 
-def dependency_tables(model: Solution, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the four dependency kinds between segments, one after the other."""
+def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the four kinds of dependencies between segments, one after the other."""
     found = model.dependencies
     for kind in schema.DEPENDENCIES:
         chosen = np.flatnonzero(np.array([m.kind == kind for m in MECHANISMS])[found.mechanism])
@@ -42,8 +42,8 @@ def dependency_tables(model: Solution, nodes: SegmentNodes) -> Iterator[tuple[st
         yield kind, make_table(columns, _properties(kind), len(chosen))
 
 
-def _gap_names(model: Solution, chosen: Ints) -> pa.Array:
-    """Give what the gap of each binding edge is called, null where there is none and for all other edges."""
+def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
+    """Name the gap of each binding edge, null without a gap and for all other edges."""
     found = model.dependencies
     without = ~found.binding[chosen] | (found.gap[chosen] == 0)
     return arrow_texts(model.gap_name[chosen], GAP_NAMES, mask=without)
@@ -53,7 +53,7 @@ def _properties(relationship: str) -> tuple[properties.Property, ...]:
     return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
 
 
-def event_relationships(model: Solution, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
     """Yield launches, the call tree, and the events of pieces, one after the other."""
     call, parent = model.launches.call, model.stack.parent
     work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
@@ -63,8 +63,8 @@ def event_relationships(model: Solution, ids: Ints, nodes: SegmentNodes) -> Iter
     yield "PART_OF", pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]})
 
 
-def leads_to(model: Solution, first: Ints, ids: Ints) -> pa.Table:
-    """Return the binding edge of every chain's first segment, between the chains."""
+def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
+    """Make the binding edge of every chain's first segment, between the chains."""
     edge = model.binding.edge[first]
     bound = edge >= 0
     edge, found = edge[bound], model.dependencies
@@ -81,6 +81,6 @@ def leads_to(model: Solution, first: Ints, ids: Ints) -> pa.Table:
 
 
 def during(found: Allocations, event_ids: Ints, allocation_ids: Ints) -> pa.Table:
-    """One row a memory row that an event was open at: from it to that event."""
+    """Make one row for each memory row at which an event was open: from it to that event."""
     inside = np.flatnonzero(found.event >= 0)
     return pa.table({"start": allocation_ids[inside], "end": event_ids[found.event[inside]]})

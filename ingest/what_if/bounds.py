@@ -1,4 +1,4 @@
-"""What bounds a run: how long it is where each resource takes no time, alone, and what no schedule beats."""
+"""What bounds a run: its length if each resource alone takes no time, and what no schedule beats."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,15 +31,15 @@ from tracegraph.vocabulary.gaps import (
 from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES
 
 _CLEARLY, _LEAST = 1.5, 0.02
-"""By how many times one resource gains more than the next to be named alone, and the least share it gains."""
+"""How many times the gain of the next resource a bottleneck gains, and the least share of the run."""
 
 _PARTS = {bounds.RANKS: bounds.HOST}
-"""Resources that are a part of another one: where both gain about as much, the part bounds the run."""
+"""Resources that are part of another one: if both gain about as much, the part bounds the run."""
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """Which segments are whose work; each of threads and of GPUs counts for one resource."""
+    """The segments that are the work of each resource; those of threads and GPUs count for one only."""
 
     loading: Flags
     launching: Flags
@@ -48,14 +48,14 @@ class _Parts:
 
     @property
     def host(self) -> Flags:
-        """What is left of the threads' recorded work."""
+        """The rest of the threads' recorded work."""
         segments = self.graph.segments
         own: Flags = segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
         return own & ~self.loading & ~self.launching & ~self.transfers
 
     @property
     def computing(self) -> Flags:
-        """What is left of the GPUs' work."""
+        """The rest of the GPUs' work."""
         segments = self.graph.segments
         work: Flags = ~segments.on_thread & (segments.kind == WORK) & (segments.event >= 0)
         return work & ~self.transfers
@@ -77,12 +77,16 @@ def _parts(graph: ReplayGraph) -> _Parts:
 
 
 def find_bounds(predictor: Predictor) -> dict[str, object]:
-    """Return what gains most when it is free, and what no schedule of this work is shorter than.
+    """Find what gains most if it takes no time, and what no schedule of this work is shorter than.
 
-    Keys: base_ns; resources, the largest gain first: resource, gain_ns, length_ns, share (of the base);
-    floors, the longest first: floor, name, length_ns; bottleneck: the resource that gains 1.5 times what the
-    next does, `several` where none does, None where none gains 2 %; bottlenecks: the names of these.
-    Corrected for what recording cost, as gains of fixes are.
+    Gains are corrected for what recording cost, as gains of fixes are.
+
+    Returns
+    -------
+    bounds
+        base_ns; resources, the largest gain first: resource, gain_ns, length_ns, share (0..1 of the base);
+        floors, the longest first: floor, name, length_ns; bottleneck: the resource that gains 1.5 times what
+        the next does, `several` if none does, None if none gains 2 %; bottlenecks: their names.
     """
     parts, base = _parts(predictor.graph), predictor.base_ns
     gains = dict.fromkeys(bounds.RESOURCES, 0)
@@ -113,7 +117,7 @@ def _without(chosen: Flags) -> Change | None:
 
 
 def _at_once(graph: ReplayGraph, *names: str) -> Change | None:
-    """Return the change in which gaps of these names end at once, None where the run has none."""
+    """Make the change in which gaps of these names end at once, None if the run has none."""
     codes = [GAP_CODE[name] for name in names]
     segments, found = graph.segments, graph.dependencies
     waits = (segments.kind != WORK) & np.isin(segments.gap_name, codes)
@@ -164,7 +168,7 @@ _CHANGES: Mapping[str, Callable[[_Parts], Change | None]] = {
 
 
 def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
-    """Return the busiest thread, device and link of a run: none of its schedules is shorter."""
+    """Find the busiest thread, device and link of a run: none of its schedules is shorter."""
     graph, segments = parts.graph, parts.graph.segments
     lanes, found = graph.lanes.frame, []
     own = graph.counted & segments.on_thread & (segments.kind == WORK)  # a gap may end at once
@@ -186,6 +190,6 @@ def _floors(parts: _Parts, work: Ints) -> list[dict[str, object]]:
 
 
 def _busy(graph: ReplayGraph, work: Ints, chosen: Flags) -> int:
-    """How long any of chosen segments runs, ns."""
+    """Compute how long any of the chosen segments runs, ns."""
     start = graph.segments.start[chosen]
     return union_length(start, start + work[chosen])

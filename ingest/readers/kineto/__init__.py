@@ -1,1 +1,1 @@
-"""Kineto traces, as torch.profiler writes them: JSON in the Chrome trace event format, and Parquet of it."""
+"""Kineto traces, as torch.profiler writes them: JSON in the Chrome trace event format, or as Parquet."""

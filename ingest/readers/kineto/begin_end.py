@@ -1,4 +1,4 @@
-"""B and E entries of a thread become one event at the place of the B."""
+"""Join the B and E entries of a thread into one event at the place of the B."""
 
 from dataclasses import replace
 
@@ -10,9 +10,10 @@ from tracegraph.ingest.readers.kineto.duration_columns import Durations
 
 
 def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, Flags]:
-    """Return the rows with the durations of pairs, and which are events: ph X and each B that has an E.
+    """Give B entries the durations of their pairs, and flag the events: ph X and each B that has an E.
 
-    An E ends the innermost open B of its (pid, tid) with its name; one without a name the innermost.
+    An E ends the innermost open B of its (pid, tid) with its name; an E without a name ends the innermost of
+    all. Entries without their other half go to `integrity` and are not flagged.
     """
     dur, has_dur = durations.dur.copy(), durations.has_dur.copy()
     keep = durations.phase.among("X")
@@ -20,7 +21,7 @@ def match_pairs(durations: Durations, integrity: Integrity) -> tuple[Durations, 
     if keep.all():
         return durations, keep
     halves = np.flatnonzero(~keep & durations.has_start)
-    # entries may be out of order in the file; at one time a B comes before its E as written
+    # Entries may be out of order in the file; at one time a B comes before its E as written.
     halves = halves[np.argsort(durations.start[halves], kind="stable")]
     unmatched: list[int] = []
     open_rows = _OpenRows(durations)
@@ -59,19 +60,19 @@ class _OpenRows:
         self._closed: set[int] = set()
 
     def open(self, row: int) -> None:
-        """Take the B in `row`."""
+        """Add the B in `row`."""
         thread = self._threads[row]
         self._of_thread.setdefault(thread, []).append(row)
         self._of_name.setdefault((thread, self._name[row]), []).append(row)
 
     def close(self, end: int) -> int | None:
-        """Give the B that the E in row `end` closes: the innermost of its name, or of all if it has none."""
+        """Find and close the B of the E in row `end`: the innermost of its name, or of all without a name."""
         thread, name = self._threads[end], self._name[end]
         if name in self._unnamed:
             rows = self._of_thread.get(thread, [])
         else:
             rows = self._of_name.get((thread, name), [])
-        while rows:  # each row stands in two lists; what was closed by way of the other is passed over
+        while rows:  # each row stands in two lists; skip one that was closed by way of the other
             row = rows.pop()
             if row not in self._closed:
                 self._closed.add(row)
@@ -79,6 +80,6 @@ class _OpenRows:
         return None
 
     def left(self) -> list[int]:
-        """Return the B entries that nothing closed."""
+        """List the B entries that nothing closed."""
         rows = (row for stack in self._of_thread.values() for row in stack)
         return [row for row in rows if row not in self._closed]

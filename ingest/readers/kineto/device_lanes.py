@@ -1,8 +1,8 @@
-"""Lanes of devices whose rows have no category of GPU work: NPUs, XPUs, exports of older profilers, JAX.
+"""Lanes of devices whose rows have no category of GPU work: NPUs, XPUs, older exports, JAX.
 
-What such a lane is, its name says (`Ascend Hardware`, `CUDA functions`, `/device:GPU:0`, a label such as
-`NPU`, a thread `Stream 2` of a process that runs no operator), or flows that launch work and end on it. Its
-rows become GPU work, so that every rule sees them. Rows that sum up others, or wait in a stream, are not
+The name of such a lane says what it is (`Ascend Hardware`, `CUDA functions`, `/device:GPU:0`, a label such as
+`NPU`, a thread `Stream 2` of a process that runs no operator), or flows that launch work end on it. Its rows
+become GPU work, so that every rule sees them. Rows that sum up others, or that wait in a stream, are not
 read.
 """
 
@@ -33,10 +33,12 @@ _STREAM = re.compile(r"(?:hip|cuda)? ?stream[ #:]*\d+(?:\(.*\))? *", re.IGNORECA
 _SUMMARY = re.compile(r".*\b(?:analysis|overview|summary|utili[sz]ation)\b.*", re.IGNORECASE)
 _COMMUNICATION = re.compile(r"communication|hccl|nccl|rccl|.*ccl communication", re.IGNORECASE)
 _BY_DEVICE = re.compile(rf"(?:{_KINDS}) functions", re.IGNORECASE)
-"""Exports of `torch.autograd.profiler`: a thread is a device."""
+"""Exports of `torch.autograd.profiler`, in which a thread is a device."""
 _COPY = re.compile(r"mem ?cpy|memory ?copy|copy(?!.*kernel)\b|sdma|[dh]to[dh]", re.IGNORECASE)
 _MEMSET = re.compile(r"mem ?set", re.IGNORECASE)
 _WAIT = re.compile(r"(?:event|notify|stream)_?(?:wait|record|reset)(?:_\w+)?|wait_?event", re.IGNORECASE)
+# The share (0..1) of a communication lane's time that streams must hold so that it only repeats them; the
+# number from which on a device's index is not believed; and what is added to a stream that is taken already.
 _COVERED, _MOST_DEVICES, _OWN_STREAMS = 0.9, 4096, 1 << 20
 (_KERNEL,), (_MEMCPY,), (_SET,) = names_of(Role.KERNEL), names_of(Role.COPY), names_of(Role.MEMSET)
 
@@ -50,7 +52,7 @@ class _Stream:
 def read_device_lanes(
     durations: Durations, flows: pa.Table, names: NameCollector, integrity: Integrity
 ) -> Durations:
-    """Give the rows with those on lanes of devices as GPU work: category, device, stream and correlation."""
+    """Make GPU work of the rows on lanes of devices: category, device, stream and correlation."""
     table = describe(durations, flows, names)
     lanes = [k for k, lane in enumerate(table.lanes) if lane.foreign]
     pids = _device_processes(table.lanes)
@@ -67,7 +69,7 @@ def read_device_lanes(
 
 
 def _device_processes(lanes: Sequence[LaneFacts]) -> set[str]:
-    """Find processes that are devices: by a name or label, by launches that end there, or by GPU work."""
+    """Find processes that are devices, by a name or label, launches that end there, or GPU work in them."""
     host = {lane.pid for lane in lanes if lane.host}
     return {
         lane.pid
@@ -78,16 +80,16 @@ def _device_processes(lanes: Sequence[LaneFacts]) -> set[str]:
 
 
 def _is_stream_alone(lane: LaneFacts, lanes: Sequence[LaneFacts]) -> bool:
-    """Return a thread that is named as a stream, in a process of which no thread holds rows of a host."""
+    """Tell whether a thread is named like a stream, in a process without rows of a host."""
     host = {one.pid for one in lanes if one.host}
     return lane.pid not in host and bool(_STREAM.fullmatch(lane.thread))
 
 
 def _summaries(durations: Durations, table: LaneTable, found: Sequence[int]) -> set[int]:
-    """Lanes that say again what other lanes hold: an analysis, or the groups above the streams.
+    """Find lanes that repeat what other lanes hold: an analysis, or the groups above the streams.
 
-    Beside named streams of a process its other named threads (`XLA Modules`, `Steps`) are such; a process of
-    communication is one where the streams hold nearly all of its time, else its groups are streams.
+    Beside named streams of a process, its other named threads (`XLA Modules`, `Steps`) are such lanes. A
+    process of communication is one if the streams cover nearly all of its time; else its groups are streams.
     """
     lanes = table.lanes
     streams = {lanes[k].pid for k in found if _STREAM.fullmatch(lanes[k].thread)}
@@ -116,7 +118,7 @@ def _share_covered(durations: Durations, table: LaneTable, lanes: set[int], by: 
 
 
 def _number(found: Sequence[int], lanes: Sequence[LaneFacts]) -> dict[int, _Stream]:
-    """Device and stream of each lane, from its names, else in their order; no two lanes share both."""
+    """Find device and stream of each lane by its names, else by its order; no two lanes share both."""
     order: dict[str, int] = {}
     placed: dict[int, _Stream] = {}
     taken: defaultdict[int, set[int]] = defaultdict(set)
@@ -139,7 +141,7 @@ def _number(found: Sequence[int], lanes: Sequence[LaneFacts]) -> dict[int, _Stre
 
 
 def _of_task(durations: Durations, pattern: re.Pattern[str]) -> Flags:
-    """Rows whose name or type of task is of a kind."""
+    """Flag the rows whose name or type of task is of a kind."""
     tasks = durations.texts["task_type"]
     named, typed = (
         column.matching(
@@ -173,7 +175,7 @@ def _as_work(
 
 
 def _annotates(durations: Durations, table: LaneTable, rows: Flags) -> Flags:
-    """Rows of kinds that nest (the own layers of an MTIA or HPU) and hold others: they stay as they are."""
+    """Flag rows of kinds that nest (the own layers of an MTIA or HPU) and hold others: they stay."""
     nesting = rows & durations.category.matching(
         np.array([has_role(text, Role.DEVICE_ROW) for text in durations.category.values], dtype=bool)
     )
@@ -197,7 +199,7 @@ def _set(column: tuple[Ints, Flags], rows: Flags, values: Ints) -> tuple[Ints, F
 
 
 def _with(column: TextColumn, rows: Flags, texts: Sequence[str], codes: Codes | None = None) -> TextColumn:
-    """Return the column with other texts in some rows: the only one of `texts`, or those at `codes`."""
+    """Put other texts into some rows: the only one of `texts`, or those at `codes`."""
     known = column.values.tolist()
     place = 0 if codes is None else codes
     return text_column(np.where(rows, place + len(known), column.codes), [*known, *texts])

@@ -15,10 +15,10 @@ from tracegraph.ingest.readers.chrome_text import Batch
 BATCH = 32_768
 """Entries decoded at a time: their objects live only until they are columns."""
 _LONGEST_FACT = 1 << 20
-"""Bytes of a fact around the list that is looked at: as objects it may take twenty times as much memory."""
+"""Bytes of a fact around the list that are decoded; as objects they may take twenty times as much."""
 
 _MOST_DEVICES = 1 << 12
-"""No host has a device of a higher index."""
+"""Indices of devices from here on are not believed: no host has as many."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Document(Protocol):
     """A file as batches of event texts."""
 
     def batches(self) -> Iterator[Batch]:
-        """Events in the order of the file."""
+        """Yield events in the order of the file."""
 
     def facts(self) -> Facts:
-        """Rank, devices and versions; ask after the last batch."""
+        """Return rank, devices and versions; ask after the last batch."""
 
 
 class Versions(Struct, gc=False):
@@ -56,7 +56,7 @@ class Versions(Struct, gc=False):
 
 
 class TopLevel(Versions, gc=False):
-    """Keys of the document; any value is taken as it is, so that an odd one costs only itself."""
+    """Keys of the document; each value is taken as it is, so that an odd one costs only itself."""
 
     traceEvents: list[Raw] | UnsetType = UNSET
     distributedInfo: Raw | UnsetType = UNSET
@@ -64,7 +64,7 @@ class TopLevel(Versions, gc=False):
 
 
 def check_entries(path: Path, count: int, limits: Limits) -> None:
-    """InputError where a file has more entries than it may."""
+    """Raise InputError if a file has more entries than `limits` allows."""
     if count > limits.events:
         raise InputError(
             f"{path} holds more than {limits.events:,} entries",
@@ -73,7 +73,7 @@ def check_entries(path: Path, count: int, limits: Limits) -> None:
 
 
 def read_facts(top: TopLevel) -> Facts:
-    """Return the facts in `top`; what has another form than Kineto writes is left out."""
+    """Read the facts in `top`; what has another form than Kineto's is left out."""
     info = _plain(top.distributedInfo)
     rank, size = (info.get("rank"), info.get("world_size")) if isinstance(info, dict) else (None, None)
     properties = _plain(top.deviceProperties)
@@ -89,7 +89,7 @@ def read_facts(top: TopLevel) -> Facts:
 
 
 def _device_memory(described: Sequence[Mapping[str, object]]) -> list[int | None]:
-    """Bytes of memory by index of the device, None for one that is not described."""
+    """List the bytes of memory by index of the device, None for one that is not described."""
     known: dict[int, int] = {}
     for device in described:
         index, total = _number(device.get("id"), 0), _number(device.get("totalGlobalMem"), 1)

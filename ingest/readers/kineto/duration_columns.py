@@ -1,4 +1,4 @@
-"""Collects duration entries (ph X, B, E) from batches into columns, as the file states them."""
+"""Collect duration entries (ph X, B, E) from batches into columns, as the file states them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _IDS = ("correlation", "external_id")
 _OF_OPERATORS = ("sequence_number", "forward_thread")
 _OF_WORK = ("device", "stream", "wait_on_stream", "wait_on_record", "bytes", "bandwidth")
 _OF_BOTH = tuple(name for name in EVENT_NUMBERS if name not in (*_TIMES, *_IDS, *_OF_OPERATORS, *_OF_WORK))
-"""Numbers that both GPU work and operators may state: those of collectives, and any that comes anew."""
+"""Numbers that both GPU work and operators may state: those of collectives, and any new column."""
 _FRAMES = spellings_of(Role.FRAME)
 _GROUPS = (
     ((*GPU_WORK, Role.SYNC), (*_IDS, *_OF_WORK, *_OF_BOTH), True),
@@ -40,12 +40,12 @@ _GROUPS = (
     ((Role.OPERATOR, Role.ANNOTATION), ("external_id", *_OF_OPERATORS, *_OF_BOTH), True),
     ((Role.OTHER, Role.DEVICE_ROW), ("device", "stream", "stream_id", "link"), True),
 )
-"""Which arguments are read: roles of the category, columns of numbers, whether it has texts and shapes."""
+"""Arguments that are read: roles of the category, columns of numbers, and whether texts are read."""
 
 
 @dataclass(frozen=True)
 class Durations:
-    """One row a duration entry; arrays of equal length. `dur` holds only where `has_dur`."""
+    """One row for each duration entry; arrays of equal length. `dur` holds only where `has_dur` is true."""
 
     position: Ints
     phase: TextColumn
@@ -60,7 +60,7 @@ class Durations:
     numbers: dict[str, tuple[Ints, Flags]]
     texts: dict[str, TextColumn]
     odd_arguments: Ints
-    """Rows whose arguments are no object."""
+    """Rows whose arguments are not an object."""
     frames: tuple[Ints, Flags]
     """Numbers of Python frames."""
     outer_frames: tuple[Ints, Flags]
@@ -68,7 +68,7 @@ class Durations:
 
 
 class _Shapes(dict[bytes, str | None]):
-    """Compact text of each distinct list of shapes."""
+    """The compact text of each distinct list of shapes."""
 
     def __missing__(self, raw: bytes) -> str | None:
         text = self[raw] = _compact(raw)
@@ -76,7 +76,7 @@ class _Shapes(dict[bytes, str | None]):
 
 
 class _Inputs(dict[tuple[bytes, bytes, bytes], str | None]):
-    """Compact text of each distinct list of types, strides and scalars together."""
+    """The compact text of each distinct list of types, strides and scalars together."""
 
     def __missing__(self, raw: tuple[bytes, bytes, bytes]) -> str | None:
         types, strides, scalars = (_compact(one) or "null" for one in raw)
@@ -91,7 +91,7 @@ def _compact(raw: bytes) -> str | None:
     try:
         return msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
     except (msgspec.MsgspecError, RecursionError):
-        return None  # half a surrogate pair, say, which the decoder lets pass and the formatter does not
+        return None  # such as half a surrogate pair: the decoder accepts it, the formatter does not
 
 
 class DurationCollector:
@@ -167,7 +167,7 @@ class DurationCollector:
         self._outer_frame.extend(rows, [link.outer_frame for link in links])
 
     def finish(self) -> Durations:
-        """Return the columns of all entries added."""
+        """Build the columns of all entries that were added."""
         text = {name: column.column() for name, column in self._text.items()}
         times = {name: _joined(parts, np.int64) for name, parts in self._times.items()}
         known = {name: _joined(parts, np.bool_) for name, parts in self._known.items()}

@@ -1,4 +1,4 @@
-"""Typed decoding of one event: the fields that are used, in the types that real files hold."""
+"""Decode one event with types: the fields that are used, in the types that real files hold."""
 
 import json
 import math
@@ -16,7 +16,7 @@ Id = int | str | None
 
 
 class Event(Struct, gc=False):
-    """Any entry of the list; absent and null fields alike are None."""
+    """Any entry of the list; a field that is absent or null is None."""
 
     ph: str | None = None
     cat: str | None = None
@@ -30,14 +30,14 @@ class Event(Struct, gc=False):
 
 
 class _QuotedTimes(Event, gc=False):
-    """An entry whose times are texts, as Ascend's profiler writes them: texts have all digits."""
+    """An entry whose times are texts, as Ascend's profiler writes them: texts keep all digits."""
 
     ts: int | float | str | None = None  # type: ignore[assignment]
     dur: int | float | str | None = None  # type: ignore[assignment]
 
 
 class Arguments(Struct, gc=False, frozen=True):
-    """Arguments that analyses use, of every category; other types than these are read as none."""
+    """Arguments that analyses use, of every category; a value of another type is read as None."""
 
     correlation: Id = None
     external_id: Id = field(default=None, name="External id")
@@ -70,13 +70,13 @@ class Arguments(Struct, gc=False, frozen=True):
 
     @property
     def link(self) -> Id:
-        """What joins a call with device work in files of other profilers than Kineto."""
+        """What joins a call with device work in files of profilers other than Kineto."""
         named = (one for one in (self.correlation, self.connection, self.correlation_id) if one is not None)
         return next(named, None)
 
     @property
     def bandwidth(self) -> int | None:
-        """What a copy moves, B/s; None where the file does not state it or no copy can be so fast."""
+        """What a copy moves, B/s; None if the file does not state it or no copy can be that fast."""
         try:
             stated = 1e9 * float(memoryview(self.rate))
         except ValueError:
@@ -113,6 +113,7 @@ _decode_arguments = msgspec.json.Decoder(Arguments | None).decode
 _decode_links = msgspec.json.Decoder(FrameLinks | None).decode
 _decode_memory = msgspec.json.Decoder(MemoryArguments | None).decode
 _decode_label = msgspec.json.Decoder(_Label | None).decode
+# A counter that is larger is not a measurement, but a broken number.
 _LARGEST = 1e300
 _NO_ARGUMENTS = Arguments()
 _NO_LINKS = FrameLinks()
@@ -121,7 +122,10 @@ _Known = TypeVar("_Known", Event, Arguments, _Label)
 
 
 def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], list[int]]:
-    """One event a text, None where the text is no object; and the places of those that were repaired."""
+    """Decode one event for each text, None for a text that is not an object.
+
+    The second result lists the places of the texts that were repaired.
+    """
     try:
         return [_decode_event(text) for text in texts], []
     except _FAILURES:
@@ -140,7 +144,7 @@ def decode_events(texts: Sequence[RawEntry]) -> tuple[Sequence[Event | None], li
 
 
 def _decode_quoted_times(text: RawEntry) -> Event | None:
-    """Return the event of an entry in which only the times are texts, each a number; None for any other."""
+    """Decode an entry in which only the times are texts, each a number; None for any other entry."""
     try:
         event = _decode_quoted(text)
         event.ts, event.dur = (
@@ -152,7 +156,10 @@ def _decode_quoted_times(text: RawEntry) -> Event | None:
 
 
 def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
-    """Arguments of each text, all None where there are none; and the places of those that are no object."""
+    """Decode the arguments of each text, all None if it has none.
+
+    The second result lists the places of the texts that are not objects.
+    """
     try:
         return [_decode_arguments(text) or _NO_ARGUMENTS for text in texts], []
     except _FAILURES:
@@ -162,7 +169,7 @@ def decode_arguments(texts: Sequence[Raw]) -> tuple[list[Arguments], list[int]]:
 
 
 def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
-    """Numbers of each Python frame; those of one with odd arguments are None."""
+    """Decode the numbers of each Python frame; those of a frame with odd arguments are None."""
     try:
         return [_decode_links(text) or _NO_LINKS for text in texts]
     except _FAILURES:
@@ -170,7 +177,7 @@ def decode_links(texts: Sequence[Raw]) -> list[FrameLinks]:
 
 
 def decode_memory(text: Raw) -> MemoryArguments:
-    """Arguments of a memory row, all None where they are odd."""
+    """Decode the arguments of a memory row, all None if they are odd."""
     try:
         return _decode_memory(text) or _NO_MEMORY
     except _FAILURES:
@@ -178,7 +185,7 @@ def decode_memory(text: Raw) -> MemoryArguments:
 
 
 def decode_counters(text: Raw) -> dict[str, float]:
-    """All arguments of a range that are finite numbers."""
+    """Decode all arguments of a range that are finite numbers."""
     try:
         values: object = msgspec.json.decode(text)
     except _FAILURES:
@@ -194,7 +201,7 @@ def decode_counters(text: Raw) -> dict[str, float]:
 
 
 def decode_label(text: Raw) -> str | None:
-    """Return the argument `name` of a metadata event, or its `labels`."""
+    """Find the argument `name` of a metadata event, or its `labels`."""
     try:
         label = _decode_label(text)
     except _FAILURES:
@@ -204,7 +211,7 @@ def decode_label(text: Raw) -> str | None:
 
 
 def _decode_leniently(text: RawEntry) -> Event | None:
-    """Return the event with every field of an odd type brought to the expected one, or left out."""
+    """Decode an event, with each field of an odd type converted to the expected type or left out."""
     values = _load(text)
     if not isinstance(values, dict):
         return None
@@ -262,7 +269,7 @@ def _finite(digits: str) -> float | None:
 
 
 def _text(value: object) -> str | None:
-    """Text of a scalar, lone surrogates replaced, since no UTF-8 can hold them."""
+    """Convert a scalar to text; lone surrogates are replaced, since UTF-8 cannot hold them."""
     if value is None or isinstance(value, dict | list):
         return None
     return str(value).encode("utf-8", "replace").decode()

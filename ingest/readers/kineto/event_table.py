@@ -1,4 +1,4 @@
-"""From the entries as stated to the table of usable events: what cannot be used is dropped and counted."""
+"""From the entries as stated to the table of usable events; the others are dropped and counted."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,8 +15,9 @@ from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
 from tracegraph.vocabulary.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
-"""A duration, or a distance from the median start, beyond a month is a broken clock, not a trace."""
+"""A longer duration, or distance from the median start, is a broken clock, not a trace: one month."""
 ALL_STREAMS = 2**32 - 1
+"""The number of a stream that stands for all streams: -1 as Kineto writes it, without a sign."""
 
 _FOUND_HERE = ("source_index", "start_ns", "end_ns", "device", "stream")
 _NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _FOUND_HERE)
@@ -25,11 +26,17 @@ _NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _FOUND_HERE)
 def close_frames(
     start: Ints, end: Ints, process: Ints, frame: tuple[Ints, Flags], outer: tuple[Ints, Flags]
 ) -> Ints:
-    """Return the ends of all events, earlier for frames that end when the last of all frames ends.
+    """Find the ends of all events (ns), earlier for frames that end when the last of all frames ends.
 
     Such a frame returned before its caller did, and before the next frame with the same caller began.
-    `process`: a number for each. `frame`, `outer`: number of each frame and of its caller, which only mean
-    something within one process, and where they are known. ns.
+
+    Parameters
+    ----------
+    process
+        A number for the process of each event.
+    frame, outer
+        The number of each frame and of its caller, and where they are known. Numbers only mean something
+        within one process.
     """
     framed = np.flatnonzero(frame[1])
     if not len(framed):
@@ -53,14 +60,14 @@ def close_frames(
 
 
 def _next_of_caller(start: Ints, process: Ints, outer: Ints, rows: Ints) -> dict[int, int]:
-    """Start of the next frame with the same caller, by row."""
+    """Find the start of the next frame with the same caller, by row."""
     order = rows[np.lexsort((start[rows], outer[rows], process[rows]))]
     same = (outer[order][1:] == outer[order][:-1]) & (process[order][1:] == process[order][:-1])
     return dict(zip(order[:-1][same].tolist(), start[order][1:][same].tolist(), strict=True))
 
 
 def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
-    """Table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
+    """Make a table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
     odd = durations.position[durations.odd_arguments]
     integrity.add_places("args_unusable", "events have args that are no object, read as none", odd)
     durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
@@ -89,7 +96,7 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
 
 
 def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
-    """Return the rows with each text cut to the limit."""
+    """Cut each text to the limit."""
     fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
     cut = np.zeros(len(durations.position), dtype=bool)
     for texts in (fields, others := dict(durations.texts)):
@@ -108,7 +115,7 @@ def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations
 
 
 def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
-    """`keep` without the entries that cannot be used; each is counted under the first reason that holds."""
+    """Remove unusable entries from `keep`, and count each under the first reason that holds."""
     placed = ~durations.tid.among(None) | on_stream
     dur, has_dur = durations.dur, durations.has_dur
     start = durations.start
@@ -146,7 +153,7 @@ def _note_absent(durations: Durations, rows: Ints, integrity: Integrity) -> None
 
 
 def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None:
-    """Python frames whose caller is not in the file."""
+    """Record Python frames whose caller is not in the file."""
     frame, is_frame = durations.frames
     outer, has_outer = durations.outer_frames
     here = frame[rows][is_frame[rows]]
@@ -157,7 +164,7 @@ def _note_frames(durations: Durations, rows: Ints, integrity: Integrity) -> None
 
 
 def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Ints:
-    """Return the ends of the rows; see `close_frames`."""
+    """Find the ends of the rows, as `close_frames` does, and record the frames that it closes."""
     start = durations.start[rows]
     written = start + durations.dur[rows]
     frame, outer = (
@@ -174,7 +181,7 @@ def _close_frames(durations: Durations, rows: Ints, integrity: Integrity) -> Int
 def _place_on_device(
     durations: Durations, integrity: Integrity
 ) -> tuple[tuple[Ints, Flags], tuple[Ints, Flags]]:
-    """Device and stream of rows on a GPU: from the arguments, else from pid and tid."""
+    """Find device and stream of rows on a GPU from the arguments, else from pid and tid."""
     device, has_device = durations.numbers["device"]
     stream, has_stream = durations.numbers["stream"]
     stream = np.where(has_stream & (stream == ALL_STREAMS), -1, stream)

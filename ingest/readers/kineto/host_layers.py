@@ -1,4 +1,4 @@
-"""One thread whose rows stand in several processes, one for each layer of software, as in Ascend's files.
+"""One thread whose rows stand in several processes, one for each software layer (Ascend's files).
 
 The calls of CANN run on the threads of the Python process, under the same ids: they are put back there.
 """
@@ -19,16 +19,16 @@ from tracegraph.ingest.text_columns import Codes, read_texts, text_column
 _LAYER = re.compile(r"CANN|AscendCL|ACL|.*\bruntime(?: api)?", re.IGNORECASE)
 _CALL = "cann_runtime"
 _CROSSING = 0.01
-"""Rows of one thread never cross; so many may, by the noise of times."""
+"""The share of rows that may cross in one thread by the noise of times; they never do otherwise."""
 
 
 def read_layers(
     durations: Durations, flows: pa.Table, names: NameCollector, integrity: Integrity
 ) -> tuple[Durations, pa.Table]:
-    """Return the rows and flows with those of a runtime's layer on the threads that they ran on, as calls.
+    """Put the rows and flows of a runtime's layer on the threads on which they ran, as calls.
 
-    A layer is a process with a runtime's name and rows without a category. Its thread is one of another
-    process where that has the same id, and the rows of both are nested.
+    A layer is a process with a runtime's name and rows without a category. Its thread is a thread of another
+    process if that has the same id, and the rows of both are nested.
     """
     table = describe(durations, flows, names)
     layers = [
@@ -59,14 +59,14 @@ def read_layers(
 
 
 def _first_codes(codes: Codes, of_row: Ints, count: int) -> Ints:
-    """Return the code of the process of each lane."""
+    """Find the code of the process of each lane."""
     found = np.zeros(count, dtype=np.int64)
     found[of_row] = codes
     return found
 
 
 def _thread_of(durations: Durations, table: LaneTable, layer: int) -> int | None:
-    """Return the lane of another process that is the same thread, None where none or several may be."""
+    """Find the lane of another process that is the same thread; None if none or several may be."""
     tid = table.lanes[layer].tid
     hosts = {lane.pid for lane in table.lanes if lane.host}
     same = [k for k, lane in enumerate(table.lanes) if lane.tid == tid and lane.pid in hosts]
@@ -75,7 +75,7 @@ def _thread_of(durations: Durations, table: LaneTable, layer: int) -> int | None
 
 
 def _nested(durations: Durations, rows: Flags) -> bool:
-    """Whether rows lie within or beside each other, as those of one thread do."""
+    """Tell whether rows lie within or beside each other, as those of one thread do."""
     index = np.flatnonzero(rows & durations.has_start & durations.has_dur)
     start, end = durations.start[index], durations.start[index] + durations.dur[index]
     order = np.lexsort((-end, start))
@@ -85,7 +85,7 @@ def _nested(durations: Durations, rows: Flags) -> bool:
 
 
 def _moved(flows: pa.Table, renamed: dict[tuple[str, str], str]) -> pa.Table:
-    """Return the flows with other processes on some lanes."""
+    """Move the flows of some lanes to other processes."""
     pid, tid = read_texts(flows["pid"]), read_texts(flows["tid"])
     known = pid.values.tolist()
     codes = pid.codes.astype(np.int64)

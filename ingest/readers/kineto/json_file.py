@@ -40,7 +40,7 @@ def _open(source: SourceFile, integrity: Integrity, limits: Limits) -> Document:
 
 
 def _chrome_text(source: SourceFile) -> ChromeText:
-    """Return the text as it is; of a damaged one a document of the entries that can be read."""
+    """Return the text as it is, or, if it is damaged, a document of the entries that can be read."""
     text = source.take()
     try:
         begin, end = locate_list(text)
@@ -82,4 +82,4 @@ KINETO_JSON = TraceFormat(
     split=_split,
     write=_write,
 )
-"""What torch.profiler and export_chrome_trace write."""
+"""The format that torch.profiler and export_chrome_trace write."""

@@ -19,16 +19,16 @@ _NUMBERS = re.compile(r"\d{1,9}", re.ASCII)
 
 @dataclass(frozen=True)
 class LaneFacts:
-    """What the rows of one lane say of it.
+    """What is known of one lane.
 
-    `foreign`: how many have no category that says what they are. `host`, `work`: how many are a thread's or
-    GPU work. `launched`: whether a flow of launches ends on it.
+    `foreign`: how many of its rows have no category that says what they are. `host`, `work`: how many are a
+    thread's or GPU work. `launched`: whether a flow of launches ends on it.
     """
 
     pid: str
     tid: str
     process: str
-    """Name of the process, else its pid where that is one."""
+    """The name of the process, else its pid unless that is a number."""
     label: str
     thread: str
     foreign: int
@@ -38,20 +38,20 @@ class LaneFacts:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What may say that the process is a device."""
+        """Names that may say that the process is a device."""
         return self.process, self.label
 
 
 @dataclass(frozen=True)
 class LaneTable:
-    """All lanes, and the lane of each row; `foreign`: see `LaneFacts`, for each row."""
+    """All lanes, and the lane of each row; `foreign`: see `LaneFacts`, as a flag for each row."""
 
     lanes: list[LaneFacts]
     of_row: Ints
     foreign: Flags
 
     def rows_on(self, lanes: Iterable[int]) -> Flags:
-        """Which foreign rows are on one of these lanes."""
+        """Flag the foreign rows that are on one of these lanes."""
         chosen = np.zeros(len(self.lanes), dtype=bool)
         chosen[list(lanes)] = True
         rows: Flags = self.foreign & chosen[self.of_row]
@@ -59,7 +59,7 @@ class LaneTable:
 
 
 def foreign_rows(durations: Durations) -> Flags:
-    """Which rows have no category that says whether they are a thread's or a device's."""
+    """Flag the rows whose category does not say whether they are a thread's or a device's."""
     texts = durations.category.values
     foreign = [text is None or not is_known(text) or has_role(text, Role.DEVICE_ROW) for text in texts]
     return durations.category.matching(np.array(foreign, dtype=bool))
@@ -96,7 +96,7 @@ def describe(durations: Durations, flows: pa.Table, names: NameCollector) -> Lan
 
 
 def _ends(flows: pa.Table) -> set[tuple[str, str]]:
-    """Return the lanes on which flows of launches end."""
+    """Find the lanes on which flows of launches end."""
     kind, pid, tid = (read_texts(flows[name]) for name in ("kind", "pid", "tid"))
     meant = kind.matching(np.array([LAUNCH_FLOWS.fullmatch(str(text)) is not None for text in kind.values]))
     rows = meant & ~flows["is_start"].to_numpy()
@@ -105,6 +105,6 @@ def _ends(flows: pa.Table) -> set[tuple[str, str]]:
 
 
 def last_number(text: str) -> int | None:
-    """Return the last number in a name, None where it has none."""
+    """Find the last number in a name, None if it has none."""
     found = _NUMBERS.findall(text)
     return int(found[-1]) if found else None

@@ -1,6 +1,6 @@
-"""The way through a damaged document: event by event, and on to the next one where an event is broken.
+"""The way through a damaged document: event by event, and on to the next one after a broken one.
 
-Runs only when the strict decoder refuses the text. It says what was lost and where the first case is.
+It runs only if the strict decoder refuses the text. It says what was lost and where the first case is.
 """
 
 import json
@@ -19,11 +19,12 @@ from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, ch
 
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _WINDOW = 4_096
+"""Bytes of the first window that is decoded at a value; it grows while the value may go on."""
 _LONGEST_WORD = len("-Infinity")
 _KEY = rb'"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp|tts|tdur|cname|bind_id)"\s*:'
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EVENT = re.compile(rb"\{\s*" + _KEY)
-# no two runs of white space side by side: the time to fail would grow with their length squared
+# Two runs of white space never stand side by side: the time to fail would grow with their length squared.
 _NEXT_EVENT = re.compile(rb"(?:\}\s*(?:,\s*)?|\n[ \t]*)(?=\{\s*" + _KEY + rb")")
 _SPACE = re.compile(rb"\s*")
 _SEPARATOR = re.compile(rb"[\s,]*")
@@ -31,9 +32,10 @@ _OBJECT, _END_OF_LIST = b"{]"
 
 
 class ValueScanner:
-    """Scans values of up to `longest` bytes; `constants` counts what was NaN or infinite in them.
+    """Scans values of up to `longest` bytes; `constants` counts NaN and infinite numbers in them.
 
-    The text stays bytes, of which a window is decoded at a time: as one str it might take five times as much.
+    The text stays bytes, of which one window at a time is decoded: as one str it might take five times as
+    much.
     """
 
     def __init__(self, text: Content, longest: int) -> None:
@@ -42,14 +44,14 @@ class ValueScanner:
         self._scan = json.JSONDecoder(strict=False, parse_constant=self._count_constant).raw_decode
 
     def value_at(self, at: int, before: bytes = b"") -> bytes | None:
-        """Return the value at `at`, of which `before` is the beginning; None if it is broken, or too long.
+        """Read the value at `at`, of which `before` is the beginning; None if it is broken or too long.
 
-        Looks at a window that grows while the value may go on, since an error costs as much as there is
+        It decodes a window that grows while the value may go on, since an error costs as much as there is
         text before it: over the whole text, many broken events would take hours.
         """
         size = _WINDOW
         while True:
-            # surrogates keep bytes that are no UTF-8, so that the text can be given back
+            # Surrogates keep bytes that are not UTF-8, so that the text can be given back.
             window = (before + self._text[at : at + size]).decode("utf-8", "surrogateescape")
             try:
                 return window[: self._scan(window)[1]].encode("utf-8", "surrogateescape")
@@ -67,12 +69,12 @@ class ValueScanner:
 
 
 def without_constants(text: bytes) -> bytes:
-    """Return the text with null for NaN and Infinity."""
+    """Replace NaN and Infinity in the text by null."""
     return _STRING_OR_CONSTANT.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", text)
 
 
 class LenientDocument:
-    """A document read as far as it can be."""
+    """A document that is read as far as possible."""
 
     def __init__(self, path: Path, data: Content, integrity: Integrity, limits: Limits) -> None:
         self._path, self._text, self._limits = path, data, limits
@@ -86,7 +88,7 @@ class LenientDocument:
         self._scanner = ValueScanner(data, limits.entry)
 
     def batches(self) -> Iterator[Batch]:
-        """Events in the order of the file; positions are exact up to the first broken event."""
+        """Yield events in the order of the file; positions are exact up to the first broken event."""
         texts: list[bytes] = []
         positions: list[int] = []
         for position, text in self._events():
@@ -99,7 +101,7 @@ class LenientDocument:
         self._state_losses()
 
     def facts(self) -> Facts:
-        """Rank, devices and versions, as far as the text around the list is whole."""
+        """Read rank, devices and versions, as far as the text around the list is whole."""
         document = self._document()
         if document is None:
             self._lossless = False
@@ -114,7 +116,7 @@ class LenientDocument:
             return Facts()
 
     def _document(self) -> bytes | None:
-        """Return the text around the list with an empty one in it; None where it is broken, or too long."""
+        """Read the text around the list with an empty list in it; None if it is broken or too long."""
         if len(self._head) > self._limits.entry:
             return None
         opening = self._head.lstrip() + b"["
@@ -164,8 +166,8 @@ class LenientDocument:
         self._end = at
 
     def _next_event(self, broken: int) -> int:
-        """Place of the first event that can be recognised after the broken text at `broken`."""
-        if self._text[broken] != _OBJECT:  # a comment, say: the event after it is whole
+        """Find the place of the first event that can be recognised after the broken text at `broken`."""
+        if self._text[broken] != _OBJECT:  # such as a comment: the event after it is whole
             following = _EVENT.search(self._text, broken)
             return following.start() if following else len(self._text)
         following = _NEXT_EVENT.search(self._text, broken + 1)
@@ -194,9 +196,9 @@ class LenientDocument:
 
 
 def _find_list(path: Path, text: Content) -> tuple[bytes, int, bool]:
-    """Text before the bracket of the list of events, the place after it, and whether there is a bracket.
+    """Find the list of events: the text before its bracket, the place after it, and whether it has one.
 
-    Without one, each line is an event.
+    Without a bracket, each line is an event.
     """
     start = _end_of(_SPACE, text, 0)
     first = bytes(text[start : start + 1])
@@ -215,6 +217,6 @@ def _find_list(path: Path, text: Content) -> tuple[bytes, int, bool]:
 
 
 def _end_of(pattern: re.Pattern[bytes], text: Content, at: int) -> int:
-    """Place after what matches at `at`, which may be nothing."""
+    """Find the place after the match of `pattern` at `at`, which may be empty."""
     match = pattern.match(text, at)
     return match.end() if match else at

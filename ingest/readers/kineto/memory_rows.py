@@ -1,4 +1,4 @@
-"""Collects memory rows ([memory] instants) from batches into a table."""
+"""Collect memory rows ([memory] instants) from batches into a table."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -19,14 +19,15 @@ from tracegraph.ingest.trace import MEMORY_SCHEMA, table_in
 
 _INSTANTS, _NAME = ("i", "I"), "[memory]"
 _MOST_BYTES = 1 << 47
-"""No address space is larger."""
+"""A size beyond this is a broken number: no address space is larger."""
 _MOST_TOGETHER = 2.0**62
+"""Sums of sizes must stay below this, so that totals fit into 64 bits."""
 _NEEDED = ("bytes", "device_type", "device")
 _NUMBERS = (*_NEEDED, "allocated", "reserved")
 
 
 def is_memory_row(event: Event) -> bool:
-    """Whether an entry tells of memory that is allocated or freed."""
+    """Tell whether an entry states memory that is allocated or freed."""
     return event.name == _NAME and event.ph in _INSTANTS
 
 
@@ -56,7 +57,7 @@ class MemoryCollector:
         self._length += len(events)
 
     def finish(self, near_ns: int, integrity: Integrity) -> pa.Table:
-        """Table in MEMORY_SCHEMA of the rows that can be used; `near_ns`: a time amid the recording."""
+        """Make a table in MEMORY_SCHEMA of the usable rows; `near_ns`: a time amid the recording."""
         if not self._length:
             return MEMORY_SCHEMA.empty_table()
         position, at = np.concatenate(self._positions), np.concatenate(self._times)
@@ -84,7 +85,7 @@ class MemoryCollector:
 
 
 def _lacks_total(usable: Flags, numbers: dict[str, tuple[Ints, Flags]]) -> Flags:
-    """Rows that do not state what is allocated on their device although others do."""
+    """Flag rows that do not state what is allocated on their device although others of it do."""
     devices, place = distinct_pairs(numbers["device_type"][0], numbers["device"][0])
     stated = numbers["allocated"][1]
     states = np.zeros(len(devices), dtype=bool)

@@ -1,7 +1,7 @@
-"""Kineto's traces as Parquet that `tracegraph convert` writes: a row an entry, its exact text in one column.
+"""Kineto's traces as Parquet that `tracegraph convert` writes, with the exact text of each entry.
 
-The columns beside the text are for people and other tools; reading back uses the text, so that the same
-events come out of both formats.
+Each row is an entry, with its text in one column. The other columns are for people and other tools; reading
+back uses the text, so that the same events come out of both formats.
 """
 
 from collections.abc import Iterator
@@ -55,15 +55,15 @@ _SCHEMA = pa.schema(
         pa.field(_JSON, pa.large_string(), nullable=False),
     ]
 )
-"""One row an entry of traceEvents, in its order."""
+"""One row for each entry of traceEvents, in its order."""
 
 
 class ParquetDocument:
-    """A converted trace, read a batch at a time."""
+    """A converted trace, which is read one batch at a time."""
 
     def __init__(self, path: Path, data: Content, limits: Limits = DEFAULT_LIMITS) -> None:
         try:
-            # equal texts stay one: a dictionary of a few may stand for any number of rows
+            # Equal texts stay one: a dictionary of a few may stand for any number of rows.
             self._file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=[_JSON])
         except KeyError:
             raise _foreign(path) from None
@@ -81,7 +81,7 @@ class ParquetDocument:
         self.tail: bytes = metadata[_TAIL]
 
     def batches(self) -> Iterator[Batch]:
-        """Events in the order of the file."""
+        """Yield events in the order of the file."""
         start = size = 0
         try:
             for batch in self._file.iter_batches(batch_size=BATCH, columns=[_JSON]):
@@ -95,7 +95,7 @@ class ParquetDocument:
             raise _damage(self._path, error, f" after event {start}") from None
 
     def facts(self) -> Facts:
-        """Rank, devices and versions."""
+        """Read rank, devices and versions."""
         if not self.head.strip():
             return Facts()
         try:
@@ -105,7 +105,7 @@ class ParquetDocument:
 
 
 def _texts_of(column: "pa.DictionaryArray[Any, Any]") -> list[bytes]:
-    column.validate(full=True)  # Arrow itself takes what a damaged page says of its dictionary
+    column.validate(full=True)  # Arrow itself believes what a damaged page says of its dictionary
     distinct = [*column.dictionary.cast(pa.large_binary()).to_pylist(), b"null"]
     return [distinct[k] for k in column.indices.fill_null(len(distinct) - 1).to_pylist()]
 
@@ -141,7 +141,7 @@ def _split(source: SourceFile, limits: Limits) -> ChromeDocument:
 
 
 def _write(document: ChromeDocument, file: BinaryIO) -> int:
-    """Write a row group a batch."""
+    """Write one row group for each batch."""
     schema = _SCHEMA.with_metadata({_HEAD: document.head, _TAIL: document.tail})
     rows = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -190,4 +190,4 @@ KINETO_PARQUET = TraceFormat(
     split=_split,
     write=_write,
 )
-"""What `tracegraph convert` makes of Kineto's JSON."""
+"""The format that `tracegraph convert` makes of Kineto's JSON."""

@@ -1,7 +1,7 @@
 """The strict way from JSON text to the texts of its entries: one pass of the decoder, no copies.
 
-A long list of entries is taken apart piece by piece, so that they are counted before they fill the memory:
-an entry of two bytes takes sixty as an object, and a list of nothing would take thirty times its text.
+A long list of entries is taken apart piece by piece, so that entries are counted before they fill the memory:
+an entry of two bytes takes sixty as an object, and a list of empty entries would take thirty times its text.
 """
 
 import re
@@ -21,7 +21,8 @@ from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
 
 PIECE = 1 << 20
-"""Bytes that a piece has at least; one that is twice as long is not looked for."""
+"""Bytes that a piece has at least; the end of a piece must follow within as many bytes again."""
+# Commas of each kind at which the end of a piece is tried.
 _TRIES = 16
 _OPEN, _CLOSE = b"[]"
 _BETWEEN_OBJECTS = re.compile(rb"\}\s*(,)(?=\s*\{)")
@@ -32,9 +33,19 @@ _LIST_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 
 def cut_pieces(path: Path, text: Content, begin: int, limits: Limits) -> tuple[list[Raw], int]:
-    """Entries of the list that begins at `begin`, after its bracket, and the place where the others begin.
+    """Take the entries from the list that begins at `begin`, after its bracket.
 
-    All but the last MiB or two, unless the list is odd. Raises InputError for more than `limits.events`.
+    All entries but those of the last MiB or two are taken, unless the list is odd.
+
+    Returns
+    -------
+    entries, place
+        The entries, and the place at which the remaining ones begin.
+
+    Raises
+    ------
+    InputError
+        For more entries than `limits.events`.
     """
     events: list[Raw] = []
     while len(text) - begin > 2 * PIECE:
@@ -51,7 +62,7 @@ def cut_pieces(path: Path, text: Content, begin: int, limits: Limits) -> tuple[l
 
 
 def may_exceed(text: Content, limits: Limits) -> bool:
-    """Whether a list in a long text could have more than `limits.events` entries: it has the commas."""
+    """Tell by its commas whether a list in a long text could have more than `limits.events` entries."""
     if len(text) <= 4 * PIECE:
         return False
     pieces = (bytes(text[start : start + PIECE]) for start in range(0, len(text), PIECE))
@@ -59,14 +70,14 @@ def may_exceed(text: Content, limits: Limits) -> bool:
 
 
 def _ends(text: Content, begin: int) -> Iterator[int]:
-    """Places of commas that may stand between two entries, the likelier ones first."""
+    """Yield places of commas that may stand between two entries, the likelier ones first."""
     within = begin + PIECE, begin + 2 * PIECE
     likely, others = (pattern.finditer(text, *within) for pattern in (_BETWEEN_OBJECTS, _COMMA))
     return (found.start(1) for found in chain(islice(likely, _TRIES), islice(others, _TRIES)))
 
 
 def _decode_piece(text: Content, begin: int, end: int) -> list[Raw] | None:
-    """Entries between two separators; None where what stands there is no list of whole entries.
+    """Decode the entries between two separators; None if the text is not a list of whole entries.
 
     The entries are views into the text: a copy with brackets around it would take its memory once more.
     """
@@ -85,7 +96,7 @@ class _ListOnly(Struct, gc=False):
 
 
 class StrictDocument:
-    """A document that the strict decoder has taken as a whole; lets go of the text as it is read."""
+    """A document that the strict decoder has accepted as a whole; it lets go of the text as it is read."""
 
     def __init__(self, facts: Facts, events: list[Raw], span: tuple[int, int]) -> None:
         self._facts = facts
@@ -94,18 +105,18 @@ class StrictDocument:
         """Where in the text the first entry begins and the last one ends."""
 
     def batches(self) -> Iterator[Batch]:
-        """Events in the order of the file; once."""
+        """Yield events in the order of the file; this works once."""
         events, self._events = self._events, []
         for start in range(0, len(events), BATCH):
             texts = events[start : start + BATCH]
             yield Batch(texts, range(start, start + len(texts)))
 
     def facts(self) -> Facts:
-        """Rank, devices and versions."""
+        """Return rank, devices and versions."""
         return self._facts
 
     def count_other_lists(self, data: Content) -> int:
-        """Count lists of events beside this one, which is the last of equal keys; ask first."""
+        """Count other lists of events in the text; the last of equal keys counts. Ask before `batches`."""
         if not self._events or _is_list(data):
             return 0
         first, last = self._span
@@ -115,16 +126,20 @@ class StrictDocument:
 def parse_strict(path: Path, data: Content, limits: Limits) -> StrictDocument:
     """Split a well-formed document into its events.
 
-    Raises msgspec.DecodeError or RecursionError when the text is not well-formed JSON or its entries are too
-    many to be taken apart at once, InputError when it holds no list of events or more than `limits.events`.
+    Raises
+    ------
+    msgspec.DecodeError, RecursionError
+        If the text is not well-formed JSON, or if its entries are too many to be taken apart at once.
+    InputError
+        If it holds no list of events, or more than `limits.events`.
     """
     return _parse_in_pieces(path, data, limits) or _parse_whole(path, data, limits)
 
 
 def _parse_in_pieces(path: Path, data: Content, limits: Limits) -> StrictDocument | None:
-    """Return the document, its list taken apart piece by piece; None where it does not begin as is usual.
+    """Parse a document whose list is taken apart piece by piece; None if it begins in an unusual way.
 
-    What is left when well-formed entries are taken out of the list is well-formed if the document is.
+    What is left if well-formed entries are taken out of the list is well-formed if the document is.
     """
     opening = _LIST_FIRST.match(data) or _LIST_KEY.search(data)
     if opening is None:
@@ -137,7 +152,7 @@ def _parse_in_pieces(path: Path, data: Content, limits: Limits) -> StrictDocumen
     document = _parse_whole(path, remainder, limits)
     first, last = document._span
     if bytes(remainder[begin:first]).strip() or first == last:
-        return None  # another list of the same key counts, or the key stands in a text
+        return None  # another list of the same key counts, or the key is part of a text
     moved = rest - begin
     return StrictDocument(document._facts, events + document._events, (begin, last + moved))
 
@@ -167,7 +182,7 @@ def _is_list(data: Content) -> bool:
 
 
 def locate_list(data: Content) -> tuple[int, int]:
-    """Start and end (byte offsets) of the list of events in a text that `parse_strict` takes."""
+    """Find start and end (byte offsets) of the list of events in a text that `parse_strict` accepts."""
     if _is_list(data):
         events = msgspec.json.decode(data, type=Raw)
     else:
@@ -183,7 +198,7 @@ def _span(events: list[Raw], data: Content) -> tuple[int, int]:
 
 
 def _place(raw: Raw, data: Content) -> int:
-    """Byte offset of a raw value, which is a view into the text it was decoded from."""
+    """Compute the byte offset of a raw value, which is a view into the text that it was decoded from."""
     return _address(raw) - _address(data)
 
 

@@ -1,4 +1,4 @@
-"""Collects what metadata entries (ph M) call threads and processes."""
+"""Collect the names that metadata entries (ph M) give to threads and processes."""
 
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_label
 
@@ -13,7 +13,7 @@ class NameCollector:
         """What `process_labels` say of processes, such as CPU or GPU 0."""
 
     def add(self, event: Event) -> None:
-        """Take the name in a metadata event, if it holds one."""
+        """Store the name in a metadata event, if it holds one."""
         if event.name not in ("thread_name", "process_name", "process_labels"):
             return
         label = decode_label(event.args)

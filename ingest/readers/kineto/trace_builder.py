@@ -32,7 +32,7 @@ from tracegraph.vocabulary.categories import SPAN, Role, spellings_of
 FLOWS = ("s", "t", "f")
 _RANGES = spellings_of(Role.RANGE)
 _PLACES = frozenset(("device", "context", "stream", "correlation", "External id", "external id", "Ev Idx"))
-"""Numbers of a range that say where it was, not what was counted."""
+"""Numbers of a range that say where it was, not what it counted."""
 
 
 class FlowCollector:
@@ -58,7 +58,7 @@ class FlowCollector:
         self._usable.append(usable)
 
     def finish(self, integrity: Integrity) -> pa.Table:
-        """Table in FLOW_SCHEMA of the flows with an id and a usable time."""
+        """Make a table in FLOW_SCHEMA of the flows with an id and a usable time."""
         text = {name: column.column() for name, column in self._text.items()}
         times = np.concatenate(self._times) if self._times else np.empty(0, np.int64)
         usable = np.concatenate(self._usable) if self._usable else np.empty(0, np.bool_)
@@ -84,7 +84,7 @@ class CounterCollector:
         self._values: list[float] = []
 
     def add(self, events: Sequence[Event], positions: Sequence[int]) -> None:
-        """Append the counters of those that are ranges; `positions`: their places in the file's list."""
+        """Append the counters of those events that are ranges, with their positions in the file's list."""
         names: list[str] = []
         for event, position in zip(events, positions, strict=True):
             if event.cat not in _RANGES:
@@ -98,7 +98,7 @@ class CounterCollector:
         self._names.extend(names)
 
     def finish(self, longest: int) -> pa.Table:
-        """Table in COUNTER_SCHEMA; a name of more than `longest` characters is cut there."""
+        """Make a table in COUNTER_SCHEMA; a name of more than `longest` characters is cut there."""
         columns = {
             "source_index": pa.array(np.array(self._positions, dtype=np.int64)),
             "name": self._names.column().cut(longest)[0].arrow(),
@@ -150,7 +150,7 @@ class _Collector:
         self.counters.add([event for _, event in durations], [batch.positions[k] for k, _ in durations])
 
     def state_repairs(self, integrity: Integrity) -> None:
-        """Record the entries that were no events or not as expected."""
+        """Record the entries that were not events, or not as expected."""
         what = "entries that are no objects are skipped"
         integrity.add_places("entry_not_object", what, self.no_objects)
         what = "events hold fields of another type or text that is no UTF-8"
@@ -160,7 +160,7 @@ class _Collector:
 def build_trace(
     source: SourceFile, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
 ) -> TraceFile:
-    """Columns of a document; InputError when it holds too many entries."""
+    """Build the columns of a document; InputError if it holds too many entries."""
     collector = _collect(source.path, document, integrity, limits)
     facts = document.facts()
     collector.state_repairs(integrity)
@@ -191,7 +191,7 @@ def build_trace(
 
 
 def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
-    """Keep entries that are no longer than they may be: decoded, one takes many times its length."""
+    """Keep the entries within the limit of length: a decoded entry takes many times its length."""
     if max(map(len, batch.texts), default=0) <= limits.entry:
         return batch
     entries = list(zip(batch.texts, batch.positions, strict=True))
@@ -202,7 +202,7 @@ def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
 
 
 def _collect(path: Path, document: Document, integrity: Integrity, limits: Limits) -> _Collector:
-    """Return the entries of all batches; on return nothing holds the text any more."""
+    """Collect the entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
     with _collection_paused():
         for batch in document.batches():
@@ -214,7 +214,7 @@ def _collect(path: Path, document: Document, integrity: Integrity, limits: Limit
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Millions of young objects that hold no cycles: collecting them is time lost."""
+    """Pause the garbage collector: millions of young objects without cycles would only cost it time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""What a change does to a graph: work, dependencies and waits that become others."""
+"""How a change replaces work, dependencies and waits of a graph by others."""

@@ -1,4 +1,4 @@
-"""Changes of a job of several ranks: transfers take no time, or no rank's host work is later than others'."""
+"""Changes of a job of several ranks: transfers take no time, or no rank's host work is late."""
 
 import numpy as np
 import pandas as pd
@@ -11,20 +11,21 @@ from tracegraph.ingest.what_if.graph.transfers import transferring
 from tracegraph.vocabulary.common_names import common_name
 
 _CHANCE = 0.01
-"""How likely it may be that any name is called late on any rank only since single events scatter."""
+"""The chance (0..1) that any name counts as late on any rank only because single events scatter."""
 
 
 def transfers(graph: ReplayGraph) -> Flags:
-    """Return the segments in which members of collectives transfer: from when the last one came."""
+    """Flag the segments in which members of collectives transfer, from the moment when the last one came."""
     met: Flags = np.append(graph.rendezvous != NONE, False)[graph.segments.event]
     return met & transferring(graph)
 
 
 def without_stragglers(graph: ReplayGraph) -> Floats:
-    """For each segment by which factor its work shrinks where no rank is later than the others.
+    """Compute the factor of each segment's work (0..1) if no rank is later than the others.
 
-    Host work of one name takes, on each rank, no more than on the middle rank (of two the one with less).
-    What differs by less than single events of that name scatter within a rank stays: that is chance.
+    Host work of one name takes, on each rank, no more than on the middle rank (of two ranks the one with
+    less). A difference that is smaller than the scatter of single events of that name within a rank stays: it
+    is chance.
     """
     segments = graph.segments
     host = np.flatnonzero(segments.on_thread & (segments.kind == WORK) & (segments.event >= 0))
@@ -46,16 +47,17 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
 
 
 def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
-    """For each name's code a number, the same for those that every process calls the same."""
+    """Give each name's code a number, the same for names that differ only in addresses and hashes."""
     texts = [common_name(str(name)) for name in graph.calls.name.values]
     return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
 
 
 def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -> "pd.Series[float]":
-    """By name and rank, from sums, numbers and variances of the events of each name (rows) and rank.
+    """Compute the factors by name and rank, from sums, numbers and variances of the events of each.
 
-    Two sums differ by more than chance where Student's t-test says so, at a level that Bonferroni's
-    correction divides by the number of sums that are compared. A name that no rank has twice has no scatter.
+    Rows are names and columns ranks. Two sums differ by more than chance if Student's t-test says so, at a
+    level that Bonferroni's correction divides by the number of sums that are compared. A name that no rank
+    has twice has no scatter.
     """
     from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
 

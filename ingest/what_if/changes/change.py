@@ -1,4 +1,4 @@
-"""A change of a run: what takes less time or ends at once, in which window, and what then depends on what."""
+"""A change of a run: what takes less time or ends at once, in which window, and what depends then."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
 @dataclass(frozen=True)
 class EndedWaits:
-    """Waits of threads that end at once: of a gap (by code) or a rule (by code), inside some of the segments.
+    """Waits of threads inside some segments that end at once: of a gap or of a rule, by code.
 
-    One of `gap` and `mechanism` is -1: that does not matter.
+    One of `gap` and `mechanism` is -1 and does not matter.
     """
 
     inside: Flags
@@ -31,8 +31,8 @@ class EndedWaits:
 class Change:
     """What is assumed: the factor of each segment's work, and the gaps (by code) that end at once.
 
-    `at_calls`: those that end at once on threads only, not between streams. `waits`: only some of a gap, or
-    those of a rule. `edit`: what fixes change.
+    `at_calls`: gaps that end at once on threads only, not between streams. `waits`: only some waits of a gap,
+    or those of a rule. `edit`: what fixes change.
     """
 
     factor: Floats
@@ -43,12 +43,12 @@ class Change:
 
     @property
     def is_structural(self) -> bool:
-        """Whether what depends on what is different, too."""
+        """Whether the change also alters which segments depend on which."""
         return self.ends_waits or (self.edit is not None and self.edit.is_structural)
 
     @property
     def factors(self) -> Floats:
-        """By what each segment's work is multiplied, by fixes, too."""
+        """The factor by which each segment's work is multiplied, also by fixes."""
         return self.factor if self.edit is None else self.factor * self.edit.factor
 
     @property
@@ -63,7 +63,7 @@ class Change:
 
 
 def join_changes(changes: Sequence[Change]) -> Change:
-    """All of them at once."""
+    """Join changes into one that makes them all at once."""
     edits = [one.edit for one in changes if one.edit is not None]
     return Change(
         factor=np.prod([one.factor for one in changes], axis=0),
@@ -85,22 +85,22 @@ class Span:
 
     @property
     def length_ns(self) -> int:
-        """Its length."""
+        """The length of the window."""
         return self.end - self.start
 
     def length_where(self, ends: int, ended: int) -> int:
-        """Its length in a replay that ends at `ends`, where that of the unchanged run `ended`."""
+        """Compute its length in a replay that ends at `ends`, if the unchanged run's replay `ended`; ns."""
         return self.length_ns - (ended - ends)
 
 
 def whole_window(graph: ReplayGraph) -> Span:
-    """Return the window of the run."""
+    """Make the window of the run."""
     everything = np.ones(len(graph.segments), dtype=bool)
     return Span(graph.window.start, graph.window.end, graph.counted, everything)
 
 
 def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
-    """Return the window of a step: only what starts in it changes, so that its start is fixed."""
+    """Make the window of a step: only what starts in it changes, so that its start is fixed."""
     segments, calls = graph.segments, graph.calls
     inside = (segments.start >= step.start) & (segments.start < step.window_end)
     on_thread = segments.on_thread & (segments.start < step.end)
@@ -111,7 +111,7 @@ def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
 
 
 def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """Return the waits and gaps of a window that end at once, as far as they are segments."""
+    """Flag the waits and gaps of a window that end at once and are segments."""
     segments = graph.segments
     ended = np.where(
         segments.on_thread,
@@ -128,7 +128,7 @@ def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
 
 
 def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """Return the dependencies whose lag has the name of what ends at once, or whose rule it is."""
+    """Flag the dependencies whose lag has the name of a gap that ends at once, or whose rule ends."""
     found = graph.dependencies
     on_thread = graph.segments.on_thread[found.effect]
     named = np.where(
@@ -144,14 +144,14 @@ def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
 
 
 def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
-    """Return the dependencies of a rule that threads wait for inside the segments meant."""
+    """Flag the dependencies of a rule for which threads wait inside the segments of `one`."""
     found = graph.dependencies
     mine: Flags = (found.mechanism == one.mechanism) & _inside(graph, one)
     return mine & graph.segments.on_thread[found.effect]
 
 
 def _inside(graph: ReplayGraph, one: EndedWaits) -> Flags:
-    """Which dependencies end a wait in the segments meant, or start one of them."""
+    """Flag the dependencies that end a wait inside the segments of `one`, or start one of these."""
     effect = graph.dependencies.effect
     waits = np.append(False, (graph.segments.kind != WORK)[:-1])
     there: Flags = np.where(waits[effect], one.inside[effect - 1], one.inside[effect])
@@ -159,7 +159,7 @@ def _inside(graph: ReplayGraph, one: EndedWaits) -> Flags:
 
 
 def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """Return the segments on whose end the effects of chosen dependencies follow on their thread."""
+    """Flag the segments on whose end the effects of chosen dependencies follow on their thread."""
     segments, effect = graph.segments, graph.dependencies.effect[chosen]
     before = effect[(effect > 0) & (segments.lane[effect - 1] == segments.lane[effect])] - 1
     flags = np.zeros(len(segments), dtype=bool)
@@ -168,10 +168,10 @@ def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
-    """Return the dependencies that a change leaves or puts in, and the names of their gaps.
+    """Find the dependencies that a change leaves or adds, and the names of their gaps.
 
-    Who waits for another lane no longer does; what starts late after its cause starts at once. A rank that no
-    longer waits for others goes on from when it comes itself.
+    A thread that waits for another lane no longer does; a segment that starts late after its cause starts at
+    once. A rank that no longer waits for others continues from the moment when it comes itself.
     """
     found, gap_name = _without_waits(graph, span, change)
     if change.edit is None or not change.edit.is_structural:
@@ -180,7 +180,7 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
 
 
 def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
-    """Return the dependencies where the gaps of a change end at once, and the names of their gaps."""
+    """Find the dependencies if the gaps of a change end at once, and the names of their gaps."""
     found = never_early(graph.dependencies)
     if not change.ends_waits:
         return found, graph.gap_name
@@ -188,7 +188,7 @@ def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Depe
     ended = ended_dependencies(graph, span, change)
     freed = ended & FOR_OTHERS[found.mechanism]
     waits = ended_stretches(graph, span, change) & (segments.kind == WAIT)
-    # A wait inside a call has the name, not the edge that ends it where that has no lag.
+    # A wait inside a call has the name; the edge that ends it has none if it has no lag.
     after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1])
     freed |= after_wait[found.effect] & here & FOR_OTHERS[found.mechanism]
     if GAP_CODE[WAITING_FOR_RANK] in change.gaps:
@@ -198,7 +198,7 @@ def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Depe
 
 
 def _between_ranks(graph: ReplayGraph) -> Flags:
-    """Return the dependencies by which a rank waits for another one."""
+    """Flag the dependencies by which a rank waits for another one."""
     found, rank = graph.dependencies, graph.lanes.rank[graph.segments.lane]
     apart: Flags = (found.mechanism == CODE[COLLECTIVE]) & (rank[found.cause] != rank[found.effect])
     return apart

@@ -17,7 +17,7 @@ from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
 def step_events(tables: GraphTables, graph: ReplayGraph) -> Ints:
-    """For each step of the run the event that marks it."""
+    """Find for each step of the run the event that marks it."""
     rows = tables.nodes["Step"]
     calls, rank = graph.calls, graph.lanes.rank[graph.calls.lane]
     stride = int(calls.source_index.max(initial=0)) + 1
@@ -29,7 +29,7 @@ def step_events(tables: GraphTables, graph: ReplayGraph) -> Ints:
 
 
 def steps_at(tables: GraphTables, graph: ReplayGraph, events: Events) -> Steps:
-    """Return the steps at the new times of the events, with the events that they had."""
+    """Move the steps to the new times of the events; they keep the events that they had."""
     rows, event, of_event = tables.nodes["Step"], step_events(tables, graph), graph.calls.step
     rank, number = _numbers(rows["rank"]), _numbers(rows["number"])
     window_end = events.end[event]
@@ -52,7 +52,7 @@ def steps_at(tables: GraphTables, graph: ReplayGraph, events: Events) -> Steps:
 def phases_at(
     tables: GraphTables, graph: ReplayGraph, replayed: Replayed, events: Events, launches: Launches
 ) -> Phases:
-    """Return the phases at the new times of the segments that they begin and end with."""
+    """Move the phases to the new times of the segments with which they begin and end."""
     rows = tables.nodes["Phase"]
     lane, start, end = (_numbers(rows[name]) for name in ("lane", "start_ns", "end_ns"))
     times = segment_times(graph, replayed.start, replayed.work)
@@ -80,7 +80,7 @@ def phases_at(
 
 
 def _last_begun(graph: ReplayGraph, lane: Ints, before: Ints) -> Ints:
-    """Return the segment of each lane that began last before a time."""
+    """Find the segment of each lane that began last before a time."""
     segments, window = graph.segments, graph.window
     stride = window.end - window.start + 2
     keys = segments.lane * stride + segments.start - window.start

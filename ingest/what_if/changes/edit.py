@@ -1,4 +1,4 @@
-"""What a fix changes of a causal graph besides the time that work takes: waits, lanes, lags and order."""
+"""What a fix changes in a causal graph besides the time of work: waits, lanes, lags and order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,22 +23,32 @@ from tracegraph.vocabulary.mechanisms import (
 
 _KEPT = (COLLECTIVE, QUEUE_FULL)
 FOR_GPU: Flags = np.array([m.kind == "SYNCHRONIZATION" and m.name not in _KEPT for m in MECHANISMS])
-"""By position in `MECHANISMS`: what a call, a copy or a silent thread waits for on the GPU."""
+"""By position in `MECHANISMS`: whether a call, a copy or a silent thread waits for the GPU by it."""
 FOR_OTHERS: Flags = np.array(
     [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS]
 )
-"""By position in `MECHANISMS`: what waits for another lane, and would not go on by itself."""
+"""By position in `MECHANISMS`: whether it waits for another lane, and would not continue by itself."""
 _ORDER = (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER])
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What else is different, one entry a segment, so that several edits of one graph can be joined.
+    """What else is different, one entry for each segment, so that edits of one graph can be joined.
 
-    `factor`: by what its work is multiplied. `freed`: its start no longer waits for the GPU, or for another
-    stream. `unawaited`: no stream waits for its end any more. `lane`: the assumed thread or stream that runs
-    it in place of its own, 0 for its own. `queue_lag`: what passes after the work before it on its stream,
-    ns, `NONE` for what did. `added`: dependencies that hold besides.
+    Attributes
+    ----------
+    factor
+        By what its work is multiplied.
+    freed
+        Its start no longer waits for the GPU, or for another stream.
+    unawaited
+        No stream waits for its end any more.
+    lane
+        The assumed thread or stream that runs it instead of its own; 0 for its own.
+    queue_lag
+        What passes after the work before it on its stream, ns; `NONE` to keep what was recorded.
+    added
+        Dependencies that hold as well.
     """
 
     factor: Floats
@@ -50,24 +60,24 @@ class Edit:
 
     @property
     def is_structural(self) -> bool:
-        """Whether more than the time that work takes is different."""
+        """Whether more than the time of work is different."""
         lagging = (self.queue_lag != NONE).any()
         return bool(self.freed.any() or lagging or self.reorders)
 
     @property
     def reorders(self) -> bool:
-        """Whether work runs in another order than it was recorded in."""
+        """Whether work runs in another order than the recorded one."""
         return bool(self.lane.any() or self.unawaited.any() or len(self.added))
 
 
 def no_dependencies() -> Dependencies:
-    """Return a table without rows."""
+    """Make a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Dependencies(no, no, no, flags, np.empty(0), no, no, flags)
 
 
 def no_edit(count: int) -> Edit:
-    """Nothing is different in a graph of so many segments."""
+    """Make an edit that changes nothing, for a graph of `count` segments."""
     return Edit(
         factor=np.ones(count),
         freed=np.zeros(count, dtype=bool),
@@ -79,7 +89,7 @@ def no_edit(count: int) -> Edit:
 
 
 def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | int) -> Dependencies:
-    """Dependencies that somebody assumes: nothing recorded them, and nobody doubts them.
+    """Make dependencies that are assumed: they are not recorded, and their confidence is 1.
 
     `gap`: from the cause's completion to the effect's start as recorded, ns.
     """
@@ -98,7 +108,7 @@ def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | i
 
 
 def join_edits(edits: Sequence[Edit]) -> Edit:
-    """All of them at once: of two lanes for one segment the later edit's counts, of two lags the shorter."""
+    """Join edits: of two lanes for one segment the later edit's counts, of two lags the shorter one."""
     whole = edits[0]
     for one in edits[1:]:
         both = (whole.queue_lag != NONE) & (one.queue_lag != NONE)
@@ -116,7 +126,7 @@ def join_edits(edits: Sequence[Edit]) -> Edit:
 
 
 def inside_span(edit: Edit, inside: Flags) -> Edit:
-    """Return the part of an edit that is about the segments `inside`."""
+    """Keep the part of an edit that is about the segments `inside`."""
     both = inside[edit.added.cause] & inside[edit.added.effect]
     return Edit(
         factor=np.where(inside, edit.factor, 1.0),
@@ -131,9 +141,10 @@ def inside_span(edit: Edit, inside: Flags) -> Edit:
 def apply_edit(
     edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints
 ) -> tuple[Dependencies, Ints]:
-    """Dependencies, and the names of their gaps, as an edit leaves them.
+    """Find the dependencies, and the names of their gaps, as an edit leaves them.
 
-    What an assumed lane runs comes one after the other there; what is left on the lane goes on without it.
+    Segments on an assumed lane run one after the other there; those that stay on the old lane continue
+    without them.
     """
     lane = edit.lane
     in_order = np.isin(found.mechanism, _ORDER)
@@ -143,7 +154,7 @@ def apply_edit(
     kept = ~apart & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
     follows = found.mechanism == CODE[STREAM_ORDER]
     lag = edit.queue_lag[found.effect]
-    # What lasts longer than a queue does has another reason, which stays: a turn of others, lost work.
+    # A lag that is longer than a queue's has another reason, which stays: others' turns, or lost work.
     in_queue = follows & (gap_name == GAP_CODE[STREAM_QUEUE]) & (lag != NONE)
     changed = replace(found, lag=np.where(in_queue, lag, found.lag))
     usual = int(np.median(found.lag[follows])) if follows.any() else 0
@@ -153,7 +164,7 @@ def apply_edit(
 
 
 def _side_by_side(segments: Segments, lane: Ints, stream_lag: int) -> Dependencies:
-    """Order each lane from which another one takes segments, and that one, if it is a new one.
+    """Put the segments in order on each lane that gives some away, and on each assumed lane.
 
     `stream_lag`: what passes between two works of a stream, ns.
     """

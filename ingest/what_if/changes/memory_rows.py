@@ -1,4 +1,4 @@
-"""The memory rows of a run in a scenario: each moves with its thread, and what is allocated adds up anew."""
+"""The memory rows of a run in a scenario: each moves with its thread, and sums add up anew."""
 
 from dataclasses import replace
 
@@ -18,13 +18,13 @@ _NUMBERS = {
     **{name: name for name in ("source_index", "rank", "lane", "device", "bytes", "step")},
     **{"at": "at_ns", "allocated": "allocated_bytes", "reserved": "reserved_bytes", "net": "net_bytes"},
 }
-"""Arrays by the properties that hold them."""
+"""The arrays of `Allocations`, and the property of nodes that holds each."""
 
 
 def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Allocations:
-    """Return the memory rows of the run with these tables at the times of a replay of its `graph`.
+    """Find the memory rows of the run with these tables at the times of a replay of its `graph`.
 
-    A total that was stated differs from the sizes before it by what nothing tells: that much it still does.
+    A total that was stated may differ from the sum of the sizes before it; the difference stays as it was.
     """
     found = _read(tables)
     moved = replace(found, at=_moved(graph, replayed, found.lane, found.at))
@@ -36,7 +36,7 @@ def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
 
 
 def _read(tables: GraphTables) -> Allocations:
-    """Return the memory rows as they are kept."""
+    """Read the memory rows as they are stored."""
     if "Allocation" not in tables.nodes:
         empty = np.empty(0, dtype=np.int64)
         return Allocations(**dict.fromkeys(Allocations.__dataclass_fields__, empty))
@@ -53,7 +53,7 @@ def _read(tables: GraphTables) -> Allocations:
 
 
 def _moved(graph: ReplayGraph, replayed: Replayed, lane: Ints, time: Ints) -> Ints:
-    """Moments of threads in a replay: as far into their segment as before, at most at its end."""
+    """Move moments of threads to a replay: as far into their segment as before, at most to its end."""
     segments, window = graph.segments, graph.window
     if not len(segments) or not len(time):
         return time

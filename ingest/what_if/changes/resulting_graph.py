@@ -1,4 +1,4 @@
-"""The causal graph that a change leaves: segments at their new times, and what then explains each start."""
+"""The causal graph that a change leaves: segments at their new times, and what explains each start."""
 
 from dataclasses import dataclass, replace
 
@@ -29,9 +29,10 @@ class Waiting:
 
 
 def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) -> Waiting:
-    """Return what a thread does after each of `idle`: `edge` is what it waits for, -1 for nothing any more.
+    """Find what a thread does after each of `idle`; it waits for `edge`, or for nothing if that is -1.
 
-    The call that waits for the GPU is the one that goes on then; for others whatever is open all the time.
+    If it waits for the GPU, the call that waits is the one that continues then; otherwise it is the event
+    that is open all the time.
     """
     event, waits = graph.segments.event, edge >= 0
     mechanism = np.append(found.mechanism, CODE[PROGRAM_ORDER])[edge]
@@ -46,7 +47,7 @@ def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) 
 
 
 def _around(parent: Ints, first: int, second: int) -> int:
-    """Return the innermost event that contains both, or is one of them; -1 for none."""
+    """Find the innermost event that contains both, or is one of them; -1 for none."""
     above = set()
     while first >= 0:
         above.add(first)
@@ -59,9 +60,17 @@ def _around(parent: Ints, first: int, second: int) -> int:
 def with_idle(
     old: Segments, inside: Flags, times: tuple[Ints, Ints, Ints], idle: Ints, until: Ints, waits: Waiting
 ) -> tuple[Segments, Ints, Ints]:
-    """Return the segments inside the window with one after each of `idle`, which lasts `until`.
+    """Put a segment that lasts `until` after each of `idle`, among the segments inside the window.
 
-    `times`: start, end and work of the old ones. Also where each old (-1: nowhere) and each new one stands.
+    Parameters
+    ----------
+    times
+        Start, end and work of the old segments, ns.
+
+    Returns
+    -------
+    segments, place, new
+        The segments, and the position of each old one (-1: gone) and of each new one among them.
     """
     start, end, work = times
     kept = np.flatnonzero(inside)
@@ -77,7 +86,7 @@ def with_idle(
         gpu_first=np.empty(len(kept) + len(idle), dtype=np.int64),
         gpu_last=np.empty(len(kept) + len(idle), dtype=np.int64),
     )
-    # Of those that begin and end together: in a thread in their order, in a stream as the file has them.
+    # Segments that begin and end together: those of a thread in their order, of a stream as in the file.
     tie = np.where(parts.on_thread, np.concatenate([2 * kept, 2 * idle + 1]), parts.event)
     order = np.lexsort((tie, parts.end, parts.start, parts.lane))
     at = np.empty(len(order), dtype=np.int64)
@@ -92,7 +101,7 @@ def with_idle(
 class Changed:
     """Segments, dependencies with the names of their gaps, and bindings after a change.
 
-    `idle`: the segments in which a thread waits where it did not before.
+    `idle`: the segments in which a thread waits and did not before.
     """
 
     segments: Segments
@@ -105,9 +114,9 @@ class Changed:
 
 @dataclass(frozen=True)
 class Replayed:
-    """When each segment of a graph starts in a replay, its work, when the window ends, and what held; ns.
+    """The start and work of each segment in a replay, the end of the window, and what held; ns.
 
-    `gap_name`: of each of the dependencies, position in `GAP_NAMES`.
+    `dependencies` are those of the replay; `gap_name` holds the position of each one's gap in `GAP_NAMES`.
     """
 
     start: Ints
@@ -120,9 +129,9 @@ class Replayed:
 def replay_to_end(
     graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Ints
 ) -> Replayed:
-    """Return a replay up to the window's new end.
+    """Make a replay up to the window's new end.
 
-    What counts for it may be a step, after which the run goes on.
+    What counts for the window may be a step, after which the run continues.
     """
     before = int(graph.segments.completion[graph.counted].max())
     after = int((start + work)[graph.counted].max())
@@ -130,10 +139,10 @@ def replay_to_end(
 
 
 def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
-    """Return the graph at the times of a replay.
+    """Build the graph at the times of a replay.
 
-    Where a thread goes on later than its work ends, it waits in between for what it then depends on, and
-    after its last event until the window's end. What starts after that is left out.
+    If a thread continues later than its work ends, it waits in between for what it then depends on, and after
+    its last event until the window's end. Segments that start after that are left out.
     """
     old, window = graph.segments, Window(graph.window.start, replayed.end)
     start, follows = replayed.start, _is_followed(old)
@@ -156,12 +165,12 @@ def change_graph(graph: ReplayGraph, replayed: Replayed) -> Changed:
 
 
 def _is_followed(segments: Segments) -> Flags:
-    """Which segments of threads have another one after them."""
+    """Flag the segments of threads that another one follows."""
     return np.append((segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:], False)
 
 
 def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
-    """Which segments last until the window ends: the last wait or gap of a thread that causes nothing."""
+    """Flag the segments that last until the window ends: a thread's last wait or gap that causes nothing."""
     last: Flags = segments.on_thread & ~_is_followed(segments)
     rest: Flags = last & (segments.kind != WORK)
     rest[dependencies.cause] = False
@@ -171,7 +180,7 @@ def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
 def _at_new_times(
     replayed: Replayed, start: Ints, completion: Ints, inside: Flags
 ) -> tuple[Dependencies, Ints]:
-    """Return the dependencies inside the window; others than before may have held the GIL."""
+    """Keep the dependencies inside the window that still hold; another thread may have held the GIL."""
     found = replayed.dependencies
     gap = start[found.effect] - completion[found.cause]
     keep = inside[found.cause] & inside[found.effect] & (gap >= 0)
@@ -179,9 +188,14 @@ def _at_new_times(
 
 
 def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependencies, Ints, Ints]:
-    """Let the cause that arrives last explain each start: dependencies, binding edges, and margins.
+    """Let the cause that arrives last explain each start.
 
-    Of several the one that did before, else by the order of the rules.
+    Of several that arrive together it is the one that did before, else the first in the order of the rules.
+
+    Returns
+    -------
+    dependencies, edge, margin
+        For each segment its binding edge (-1 for none) and its margin in ns (`NONE` without a second cause).
     """
     gap = start[found.effect] - completion[found.cause]
     holds = found.mechanism == CODE[GIL_HOLDER]
@@ -205,7 +219,7 @@ def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependenc
 def _between(
     found: Dependencies, gap_name: Ints, idle: Ints, place: Ints, filler: Ints, segments: Segments
 ) -> tuple[Dependencies, Ints]:
-    """Return the dependencies between the new segments: program order goes through what was put in."""
+    """Move the dependencies to the new segments; program order goes through those that were added."""
     after = np.full(len(place), -1, dtype=np.int64)
     after[idle] = filler
     through = (found.mechanism == CODE[PROGRAM_ORDER]) & (after[found.cause] >= 0)

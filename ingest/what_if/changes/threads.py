@@ -1,4 +1,4 @@
-"""What host segments are to fixes: who is beside whom on a thread, what they launch, and when they wait."""
+"""Host segments as fixes see them: their neighbours on a thread, what they launch, when they wait."""
 
 import numpy as np
 
@@ -10,10 +10,15 @@ from tracegraph.vocabulary.gaps import GAP_CODE, NOT_IN_FILE, UNKNOWN
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, LAUNCH, STREAM_ORDER
 
 _LONGEST_QUEUE_LAG_NS, _AHEAD_NS, _ENOUGH = 5_000, 20_000, 20
+"""Bounds of what counts as back to back on a stream.
+
+The longest gap in ns, how long before its start in ns a work was enqueued that surely stood in the queue, and
+how many of those are enough to look at no others.
+"""
 
 
 def stretches(graph: ReplayGraph, chosen: Flags) -> tuple[Ints, Ints]:
-    """First and last segment of each stretch of a thread in which all segments are chosen, in their order."""
+    """Find first and last segment of each stretch of a thread in which all segments are chosen, in order."""
     segments = graph.segments
     mine = np.flatnonzero(chosen & segments.on_thread)
     apart = (np.diff(mine) > 1) | (np.diff(segments.lane[mine]) != 0)
@@ -22,9 +27,9 @@ def stretches(graph: ReplayGraph, chosen: Flags) -> tuple[Ints, Ints]:
 
 
 def with_gaps(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """Chosen host segments, and what lies between two of them: silences, and own time of what is around both.
+    """Add to chosen host segments what lies between two: silences, and own time of what is around both.
 
-    What launches something is not of these, nor what waits.
+    Segments that launch something, or that wait, are not added.
     """
     segments, calls = graph.segments, graph.calls
     host: Flags = chosen & segments.on_thread
@@ -40,7 +45,7 @@ def with_gaps(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def launched(graph: ReplayGraph, *, by_graphs: bool) -> tuple[Ints, Ints]:
-    """Host segments that launch GPU work, and the work: by graph launches, or by other calls."""
+    """Find host segments that launch GPU work, and the work: by graph launches, or by other calls."""
     found = graph.dependencies
     mine = found.mechanism == CODE[GRAPH_LAUNCH if by_graphs else LAUNCH]
     mine &= ~graph.segments.on_thread[found.effect] & graph.segments.on_thread[found.cause]
@@ -48,14 +53,14 @@ def launched(graph: ReplayGraph, *, by_graphs: bool) -> tuple[Ints, Ints]:
 
 
 def with_reasons(segments: Segments) -> Flags:
-    """All segments but those of which no file says what they are: they keep their length."""
+    """Flag all segments but gaps whose reason no file states: those keep their length."""
     codes = [GAP_CODE[name] for name in (UNKNOWN, *NOT_IN_FILE)]
     found: Flags = (segments.kind != GAP) | ~np.isin(segments.gap_name, codes)
     return found
 
 
 def host_waits(graph: ReplayGraph) -> Ints:
-    """Positions of the dependencies by which threads wait for the GPU; the waits lie before their effects."""
+    """Find the dependencies by which threads wait for the GPU; the waits lie before their effects."""
     found, segments = graph.dependencies, graph.segments
     waits = FOR_GPU[found.mechanism] & segments.on_thread[found.effect] & (found.effect > 0)
     waits &= segments.lane[found.effect - 1] == segments.lane[found.effect]
@@ -63,9 +68,9 @@ def host_waits(graph: ReplayGraph) -> Ints:
 
 
 def back_to_back_ns(graph: ReplayGraph) -> int | None:
-    """Give what passes on average between two works of a stream where the next was enqueued long before, ns.
+    """Find what passes on average between two works of a stream if the next was enqueued long before, ns.
 
-    None where nothing in the file stood in a queue.
+    None if nothing in the file stood in a queue.
     """
     segments, found = graph.segments, graph.dependencies
     asked = np.full(len(segments), graph.window.start, dtype=np.int64)

@@ -23,16 +23,17 @@ from tracegraph.vocabulary.mechanisms import BLOCKING_COPY, CODE
 
 _TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")
 _SHARDS = ("FSDP", "fsdp", "fully_shard", "DeepSpeedZero")
-"""What names of a run hold whose parameters are gathered before their use; activations are gathered, too."""
+"""Names in a run whose parameters are gathered before use; activations are gathered as well."""
+# A transfer that comes once has no round before it, in which it could move.
 _FEWEST = 2
 _HOW_TO_GATHER = "FSDP: forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE"
 
 
 def ahead(graph: ReplayGraph, chosen: Flags, depth: int = 2) -> Edit:
-    """Chosen transfers run on a stream of their own, as soon as they are asked for and there is room.
+    """Run chosen transfers on a stream of their own, as soon as they are asked for and there is room.
 
-    What one waits for on the GPU is what the one `depth` before it waited for: the buffers of so many are in
-    use at once. What came after it on its stream waits for it, and no call waits for it as it copies.
+    `depth` buffers are in use at once: what a transfer waits for on the GPU is what the one `depth` before it
+    waited for. What came after it on its stream waits for it, and no call waits for it while it copies.
     """
     segments, found = graph.segments, graph.dependencies
     mine = chosen & ~segments.on_thread & of_transfers(graph)
@@ -53,7 +54,7 @@ def ahead(graph: ReplayGraph, chosen: Flags, depth: int = 2) -> Edit:
 
 
 def _waited_for(graph: ReplayGraph, runs: StreamRuns, moved: Flags) -> tuple[Ints, Ints]:
-    """Find what runs wait for on the GPU, on other streams or their own, and which run waits for each."""
+    """Find what runs wait for on the GPU, other streams or their own, and the run that waits for each."""
     found = graph.dependencies
     run_of = np.full(len(graph.segments), -1, dtype=np.int64)
     run_of[runs.first] = np.arange(len(runs))
@@ -64,14 +65,14 @@ def _waited_for(graph: ReplayGraph, runs: StreamRuns, moved: Flags) -> tuple[Int
 
 
 def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
-    """Give the first work of the run that comes `depth` after each on its stream, -1 where there is none."""
+    """Find the first work of the run that comes `depth` after each on its stream, -1 if there is none."""
     later = np.minimum(run + depth, len(runs) - 1)
     there = runs.number[later] == runs.number[run] + depth
     return np.where(there, runs.first[later], -1)
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield copies to the device, and gathers of parameters that names say are sharded, on the path."""
+    """Yield copies to the device on the path, and gathers of parameters that names say are sharded."""
     graph, names = scene.graph, scene.graph.calls.name.values
     sharded = any(word in str(name) for name in names for word in _SHARDS)
     for code, mine, spent in scene.names_on_path(of_transfers(graph) & ~graph.segments.on_thread):

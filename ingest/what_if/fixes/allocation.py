@@ -16,7 +16,7 @@ from tracegraph.vocabulary.categories import Role
 _ALLOCATES = re.compile(
     r"^[a-z]{1,5}_?(Mem)?(Host|Managed)?(Malloc|Alloc|Free)(Host|Managed|Pitch|Array|3D)?(_v\d)?$"
 )
-"""Calls of drivers and runtimes; not those of a stream's own pool (`...Async`), which block nobody."""
+"""Calls of drivers and runtimes; not those of a stream's own pool (`...Async`), which block no thread."""
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:

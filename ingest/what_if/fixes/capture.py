@@ -1,4 +1,4 @@
-"""Capture in a graph: what the host does again and again to launch the same work becomes one launch."""
+"""Capture in a graph: what the host does repeatedly to launch the same work becomes one launch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,16 +26,19 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE
 
 _FEW = 8
-"""Calls beside a graph launch that are no reason to capture again."""
+"""Up to this many other launches for each graph launch are not a reason to capture again."""
 _FEWEST, _ALIKE, _MOST = 10, 0.6, 3
-"""Launches and share of repetitions that are the same, at least, and names that are tried, at most."""
+"""Launches and share (0..1) of repetitions that are the same, at least; names that are tried, at most."""
 _WHOLE = 0.95
-"""Share of the path from which on a name is the whole program's."""
+"""The share (0..1) of the path from which on a name stands for the whole program."""
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """`times`: in how many steps something is launched; in `same` of them the same `launches` works."""
+    """How often the same is launched.
+
+    `times`: in how many steps something is launched; `same`: in how many of them the same `launches` works.
+    """
 
     times: int
     same: int
@@ -43,12 +46,12 @@ class Repeats:
 
     @property
     def share(self) -> float:
-        """Of the steps how many launch the same; 0 for one step alone."""
+        """The share (0..1) of steps that launch the same; 0 for one step alone."""
         return self.same / self.times if self.times > 1 else 0.0
 
 
 def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
-    """Return a number for the step and rank of each segment, the same for all outside of steps."""
+    """Give each segment a number for its step and rank, the same for all outside of steps."""
     segments, calls = graph.segments, graph.calls
     event = segments.event[segment]
     step = np.where(event >= 0, calls.step[event], calls.step.min(initial=0))
@@ -57,9 +60,9 @@ def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
 
 
 def find_repeats(graph: ReplayGraph, host: Flags, group: Ints | None = None) -> Repeats:
-    """How often chosen host segments launch the same works in the same order, on the rank that does it most.
+    """Count how often chosen host segments launch the same works in order, on the rank that does it most.
 
-    `group`: for each segment what it is a part of, -1 for nothing; by default its step.
+    `group`: for each segment a number of what it is a part of, -1 for nothing; by default its step.
     """
     call, work = launched(graph, by_graphs=False)
     mine = host[call] if group is None else host[call] & (group[call] >= 0)
@@ -77,7 +80,7 @@ def _of_rank(graph: ReplayGraph, call: Ints, work: Ints, group: Ints | None) -> 
     step, name = step[order], graph.calls.name.codes[graph.segments.event[work[order]]].astype(np.uint64)
     begins = np.append(True, step[1:] != step[:-1])
     place = count_in_groups(step)
-    # A sum of products of random odd numbers, modulo 2^64, tells sequences apart.
+    # A sum of products of random odd numbers, modulo 2^64, distinguishes sequences.
     chance = np.random.default_rng(0)
     of_name = chance.integers(1, 2**63, int(name.max()) + 1, dtype=np.uint64)
     of_place = chance.integers(1, 2**63, int(place.max()) + 1, dtype=np.uint64)
@@ -89,9 +92,9 @@ def _of_rank(graph: ReplayGraph, call: Ints, work: Ints, group: Ints | None) -> 
 
 
 def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Chosen host segments take no time but for one launch a step; their work follows back to back.
+    """Let chosen host segments take no time but for one launch in each step; their work runs back to back.
 
-    A step in which graph launches are all that counts is left as it is. Waits stay, and launch latencies.
+    A step in which only graph launches count stays as it is. Waits stay, and so do launch latencies.
     """
     edit = no_edit(len(graph.segments))
     host = with_gaps(graph, chosen)
@@ -109,7 +112,7 @@ def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _is_captured(graph: ReplayGraph, host: Flags) -> Flags:
-    """Return the chosen segments of steps that have graph launches among them, and hardly another launch."""
+    """Flag the chosen segments of steps with graph launches among them, and hardly another launch."""
     by_graph = launched(graph, by_graphs=True)[0]
     single = launched(graph, by_graphs=False)[0]
     by_graph, single = np.unique(by_graph[host[by_graph]]), np.unique(single[host[single]])
@@ -126,14 +129,14 @@ def _is_captured(graph: ReplayGraph, host: Flags) -> Flags:
 
 
 def _one_a_step(graph: ReplayGraph, calls: Ints) -> Ints:
-    """Of launching segments the first of each step and rank."""
+    """Find the first of the launching segments of each step and rank."""
     first = calls[np.argsort(graph.segments.start[calls], kind="stable")]
     return first[np.unique(step_of(graph, first), return_index=True)[1]]
 
 
 @dataclass(frozen=True)
 class _Region:
-    """What might be captured: a selector, its segments, and what each is a part of, where that is no step."""
+    """What might be captured: a selector, its segments, and what each is a part of if not of a step."""
 
     selector: str
     chosen: Flags
@@ -141,9 +144,9 @@ class _Region:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Forward and backward, else the names below which the same is launched again and again.
+    """Yield forward and backward, else the names below which the same is launched repeatedly.
 
-    Where threads wait for the GPU inside, a graph cannot hold it: these waits have to go first.
+    If threads wait for the GPU inside, a graph cannot hold it: these waits have to go first.
     """
     graph, captured = scene.graph, []
     if len(launched(graph, by_graphs=False)[0]) < _FEWEST:

@@ -17,14 +17,27 @@ from tracegraph.ingest.what_if.graph.launch_stretches import asked_at, launching
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 
 _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2
+"""Limits for a fit of latency and rate, and for a candidate.
+
+Collectives that are fitted at most; by how many times the largest must be larger than the smallest;
+collectives of one name, and on average in a pass, from which on it is a candidate.
+"""
 
 
 @dataclass(frozen=True)
 class Collectives:
-    """Collectives by lane and time, one entry each.
+    """Collectives by lane and time, one entry for each.
 
-    `event`; `size`: elements that each rank gives; `work`: ns of its transfer; `last`: its last segment.
-    `group`: which become one, `becomes`: whether it is the one that the others of its group become.
+    Attributes
+    ----------
+    size
+        Elements that each rank gives.
+    work
+        Length of its transfer, ns.
+    last
+        Its last segment.
+    group
+        A number that the collectives share that become one.
     """
 
     event: Ints
@@ -38,16 +51,16 @@ class Collectives:
 
     @property
     def becomes(self) -> Flags:
-        """The last of each group, as it can start only when all is there."""
+        """Whether it is the last of its group, which the others become: it starts only when all is there."""
         found: Flags = np.append(self.group[1:] != self.group[:-1], True)[: len(self)]
         return found
 
 
 def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
-    """Chosen collectives whose size the file tells, by what they could be sent together with.
+    """Find chosen collectives whose size the file states, grouped by what could be sent together.
 
-    That are those of one name, lane and phase (else step), as long as nobody waits for one before the next
-    begins.
+    That is collectives of one name, lane and phase (else step), as long as nothing waits for one before the
+    next begins.
     """
     segments, calls = graph.segments, graph.calls
     assert graph.facts is not None  # who asks for sizes has them
@@ -66,7 +79,7 @@ def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
 
 
 def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
-    """Return the phase that began last before each collective was asked for, else its step."""
+    """Find the phase that began last before each collective was asked for, else its step."""
     calls, phases = graph.calls, graph.phases
     asked = asked_at(graph, event)
     rank, found = graph.lanes.rank[calls.lane[event]], calls.step[event].copy()
@@ -80,7 +93,7 @@ def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
 
 
 def _awaited_before(graph: ReplayGraph, event: Ints, last: Ints) -> Flags:
-    """For each collective but the last whether somebody waits for it before the next one begins."""
+    """Flag each collective but the last for which something waits before the next one begins."""
     segments, found = graph.segments, graph.dependencies
     awaited = np.full(len(segments), np.iinfo(np.int64).max)
     waits = FOR_OTHERS[found.mechanism] & found.binding
@@ -92,20 +105,21 @@ def _awaited_before(graph: ReplayGraph, event: Ints, last: Ints) -> Flags:
 
 @dataclass(frozen=True)
 class _Cost:
-    """A transfer takes `latency` and `of_each` for each element, ns."""
+    """The cost of a transfer: `latency`, and `of_each` for each element, ns."""
 
     latency: float
     of_each: float
 
     def of(self, size: Ints | Floats) -> Floats:
-        """How long transfers of some sizes take."""
+        """Compute how long transfers of some sizes take, ns."""
         return self.latency + self.of_each * size.astype(np.float64)
 
 
 def fit_cost(size: Ints, work: Ints) -> _Cost | None:
-    """Latency and rate by a line through the medians of all slopes (Theil and Sen); None where none rises.
+    """Fit latency and rate by a line through the medians of all slopes (Theil and Sen).
 
-    Sizes that are nearly one cannot tell them apart, nor can larger ones that take no longer.
+    None if the line does not rise. Sizes that are nearly the same cannot distinguish latency and rate, nor
+    can larger ones that take no longer.
     """
     if not len(size) or size.max() < _APART * size.min():
         return None
@@ -120,12 +134,12 @@ def fit_cost(size: Ints, work: Ints) -> _Cost | None:
 
 
 def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Of chosen collectives those of one pass are one, which starts when the last of them did.
+    """Join chosen collectives of one pass into one, which starts when the last of them did.
 
     Raises
     ------
     InputError
-        None of them has a size, or none of their sizes shows latency and rate.
+        If none of them has a size, or if none of their sizes shows latency and rate.
     """
     found, names = find_collectives(graph, chosen), graph.calls.name.codes
     every = find_collectives(graph, np.ones(len(graph.segments), dtype=bool))
@@ -146,7 +160,7 @@ def _cost_of(graph: ReplayGraph, every: Collectives, code: int) -> _Cost | None:
 
 
 def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost]) -> Edit:
-    """Each group is its last collective, at what that then costs; names without a cost stay as they are."""
+    """Let each group be its last collective, at its new cost; names without a cost stay as they are."""
     edit, segments, names = no_edit(len(graph.segments)), graph.segments, graph.calls.name.codes[found.event]
     total, members = (np.bincount(found.group, weights)[found.group] for weights in (found.size, None))
     factor = np.full(len(found), np.nan)
@@ -164,7 +178,7 @@ def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost])
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield collectives of one name that a pass sends several of, on the path."""
+    """Yield collectives on the path of a name that a pass sends several times."""
     graph, collective = scene.graph, of_collectives(scene.graph)
     if graph.facts is None or not len(graph.phases) or not collective.any():
         return

@@ -1,4 +1,4 @@
-"""What a fix is: how it is recognised in a run, what it changes for a replay, and what is said about it."""
+"""What a fix is: how it is recognised in a run, what it changes for a replay, and what is said of it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tracegraph.vocabulary.bounds import LEAST_GAIN
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be said besides what a fix is made in: batches ahead, and threads that make them."""
+    """Options of a fix beside the selector: batches ahead, and threads that make them."""
 
     depth: int = 2
     workers: int = 1
@@ -30,17 +30,17 @@ class Scene:
 
     @property
     def window_ns(self) -> int:
-        """Length of its window."""
+        """The length of its window."""
         return self.graph.window.end - self.graph.window.start
 
     @cached_property
     def on_path_ns(self) -> Ints:
-        """How much of its work each segment does on the critical path, ns."""
+        """The work that each segment does on the critical path, ns."""
         return np.where(self.on_path, self.graph.segments.work, 0)
 
     @property
     def least_ns(self) -> int:
-        """What has to be at stake for a fix to be worth a replay."""
+        """The time that must be at stake for a fix to be worth a replay."""
         return round(LEAST_GAIN * self.window_ns)
 
     def names_on_path(self, among: Flags) -> Iterator[tuple[int, Flags, int]]:
@@ -55,12 +55,22 @@ class Scene:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Where a run shows that a fix can be made.
+    """A place in a run that shows that a fix can be made there.
 
-    `options`: of `tracegraph what-if`, word by word, which ask for it. `selector`: what it is made in.
-    `evidence`: what shows it, with counts. `assumptions`: what is taken for granted here besides. `title`,
-    `how`: what it is called and how it is done here, where that is not what the fix says. `least`: less
-    of the change, where that is the most that is possible.
+    Attributes
+    ----------
+    options
+        Words of `tracegraph what-if` that ask for it.
+    selector
+        Where it is made.
+    evidence
+        What shows it, with counts.
+    assumptions
+        What is taken for granted here, besides the fix's own assumptions.
+    title, how
+        The title, and how to do it here, if these differ from the fix's own.
+    least
+        A smaller change, if `change` is the most that is possible.
     """
 
     selector: str
@@ -77,13 +87,30 @@ class Candidate:
 class Fix:
     """One kind of fix.
 
-    `name`: what it is called in commands and answers. `title`: what to do. `asked`: what a question says that
-    asks for it, with `{}` for the selector. `recognised`, `replayed`: for the documentation, how a run shows
-    it and what a replay changes. `how`: how to do it, one line. `refuted_by`: what would show it wrong.
-    `assumptions`: what no file tells. `find`: where a run shows it. `edit`: what it changes in chosen
-    segments, None where older options ask for it. `option`: the words before a selector that ask for it,
-    where these are not its name. `instead_of`: fixes of which only one can be made: their gains do not add
-    up.
+    Attributes
+    ----------
+    name
+        Its name in commands and answers.
+    title
+        What to do.
+    asked
+        The phrase of a question that asks for it, with `{}` for the selector.
+    recognised, replayed
+        For the documentation: how a run shows it, and what a replay changes.
+    how
+        How to do it, in one line.
+    refuted_by
+        What would show that it is wrong.
+    assumptions
+        What no file states.
+    find
+        Yields the places in which a run shows it.
+    edit
+        Makes what it changes in chosen segments; None if older options ask for it.
+    option
+        The words before a selector that ask for it, if these are not its name.
+    instead_of
+        Fixes of which only one can be made: their gains do not add up.
     """
 
     name: str
@@ -101,15 +128,15 @@ class Fix:
 
 
 def escaped(name: str) -> str:
-    """Return a name as the value of a selector."""
+    """Write a name as the value of a selector."""
     return name.replace(",", "\\,")
 
 
 def made_in(graph: ReplayGraph, edit: Edit) -> Change:
-    """Return the change that an edit alone is."""
+    """Make a change that is an edit alone."""
     return Change(np.ones(len(graph.segments)), edit=edit)
 
 
 def asked_for(option: str, selectors: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command that ask for a fix in what several selectors select."""
+    """Make the words of a command that ask for a fix in what several selectors select."""
     return tuple(word for selector in selectors for word in (f"--{option}", selector))

@@ -9,20 +9,26 @@ from tracegraph.ingest.what_if.predictions.gains import Gain
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary.bounds import LEAST_GAIN
 
+# The number of fixes that are shown at most.
 _MOST = 5
 _SAME = 0.9
-"""Share of the gain of a place from which on one inside of it says the same."""
+"""Share (0..1) of the gain of a place from which on a place inside of it says the same."""
 _INSTEAD = "made instead of {}, not besides: the gains do not add up"
 Place = tuple[Fix, Candidate, Gain]
 Row = dict[str, object]
 
 
 def find_fixes(predictor: Predictor) -> list[Row]:
-    """Return the five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
+    """Find the five fixes that gain most, at least 1 % of a run; corrected for what recording cost.
 
-    One row each: fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence,
-    how, command (words of `tracegraph what-if`), assumptions, refuted_by. Of several places of one fix the
-    one that gains most, of those that gain nearly the same the narrowest.
+    Of several places of one fix, the one that gains most counts; of those that gain nearly the same, the
+    narrowest.
+
+    Returns
+    -------
+    rows
+        fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence, how,
+        command (words of `tracegraph what-if`), assumptions, refuted_by.
     """
     chosen = _worthwhile(predictor, Scene(predictor.graph, predictor.unchanged().on_path))
     shown = {fix.name for fix, *_ in chosen}
@@ -30,7 +36,7 @@ def find_fixes(predictor: Predictor) -> list[Row]:
 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
-    """Return the fixes that gain most, at least 1 % of a run, each way to do one in one place."""
+    """Find the fixes that gain most, at least 1 % of a run, each way to do one in one place."""
     found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
     found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
@@ -44,7 +50,7 @@ def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
 
 
 def command_of(options: Sequence[str]) -> str:
-    """Return the command that predicts what some options ask for, as a shell takes it."""
+    """Write the command that predicts what some options ask for, quoted for a shell."""
     return shlex.join(["tracegraph", "what-if", *options])
 
 

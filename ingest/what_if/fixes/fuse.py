@@ -1,4 +1,4 @@
-"""Fuse: what works run element by element one after the other becomes one kernel of a pass over the data."""
+"""Fuse: kernels that run element by element in sequence become one kernel of one pass over the data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,17 +25,18 @@ FUSABLE = frozenset(name for name in bytes_bound.FORMULAS if _POOLING not in nam
     f"aten::{name}" for name in _MOVES
 }
 """Operators that compilers fuse: elementwise ones, reductions, normalisations and copies."""
+# Runs from which on a kind of holder repeats itself, and the number of kinds that are tried at most.
 _REPEATED, _MOST = 3, 4
 _OPTIMIZER = "Optimizer."
-"""What the annotations of optimizers begin with: they go through the parameters one after the other."""
+"""How annotations of optimizers begin, which handle the parameters one after the other."""
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """Kernels that follow each other on a stream and could be one; one entry a kernel, by run and time.
+    """Kernels that follow each other on a stream and could be one; one entry each, by run and time.
 
-    `run`: its number. `segment`, `call`: the kernel's, and that of the call that launched it. `holder`: the
-    event that its run was launched below, -1 for none.
+    `run`: its number. `segment`, `call`: the segments of the kernel, and of the call that launched it.
+    `holder`: the event below which its run was launched, -1 for none.
     """
 
     run: Ints
@@ -48,13 +49,13 @@ class _Runs:
 
     @property
     def first(self) -> Flags:
-        """The first kernel of each run."""
+        """Flags for the first kernel of each run."""
         found: Flags = np.append(True, self.run[1:] != self.run[:-1])[: len(self)]
         return found
 
 
 def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
-    """Find runs of two and more kernels of operators in `FUSABLE`, with no other of the stream between."""
+    """Find runs of two and more kernels of `FUSABLE` operators, without others of the stream between."""
     segments, calls = graph.segments, graph.calls
     call = np.full(len(segments), -1, dtype=np.int64)
     cause, effect = launched(graph, by_graphs=False)
@@ -78,10 +79,10 @@ def find_runs(graph: ReplayGraph, chosen: Flags) -> _Runs:
 
 
 def fuse(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Each run among chosen kernels, or those of chosen calls, is one launch, as long as its longest kernel.
+    """Make each run among chosen kernels, or those of chosen calls, one launch of its longest kernel.
 
-    A kernel of a pass moves what that one moves; what is between is not written and read again. The operators
-    that launched the others take no time.
+    A kernel of one pass moves what the longest one moves; data between kernels is not written and read again.
+    The operators that launched the others take no time.
     """
     edit, segments = no_edit(len(graph.segments)), graph.segments
     runs = find_runs(graph, chosen)
@@ -98,9 +99,9 @@ def fuse(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 @dataclass(frozen=True)
 class _Kind:
-    """Runs launched below what has one name, or is of one class of modules.
+    """Runs launched below events of one name, or below modules of one class.
 
-    `gpu_ns`: time of their kernels; `saved_ns`: that without the longest of each run.
+    `gpu_ns`: time of their kernels; `saved_ns`: that time without the longest kernel of each run.
     """
 
     name: str
@@ -113,8 +114,8 @@ class _Kind:
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Yield the kinds of modules, annotations or functions whose runs would save most, and these together.
 
-    What runs below none of these, or in an optimizer, may be about a tensor each: nothing says that a kernel
-    goes on with what the one before wrote.
+    Kernels below none of these, or in an optimizer, may be about a tensor each: nothing says that a kernel
+    uses what the one before wrote.
     """
     graph = scene.graph
     everything = np.ones(len(graph.segments), dtype=bool)
@@ -133,7 +134,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _kinds(graph: ReplayGraph, runs: _Runs) -> list[_Kind]:
-    """Sort runs by the kind of what they were launched below, those first that would save most."""
+    """Sum up runs by the kind of their holder; those that would save most come first."""
     if not len(runs):
         return []
     work, begins = graph.segments.work[runs.segment], np.flatnonzero(runs.first)

@@ -1,4 +1,4 @@
-"""What GPU work was launched below: the operators around a call, and the module or function around these."""
+"""Holders of GPU work: the operators around its call, and the module or function around these."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 
 
 def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
-    """Find the innermost and the outermost operator right above each event, -1 for none.
+    """Find innermost and outermost operator of the stack of operators right above each event, -1 for none.
 
     An event that is an operator counts as above itself.
     """
@@ -26,10 +26,7 @@ def climb_operators(graph: ReplayGraph, event: Ints) -> tuple[Ints, Ints]:
 
 
 def find_holders(graph: ReplayGraph, event: Ints) -> Ints:
-    """Return the innermost module around each event, else function of the user's, else annotation.
-
-    -1 for none.
-    """
+    """Find the innermost module around each event, else user's function, else annotation; -1 for none."""
     calls = graph.calls
     pairs = list(zip(calls.name.values, range(len(calls.name.values)), strict=True))
     is_module = np.zeros(len(pairs), dtype=bool)
@@ -59,7 +56,7 @@ def _codes_of_steps(graph: ReplayGraph) -> Ints:
 
 
 def nearest_event(graph: ReplayGraph, chosen: Flags, event: Ints) -> Ints:
-    """Return the innermost chosen event at or above each event, -1 for none."""
+    """Find the innermost chosen event at or above each event, -1 for none."""
     above, at, chosen = np.append(graph.calls.parent, -1), event.copy(), np.append(chosen, False)
     while (climbing := (at >= 0) & ~chosen[at]).any():
         at = np.where(climbing, above[at], at)
@@ -67,7 +64,7 @@ def nearest_event(graph: ReplayGraph, chosen: Flags, event: Ints) -> Ints:
 
 
 def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """Which events are chosen, or inside one that is; one more entry, False, for no event."""
+    """Flag the events that are chosen, or inside a chosen one; one more entry, False, for no event."""
     parent = graph.calls.parent
     inside = np.append(chosen, False)
     while (more := inside[parent] & ~inside[:-1]).any():
@@ -76,7 +73,7 @@ def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def is_own(name: str) -> bool:
-    """Whether a frame of this name is a function of the user's."""
+    """Tell whether a frame of this name is a function of the user's."""
     return (
         not name.startswith(MODULE)
         and not name.endswith(SCRIPT)
@@ -85,7 +82,7 @@ def is_own(name: str) -> bool:
 
 
 def below_each(frames: Frames, own: Ints) -> Ints:
-    """Return what frames have with all that they call, from what each has by itself."""
+    """Sum up what frames have with everything that they call, from what each has by itself."""
     inclusive = own.copy()
     for depth in range(int(frames.depth.max(initial=0)), 0, -1):
         level = np.flatnonzero(frames.depth == depth)

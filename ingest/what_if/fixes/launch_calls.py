@@ -1,4 +1,4 @@
-"""What the host does no more where several launches become one."""
+"""What the host no longer does if several launches become one."""
 
 import numpy as np
 
@@ -9,10 +9,15 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 
 def calls_left_out(graph: ReplayGraph, group: Ints, call: Ints, kept: Flags) -> Flags:
-    """Return the host segments of calls that are launched no more, with the operators that do nothing else.
+    """Flag the host segments of calls that are no longer made, with operators that do nothing else.
 
-    `group`, `call`: of each launch that becomes a part of another one, or that one: which they are, and the
-    segment that launches it. `kept`: whether it is that one.
+    Parameters
+    ----------
+    group, call
+        For each launch that is joined with others: the group that becomes one, and the segment that launches
+        it.
+    kept
+        Whether it is the launch that remains.
     """
     segments, calls = graph.segments, graph.calls
     event = segments.event[call]

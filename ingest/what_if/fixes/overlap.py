@@ -1,4 +1,4 @@
-"""Overlap: what is reduced in the backward pass is waited for where the optimizer first needs it."""
+"""Overlap: the optimizer waits for reductions of the backward pass only when it first needs them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,15 +20,15 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAM
 
 
 def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Chosen transfers run on a stream of their own, behind what was before them on theirs.
+    """Run chosen transfers on a stream of their own, behind what was before them on theirs.
 
-    Only the first GPU work of the next optimizer of their rank waits for them. Those after which no optimizer
-    comes are left as they are.
+    Only the first GPU work of the next optimizer of their rank waits for them. Transfers that no optimizer
+    follows stay as they are.
 
     Raises
     ------
     InputError
-        That holds for all of them.
+        If no optimizer follows any of them.
     """
     mine = np.flatnonzero(chosen & of_transfers(graph) & ~graph.segments.on_thread)
     needed = _first_needed(graph, mine)
@@ -41,7 +41,7 @@ def overlap(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _waited_for_later(graph: ReplayGraph, transfers: Ints, needed: Ints) -> Edit:
-    """Transfers on a stream of their own, which only what first needs each waits for; -1: left as it is."""
+    """Move transfers to a stream of their own; only what first needs each waits for it; -1: leave it."""
     needed_by = np.full(len(graph.segments), -1, dtype=np.int64)
     needed_by[transfers] = needed
     moved = needed_by >= 0
@@ -55,7 +55,7 @@ def _waited_for_later(graph: ReplayGraph, transfers: Ints, needed: Ints) -> Edit
 
 
 def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
-    """Return the first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
+    """Find the first work of the optimizer that comes next on the rank of each transfer, -1 for none."""
     segments, calls, phases = graph.segments, graph.calls, graph.phases
     needed, optimizer = np.full(len(transfers), -1), phases.name == PHASE_NAMES.index(OPTIMIZER)
     if not optimizer.any():
@@ -80,7 +80,7 @@ def _first_needed(graph: ReplayGraph, transfers: Ints) -> Ints:
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Yield collectives of backward passes on the path, by name.
 
-    What forward passes send, too, are activations, parameters or tokens: the next kernel reads these.
+    Names that forward passes send as well are activations, parameters or tokens: the next kernel reads these.
     """
     graph, segments, names = scene.graph, scene.graph.segments, scene.graph.calls.name
     there = {PHASE_NAMES[code] for code in np.unique(graph.phases.name).tolist()}

@@ -1,4 +1,4 @@
-"""Lower precision: products of float32 where the device has faster units for shorter element types."""
+"""Lower precision: products of float32 on devices with faster units for shorter element types."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,8 +19,9 @@ from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 _PLAIN, _ELEMENT_BYTES = "float32", 4
 _SHORT = {"tf32": (TF32,), "bf16": ("bfloat16", "float16")}
-"""Element types that count as each of the two, and what they are called in commands."""
+"""Element types that count as each of the two shorter types, by the names of these in commands."""
 _BYTES = {"tf32": 4, "bf16": 2}
+# FLOPs from which on a product is large enough to show the rate that a device reaches.
 _ENOUGH_FLOPS, _NS_PER_S = 1_000_000_000, 1e9
 _SELECTOR = "category=kernel"
 _IN_FLOAT16 = (
@@ -39,7 +40,7 @@ class _Products:
 
 
 def _products(graph: ReplayGraph) -> _Products | None:
-    """None where nothing tells: no shapes, no such products, or a device whose peaks are not known."""
+    """Find the float32 products; None without shapes, without products, or if the peaks are not known."""
     facts = graph.facts() if graph.facts is not None else None
     if facts is None:
         return None
@@ -48,7 +49,7 @@ def _products(graph: ReplayGraph) -> _Products | None:
         return None
     segment = np.flatnonzero(_matrix_work(graph, facts, (_PLAIN,)))
     operator = facts.operator[graph.segments.event[segment]]
-    # What an operator does is shared out among its kernels as their times are.
+    # The work of an operator is divided among its kernels in proportion to their times.
     work = graph.segments.work[segment].astype(float)
     total = np.bincount(operator, work, len(facts.flops))[operator]
     share = work / np.maximum(total, 1)
@@ -58,7 +59,7 @@ def _products(graph: ReplayGraph) -> _Products | None:
 
 
 def _matrix_work(graph: ReplayGraph, facts: WorkFacts, types: tuple[str, ...]) -> Flags:
-    """Return the kernels of products that compute in one of some element types."""
+    """Flag the kernels of products that compute in one of some element types."""
     segments = graph.segments
     operator = np.append(facts.operator, -1)[segments.event]
     kernels = np.append(graph.calls.of_role(Role.KERNEL), False)[segments.event] & ~segments.on_thread
@@ -69,14 +70,14 @@ def _matrix_work(graph: ReplayGraph, facts: WorkFacts, types: tuple[str, ...]) -
 
 
 def _peaks(graph: ReplayGraph, facts: WorkFacts) -> Peaks | None:
-    """Of the devices that the files name, if all have the same peaks."""
+    """Find the peaks of the devices that the files name, if all have the same."""
     names = {name for devices in facts.devices.values() for name in devices}
     found = {peaks.pattern: peaks for peaks in map(find_peaks, names) if peaks is not None}
     return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _rate(graph: ReplayGraph, kind: str, peaks: Peaks) -> float | None:
-    """FLOP/s of large products in a shorter type: those of the file's own, where it has some, else None."""
+    """Measure the FLOP/s of the file's own large products in a shorter type; None if it has none."""
     assert graph.facts is not None  # there are products
     facts = graph.facts()
     mine = np.flatnonzero(_matrix_work(graph, facts, _SHORT[kind]))
@@ -88,10 +89,10 @@ def _rate(graph: ReplayGraph, kind: str, peaks: Peaks) -> float | None:
 
 
 def in_precision(kind: str, graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Chosen products of float32 take the time of a shorter type: by the file's own rate, else by the peaks.
+    """Let chosen float32 products take the time of a shorter type, by the file's rate, else by the peaks.
 
-    None gets longer, nor shorter than what it moves takes, nor does one that is already as fast as float32
-    units are not: it runs on the faster ones.
+    No product gets longer, nor shorter than the transfer of its data takes. A product that is faster than
+    float32 units can be runs on TF32 units already: its gain counts from their peak.
     """
     edit, found = no_edit(len(graph.segments)), _products(graph)
     if found is None or (plain := found.peaks.flop_per_s.get(_PLAIN)) is None:
@@ -113,13 +114,13 @@ def in_precision(kind: str, graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _says_tf32(graph: ReplayGraph, segment: Ints) -> Flags:
-    """Kernels whose name says that they compute in TF32."""
+    """Flag kernels whose name says that they compute in TF32."""
     names = np.array([TF32 in str(one).lower() for one in graph.calls.name.values])
     return names[graph.calls.name.codes[graph.segments.event[segment]]]
 
 
 def _find(kind: str, scene: Scene) -> Iterator[Candidate]:
-    """All float32 products of the run together."""
+    """Yield all float32 products of the run together."""
     graph = scene.graph
     found = _products(graph)
     if found is None or scene.on_path_ns[found.segment].sum() < scene.least_ns:

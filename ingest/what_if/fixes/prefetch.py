@@ -1,4 +1,4 @@
-"""Load ahead: what a thread does between its other work, others do some rounds before it is needed."""
+"""Load ahead: other threads do, some rounds early, what a thread does between its other work."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,15 +19,17 @@ from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_THREAD
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS, RESUME
 from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES
 
+# The numbers of worker threads that are tried.
 _WORKERS = (1, 4)
 _BY_THREAD = np.array([mechanism.gap == WAITING_FOR_THREAD for mechanism in MECHANISMS])
 
 
 def prefetch(graph: ReplayGraph, chosen: Flags, depth: int = 2, workers: int = 1) -> Edit:
-    """Each stretch of chosen segments is a batch that one of `workers` threads makes in turn.
+    """Let one of `workers` threads in turn make each stretch of chosen segments as a batch.
 
-    A batch is begun when the one `depth` times `workers` before it is taken, and taken by its thread as soon
-    as that gets there and it is ready. Where another thread makes the batches already nothing changes.
+    A batch is begun when the one `depth` times `workers` before it is taken. The loop's thread takes it as
+    soon as it gets there and the batch is ready. If another thread makes the batches already, nothing
+    changes.
     """
     segments, edit = graph.segments, no_edit(len(graph.segments))
     first, last = stretches(graph, chosen & ~_waits_for_threads(graph, chosen))
@@ -59,7 +61,7 @@ def _assumed(graph: ReplayGraph, cause: Ints, effect: Ints) -> Dependencies:
 
 
 def _waits_for_threads(graph: ReplayGraph, chosen: Flags) -> Flags:
-    """Give the segments of threads that wait for another thread in a chosen segment: that one works ahead."""
+    """Flag the segments of threads that wait for another thread in a chosen segment: that one works ahead."""
     segments, found = graph.segments, graph.dependencies
     waits = (segments.kind == WAIT) & (segments.gap_name == GAP_CODE[WAITING_FOR_THREAD]) & chosen
     woken = found.effect[found.binding & _BY_THREAD[found.mechanism]]
@@ -71,7 +73,7 @@ def _waits_for_threads(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield loading on the path, by one thread beside the loop and by several."""
+    """Yield loading on the path, done by one thread beside the loop and by several."""
     graph, segments = scene.graph, scene.graph.segments
     if not (graph.phases.name == PHASE_NAMES.index(DATA_LOADING)).any():
         return

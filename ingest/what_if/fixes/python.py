@@ -1,4 +1,4 @@
-"""Compile or move Python: the interpreter's own time takes none."""
+"""Compile or move Python: the interpreter's own time is removed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,15 +15,17 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.inside import held_by
 from tracegraph.vocabulary.categories import Role, names_of
 
+# Functions that are tried at most, the share (0..1) of Python's time from which on a function stands for the
+# whole program, and the number of frames that the evidence names.
 _MOST, _WHOLE, _NAMED = 3, 0.95, 2
 _BUILT_IN = "<built-in"
-"""What the names of frames begin with that are compiled already."""
+"""How names of frames begin that are compiled already."""
 
 
 def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Return the own time of Python frames in chosen segments takes none.
+    """Remove the own time of Python frames in chosen segments.
 
-    That of annotations neither: between the operators that they hold Python runs that has no frames.
+    The own time of annotations goes, too: between the operators that they hold, Python runs without frames.
     """
     edit = no_edit(len(graph.segments))
     python = _python(graph) | _own_time(graph, graph.calls.of_role(Role.ANNOTATION))
@@ -42,7 +44,7 @@ def _own_time(graph: ReplayGraph, events: Flags) -> Flags:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield the functions of the user's below which most of it lies, and all Python."""
+    """Yield the user's functions below which most of Python's own time lies, and all Python."""
     graph, frames = scene.graph, scene.graph.frames
     python = _python(graph)
     spent = np.where(python, scene.on_path_ns, 0)
@@ -72,7 +74,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
-    """Return the frames with most of that time of their own, and how much."""
+    """Name the frames with most of Python's own time, and say how much."""
     segments, names = graph.segments, graph.calls.name
     own = np.bincount(names.codes[segments.event[spent > 0]], spent[spent > 0], len(names.values))
     most = np.argsort(-own, kind="stable")[:_NAMED].tolist()

@@ -1,4 +1,4 @@
-"""All fixes: each a module, in the order in which answers that gain the same name them."""
+"""All fixes: each is a module, in the order in which answers name fixes that gain the same."""
 
 from collections.abc import Mapping
 
@@ -40,15 +40,15 @@ FIXES: tuple[Fix, ...] = (
     warm_up.FIX,
     silences.FIX,
 )
-"""All of them."""
+"""All fixes."""
 ASKED: Mapping[str, Fix] = {fix.name: fix for fix in FIXES if fix.edit is not None}
-"""Those that an option asks for."""
+"""The fixes that an option asks for, by name."""
 PRECISIONS = tuple(fix.name for fix in FIXES if fix.option)
-"""Those of them that `--precision` asks for."""
+"""The fixes that `--precision` asks for."""
 
 
 def edit_of(name: str, graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:
-    """Return what one of `ASKED` changes in chosen segments."""
+    """Make the edit of one of `ASKED` in chosen segments."""
     edit = ASKED[name].edit
     assert edit is not None  # those in ASKED have one
     return edit(graph, chosen, settings)

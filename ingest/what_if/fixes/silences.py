@@ -1,4 +1,4 @@
-"""End the silences of the host: time in which a thread records nothing, and nothing says that it waits."""
+"""End the silences of the host: time in which a thread records nothing, and no rule finds a wait."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,7 @@ from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.vocabulary.gaps import GAP_CODE, UNTRACED_CPU
 
+# The length in ns (1 ms) from which on a silence is long, and the share (0..1) that long ones must have.
 _LONG_NS, _MOST = 1_000_000, 0.5
 
 
@@ -20,7 +21,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     on_path = silent & (scene.on_path_ns > 0)
     lengths = scene.on_path_ns[on_path]
     total, long = int(lengths.sum()), lengths[lengths >= _LONG_NS]
-    # Short ones between recorded calls are what any Python costs: fixes of the calls beside them end them.
+    # Short ones between recorded calls are what Python costs: fixes of the calls beside them end those.
     if total < scene.least_ns or long.sum() < _MOST * total:
         return
     last = "lasts" if len(long) == 1 else "last"

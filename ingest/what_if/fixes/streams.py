@@ -14,10 +14,10 @@ from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER, STREAM_WAIT_EVE
 
 @dataclass(frozen=True)
 class StreamRuns:
-    """Runs of chosen works with nothing else of their stream between; segments, one entry a run.
+    """Runs of chosen works with nothing else of their stream between; segments, one entry for each run.
 
-    `before`, `after`: the work of the stream on either side, -1 for none. `number`: of each how many runs of
-    its stream come before it.
+    `before`, `after`: the work of the stream on either side, -1 for none. `number`: how many runs of its
+    stream come before each.
     """
 
     first: Ints
@@ -31,7 +31,7 @@ class StreamRuns:
 
 
 def runs_on_streams(graph: ReplayGraph, chosen: Flags) -> StreamRuns:
-    """Return the runs of chosen GPU work."""
+    """Find the runs of chosen GPU work."""
     segments = graph.segments
     work = np.flatnonzero(~segments.on_thread & (segments.event >= 0))
     mine, lane = chosen[work], segments.lane[work]
@@ -49,7 +49,7 @@ def runs_on_streams(graph: ReplayGraph, chosen: Flags) -> StreamRuns:
 
 
 def on_own_streams(graph: ReplayGraph, edit: Edit, chosen: Flags) -> Edit:
-    """Chosen works on an assumed stream, one for each stream that has other work, too."""
+    """Put chosen works on an assumed stream, one for each stream that has other work, too."""
     segments = graph.segments
     work = ~segments.on_thread & (segments.event >= 0)
     mixed = np.zeros(int(segments.lane.max(initial=-1)) + 1, dtype=bool)
@@ -58,14 +58,14 @@ def on_own_streams(graph: ReplayGraph, edit: Edit, chosen: Flags) -> Edit:
 
 
 def awaited_between_streams(graph: ReplayGraph) -> Flags:
-    """Dependencies by which work of one stream waits for that of another one."""
+    """Flag the dependencies by which work of one stream waits for that of another one."""
     found, segments = graph.dependencies, graph.segments
     between: Flags = FOR_GPU[found.mechanism] & ~segments.on_thread[found.cause]
     return between & ~segments.on_thread[found.effect]
 
 
 def wait_on_stream(graph: ReplayGraph, cause: Ints, effect: Ints) -> Dependencies:
-    """Works that assume to wait for others, as long after them as works follow each other on a stream."""
+    """Assume that works wait for others, with the usual lag between works on a stream."""
     segments, found = graph.segments, graph.dependencies
     there = (cause >= 0) & (effect >= 0)
     cause, effect = cause[there], effect[there]

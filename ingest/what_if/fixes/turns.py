@@ -16,7 +16,7 @@ from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR
 
 @dataclass(frozen=True)
 class _Kind:
-    """Whose turns: what to do about them, what shows them, and how it is done."""
+    """Whose turns they are: what to do about them, what shows them, and how it is done."""
 
     title: str
     seen: str

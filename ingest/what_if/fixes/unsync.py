@@ -1,4 +1,4 @@
-"""Stop waiting: the host goes on where it waited for the GPU, and what it reads arrives when it does."""
+"""Stop waiting: the host continues where it waited for the GPU, and what it reads arrives as before."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,12 +17,13 @@ from tracegraph.vocabulary.categories import Role, has_role
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH, CODE, IMPLICIT_SYNCHRONIZE, SILENT_SYNCHRONIZE
 from tracegraph.vocabulary.python_frames import MODULE, is_library
 
+# The number of names whose waits are tried at most.
 _MOST = 3
 _FREEING = (CODE[ALLOCATOR_FLUSH], CODE[IMPLICIT_SYNCHRONIZE])
 
 
 def caller_of(graph: ReplayGraph, event: int) -> str:
-    """` in NAME, from LINE` as far as the file has it, else nothing."""
+    """Write ` in NAME, from LINE` as far as the file has it, else nothing."""
     calls, operator, line = graph.calls, None, None
     at = event
     while at >= 0 and line is None:
@@ -38,10 +39,7 @@ def caller_of(graph: ReplayGraph, event: int) -> str:
 
 
 def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
-    """Return the waits for the GPU that lie in chosen segments end at once.
-
-    What is awaited is done when it was.
-    """
+    """End at once the waits for the GPU in chosen segments; what they await is done when it was."""
     edit = no_edit(len(graph.segments))
     effect = graph.dependencies.effect[host_waits(graph)]
     # A call that came late enough has no wait before it: what it would wait for must be done as it begins.
@@ -52,10 +50,10 @@ def unsync(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
-    """Yield the calls in which threads wait longest, and silent waits; and all of them together."""
+    """Yield the calls in which threads wait longest, and silent waits, and all of them together."""
     graph, segments, found = scene.graph, scene.graph.segments, scene.graph.dependencies
     edge = host_waits(graph)
-    # What frees memory waits by the way: not to allocate is another fix.
+    # Calls that free memory wait only in passing: another fix is to stop allocating.
     edge = edge[found.binding[edge] & ~np.isin(found.mechanism[edge], _FREEING)]
     wait = found.effect[edge] - 1
     lasting = segments.kind[wait] == WAIT
@@ -85,7 +83,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 
 def _chosen(graph: ReplayGraph, name: int, waits: "np.typing.NDArray[np.int64]") -> Flags:
-    """Return the segments of all calls of a name, or some waits."""
+    """Flag the segments of all calls of a name, or, if `name` is negative, the segments `waits`."""
     segments = graph.segments
     chosen = np.zeros(len(segments), dtype=bool)
     if name < 0:

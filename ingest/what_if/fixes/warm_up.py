@@ -11,6 +11,8 @@ from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
 from tracegraph.vocabulary.categories import Role
 
+# The length of a first call in ns (100 ms) and how many times the next longest it takes, at least; and how
+# many calls are tried at most.
 _LONG_NS, _TIMES, _MOST = 100_000_000, 20, 3
 
 

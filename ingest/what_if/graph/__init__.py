@@ -1,1 +1,1 @@
-"""The graph that changes are replayed on, and what segments are in it."""
+"""The graph on which changes are replayed, and the meaning of its segments."""

@@ -1,4 +1,4 @@
-"""What files state of the work that GPUs do: whose it is, its arithmetic, and on which device it runs."""
+"""What files state of GPU work: the operator that it belongs to, its arithmetic, and its device."""
 
 import json
 from collections.abc import Sequence
@@ -19,12 +19,22 @@ _COLUMNS = ("category", "shapes", "elements", "work", "flops", "moved_bytes", "d
 
 @dataclass(frozen=True)
 class WorkFacts:
-    """One entry an event. `operator`: of GPU work the event that it is the work of, -1 for none.
+    """Facts of each event, one entry each.
 
-    `kernel_type`: of GPU work, by the run's own vocabulary; empty for what is none. `kind`, `dtype`: what an
-    operator computes, and in which element type; empty where that is not known. `flops`, `moved_bytes`: how
-    much, `NONE` where that is not known. `elements`: of collectives, how many each rank gives, `NONE` where
-    that is not known. `devices`: names of the devices of each rank, by their index.
+    Attributes
+    ----------
+    operator
+        The event whose work a GPU activity is, -1 for none.
+    kernel_type
+        The type of GPU work by the run's own vocabulary; empty for other events.
+    kind, dtype
+        What an operator computes, and in which element type; empty if it is not known.
+    flops, moved_bytes
+        How much, `NONE` if it is not known.
+    elements
+        How many elements each rank gives to a collective, `NONE` if it is not known.
+    devices
+        Names of the devices of each rank, by their index.
     """
 
     operator: Ints
@@ -38,7 +48,7 @@ class WorkFacts:
 
 
 def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, list[str]]]) -> WorkFacts:
-    """Those of the events of a table with the columns that `with_work` and `with_kernel_types` add."""
+    """Collect the facts from a table with the columns that `with_work` and `with_kernel_types` add."""
     return WorkFacts(
         operator=operator,
         kernel_type=_texts(stated["kernel_type"]),
@@ -52,7 +62,7 @@ def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, l
 
 
 def read_facts(tables: GraphTables) -> WorkFacts:
-    """Those of a stored run."""
+    """Read the facts of a stored run."""
     files = tables.nodes["Trace"].to_pylist()
     devices = [(int(row["rank"]), json.loads(row["devices"])) for row in files]
     return state_facts(tables.read_nodes("Event", _COLUMNS), stored_measures(tables).operator, devices)

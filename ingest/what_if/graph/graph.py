@@ -1,4 +1,4 @@
-"""The part of a causal graph that a replay needs, from the model of a run or from its kept tables."""
+"""The part of a causal graph that a replay needs, from the model of a run or from its stored tables."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,10 @@ from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 @dataclass(frozen=True)
 class Calls:
-    """The events of a run in the order of the file, one array an attribute; times in ns.
+    """The events of a run in the order of the file, one array for each attribute; times in ns.
 
     `parent`: index of the innermost event of its thread that contains it, -1 for none. `step`: number of the
-    step it belongs to, `NONE` outside of all. `call`: index of the call that launched it, -1 for none.
+    step to which it belongs, `NONE` outside of all. `call`: index of the call that launched it, -1 for none.
     """
 
     source_index: Ints
@@ -46,7 +46,7 @@ class Calls:
         return len(self.start)
 
     def of_role(self, *roles: Role) -> Flags:
-        """Which events are of a category with one of `roles`."""
+        """Flag the events whose category has one of `roles`."""
         return with_role(self.category, *roles)
 
 
@@ -54,7 +54,7 @@ class Calls:
 class StepWindow:
     """A step: its annotation, and the window that also holds the GPU work launched in it; ns.
 
-    `name`: of the annotation; `marker`: what all steps of the run are counted under.
+    `name`: of the annotation; `marker`: the name under which all steps of the run are counted.
     """
 
     number: int
@@ -68,12 +68,18 @@ class StepWindow:
 
 @dataclass(frozen=True)
 class ReplayGraph:
-    """Segments and dependencies of a run with what selects among them.
+    """Segments and dependencies of a run, and what chooses among them.
 
-    `gap_name`: of each dependency, position in `GAP_NAMES`, meaningful where there is a gap. `rendezvous`: of
-    each event that takes part in an operation of several ranks when the last one came, else `NONE`, ns.
-    `fixed`: starts that nothing in the graph explains, by segment, ns. `facts`: gives what files state of
-    the work of GPUs, None where nobody asked them.
+    Attributes
+    ----------
+    gap_name
+        For each dependency a position in `GAP_NAMES`, which means something if there is a gap.
+    rendezvous
+        For each event in an operation of several ranks when the last of these came, ns; else `NONE`.
+    fixed
+        Starts that nothing in the graph explains, by segment, ns.
+    facts
+        Returns what files state of GPU work; None if nothing needs it.
     """
 
     calls: Calls
@@ -97,12 +103,12 @@ class ReplayGraph:
 
     @cached_property
     def replay(self) -> Replay:
-        """The replay of the graph, which reproduces every start: this is tried here.
+        """The replay of the graph, after a check that it reproduces every start.
 
         Raises
         ------
         TracegraphError
-            It does not, so nothing that it says of changes could be trusted.
+            If it does not, since then nothing that it says of changes could be trusted.
         """
         found = never_early(self.dependencies)
         replay = Replay(self.segments, found, self.window, self.sink, self.fixed)
@@ -122,7 +128,7 @@ class ReplayGraph:
 
     @cached_property
     def counted(self) -> Flags:
-        """Which segments may end the window: work of events on lanes that matter."""
+        """Flags of the segments that may end the window: work of events on lanes that matter."""
         segments = self.segments
         is_work = (segments.kind == WORK) & (segments.event >= 0)
         counted: Flags = is_work & self.lanes.matters[segments.lane]
@@ -130,15 +136,15 @@ class ReplayGraph:
 
 
 def never_early(found: Dependencies) -> Dependencies:
-    """Return the dependencies as they hold after a change: no effect starts before its cause is complete.
+    """Make the dependencies as they hold after a change: no effect starts before its cause is complete.
 
     A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
     """
     return replace(found, lag=np.maximum(found.lag, 0))
 
 
-def graph_of(model: Solution) -> ReplayGraph:
-    """Return what a replay needs of a model."""
+def graph_of(model: Storable) -> ReplayGraph:
+    """Take from a model what a replay needs."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]
     return ReplayGraph(

@@ -21,9 +21,17 @@ _RETURNS = tuple(CODE[name] for name in (AUTOGRAD_JOIN, RESUME))
 class HandedOver:
     """Work that threads were handed by others.
 
-    `mechanism`: for each hand-over the rule that says so. `giver`: the segment that ends with it. `after`:
-    the one that follows on the giver's thread, `giver` itself where there is none. `of_segment`: the
-    hand-over that each segment of the graph belongs to, GPU work to that of its call; -1 for none.
+    Attributes
+    ----------
+    mechanism
+        The rule by which each hand-over was found.
+    giver
+        The segment that ends with it.
+    after
+        The segment that follows on the giver's thread, `giver` itself if there is none.
+    of_segment
+        For each segment of the graph the hand-over to which it belongs, GPU work to that of its call; -1 for
+        none.
     """
 
     mechanism: Ints
@@ -35,14 +43,14 @@ class HandedOver:
         return len(self.giver)
 
     def spread(self, values: Ints) -> Ints:
-        """Values of the segments, -1 for none: what was handed over has, where it has none, its giver's."""
+        """Fill in values of the segments, -1 for none, with the value of the giver of what they belong to."""
         found = values.copy()
         left = np.flatnonzero((self.of_segment >= 0) & (found < 0))
         while len(left):
             before, after = found[self.giver], found[self.after]
             given = np.where(before >= 0, before, after)[self.of_segment[left]]
             found[left] = given
-            # What was handed over may hand over itself.
+            # Work that was handed over may hand over work itself.
             if not (given >= 0).any():
                 break
             left = left[given < 0]
@@ -50,11 +58,11 @@ class HandedOver:
 
 
 def find_handed_over(graph: "ReplayGraph") -> HandedOver:
-    """Return what the graph's dependencies say was handed over from one thread to another.
+    """Find what the graph's dependencies say was handed over from one thread to another.
 
-    It begins where the thread takes it up, and lasts to the last moment at which another thread waits for it
-    before the next is taken up; where none waits, until the thread waits outside of all events or takes up
-    the next.
+    A hand-over begins where the thread takes it up. It lasts to the last moment at which another thread waits
+    for it before the next is taken up. If none waits, it lasts until the thread waits outside of all events
+    or takes up the next.
     """
     segments, found = graph.segments, graph.dependencies
     hands = np.flatnonzero(np.isin(found.mechanism, _HANDS_OVER) & segments.on_thread[found.cause])
@@ -83,7 +91,7 @@ def find_handed_over(graph: "ReplayGraph") -> HandedOver:
 
 
 def _ends(graph: "ReplayGraph", begin: Ints, until: Ints) -> Ints:
-    """Where each stretch of segments ends that a hand-over begins, at the latest at `until`."""
+    """Find where each stretch of segments ends that a hand-over begins, at the latest at `until`."""
     segments, found, frames = graph.segments, graph.dependencies, graph.frames
     back = np.unique(found.cause[np.isin(found.mechanism, _RETURNS)])
     back = back[segments.on_thread[back]]

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def asked_at(graph: "ReplayGraph", event: Ints) -> Ints:
-    """When each event was launched, ns; when it began, where no call of the file did that."""
+    """Find when each event was launched, ns, or when it began if no call of the file launched it."""
     calls = graph.calls
     call = calls.call[event]
     return np.where(call >= 0, calls.start[call], calls.start[event])
 
 
 def launching_segments(graph: "ReplayGraph") -> Ints:
-    """For each segment of GPU work the segment of a thread that launched it, -1 for none and for threads.
+    """Find the segment of a thread that launched each segment of GPU work; -1 for none and for threads.
 
-    It is the one that runs as its call begins; of work whose call has no row the one from which the launch is
-    inferred.
+    It is the segment that runs as its call begins. If the call has no row, it is the segment from which the
+    launch is inferred.
     """
     segments, calls, found = graph.segments, graph.calls, graph.dependencies
     launching = np.full(len(segments), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What belongs to a phase: what its threads do in it, what they hand over there, and launch on the GPU."""
+"""What belongs to a phase: what its threads do in it, hand over there, and launch on the GPU."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
 def of_phase(graph: ReplayGraph, name: str) -> Flags:
-    """All phases of a name: its thread, the one that ends it, and what they hand over."""
+    """Flag the segments of all phases of a name: of its thread, of the one that ends it, and handed over."""
     segments, phases = graph.segments, graph.phases
     chosen = np.zeros(len(segments), dtype=bool)
     for at in np.flatnonzero(phases.name == PHASE_NAMES.index(name)).tolist():
@@ -23,7 +23,7 @@ def of_phase(graph: ReplayGraph, name: str) -> Flags:
 
 
 def with_launched(graph: ReplayGraph, host: Flags) -> Flags:
-    """Return the GPU work that chosen host segments launched."""
+    """Flag the GPU work that chosen host segments launched."""
     launching = launching_segments(graph)
     held: Flags = (launching >= 0) & host[launching]
     return held

@@ -11,16 +11,26 @@ from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
 from tracegraph.vocabulary.categories import Role
 
 BOUNDS = {Role.FRAME: (0.4, 1.7), Role.OPERATOR: (0.4, 3.0)}
-"""Whose events are costed (they are recorded by thousands, and often last for less), and by which factors
-the cost that a recording shows may be wrong: as it was in recordings of jobs that were timed without the
-profiler, too. See docs/rules.md."""
+"""The roles whose events have a cost, and the factors (low, high) by which its estimate may be wrong.
+
+Such events are recorded by thousands and often last for less than their recording. The factors are those
+found in recordings of jobs that were timed without the profiler, too. See docs/rules.md.
+"""
 FROM_FILE, GIVEN, NONE_TAKEN = "estimated from the file", "given", "none"
 _LEAST_EVENTS = 100
+"""Events of a role from which on a file shows what they cost."""
 _CHEAP, _LOWEST, _LEAST_SHARE, _LEAST_ALIKE = 1.5, 0.05, 0.01, 20
+"""How the cheapest kinds of stretches are found.
+
+A kind is cheap if its low quantile is at most `_CHEAP` times the lowest; which quantile; the share of all
+stretches that the kinds must have that define the lowest; and the stretches that a kind must have to count.
+"""
 _OUTLIER = 20
+"""Stretches of more than this many times the median hold other work, too, and are left out."""
 _LONGEST_END_NS = 250
+"""A profiler takes less time than this before an event ends; longer ends show other work."""
 _UNSEEN = 1.2
-"""Tracing slows Python down between its events, too: times what is seen, as those recordings say."""
+"""Factor of the seen cost: tracing slows Python down between events, too, as those recordings show."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +42,19 @@ class Cost:
 
     @property
     def total_ns(self) -> float:
-        """Both."""
+        """The sum of the two, ns."""
         return self.outside_ns + self.inside_ns
 
     def times(self, factor: float) -> "Cost":
-        """Return a multiple of it."""
+        """Multiply the cost by a factor."""
         return Cost(self.outside_ns * factor, self.inside_ns * factor)
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """The cost of an event by its role, and how it is known; no entry: none is taken off.
+    """The cost of an event by its role, and how it is known; nothing is taken off for other roles.
 
-    `bounds`: by which factors the truth may differ, lowest and highest, by role.
+    `bounds`: the factors by which the truth may differ, lowest and highest, by role.
     """
 
     method: str
@@ -71,18 +81,18 @@ NO_OVERHEAD = Overhead(NONE_TAKEN, {})
 
 
 def given_overhead(ns: float) -> Overhead:
-    """Return the same cost for each Python frame and operator, as someone measured it."""
+    """Assume the same cost (ns) for each Python frame and operator, as a user measured it."""
     return Overhead(GIVEN, dict.fromkeys(BOUNDS, Cost(ns / 2, ns / 2)))
 
 
 def estimate_overhead(graph: ReplayGraph) -> Overhead:
-    """Return the cost of Python frames and of operators, where the file shows it.
+    """Estimate the cost of Python frames and of operators, if the file shows it.
 
-    A profiler takes its time before an event begins and before it ends. Where a parent does next to nothing
-    before or between its calls, and a leaf next to nothing at all, that time is what is seen. So the mean of
-    such stretches is the cost: of those kinds (names of parent and child) whose shortest are as short as
-    those of the shortest kinds. A file whose shortest ends are longer than a profiler takes (250 ns), or
-    whose times are too coarse, says nothing.
+    A profiler takes its time before an event begins and before it ends. If a parent does next to nothing
+    before or between its calls, or a leaf next to nothing at all, that time is what is seen. So the cost is
+    the mean of such stretches: those of the kinds (names of parent and child) whose shortest stretches are as
+    short as those of the shortest kinds. A file whose shortest ends are longer than a profiler takes (250
+    ns), or whose times are too coarse, shows nothing.
     """
     calls = graph.calls
     on_thread = graph.lanes.is_thread[calls.lane]
@@ -98,7 +108,7 @@ def estimate_overhead(graph: ReplayGraph) -> Overhead:
 
 
 def _cost(calls: Calls, mine: Flags, is_leaf: Flags) -> Cost | None:
-    """Return the cost of the events `mine`, None where it cannot be seen."""
+    """Estimate the cost of the events `mine`, None if it cannot be seen."""
     index = np.flatnonzero(mine)
     index = index[np.lexsort((calls.start[index], calls.parent[index]))]
     parent, name = calls.parent[index], calls.name.codes.astype(np.int64)
@@ -128,7 +138,7 @@ class _Cheapest:
 
 
 def _cheap_mean(lengths: Ints, kind: Ints) -> _Cheapest | None:
-    """Return the mean of those kinds of stretches that are often as short as the shortest kinds."""
+    """Average those kinds of stretches that are often as short as the shortest kinds."""
     frame = pd.DataFrame({"length": lengths[lengths >= 0], "kind": kind[lengths >= 0]})
     groups = frame.groupby("kind")["length"]
     kinds = pd.DataFrame({"count": groups.size(), "low": groups.quantile(_LOWEST)})
@@ -141,7 +151,10 @@ def _cheap_mean(lengths: Ints, kind: Ints) -> _Cheapest | None:
 
 
 def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
-    """How much of each segment's work was recording, ns: at most all of it, the rest in those after it."""
+    """Compute how much of each segment's work was recording, ns: at most all of it.
+
+    The rest of the cost is taken from the segments after it.
+    """
     calls, segments = graph.calls, graph.segments
     due = np.zeros(len(segments) + 1)
     threads = np.flatnonzero(segments.on_thread)
@@ -157,14 +170,14 @@ def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
         mine = np.flatnonzero(calls.of_role(role) & on_thread & inside)
         lane = calls.lane[mine]
         place = np.searchsorted(keys, lane * stride + calls.start[mine] - graph.window.start)
-        # What is recorded as the window begins has been paid for before; as it ends, after.
+        # Recording as the window begins took its time before it; recording as it ends takes it after.
         for segment, ns in ((at_or_after[place], cost.inside_ns), (at_or_after[place - 1], cost.outside_ns)):
             np.add.at(due, np.where(lanes[segment] == lane, segment, nowhere), ns)
     return _taken(due[:-1], segments.work * segments.on_thread, segments.lane)
 
 
 def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane: Ints) -> Ints:
-    """Take what is due from each work, and the rest from those after it on the lane."""
+    """Compute what is taken from each work if the rest of what is due is taken from those after it."""
     owed = np.cumsum(due - work)
     first = np.append(True, lane[1:] != lane[:-1])
     begun = np.maximum.accumulate(np.where(first, np.arange(len(lane)), 0))

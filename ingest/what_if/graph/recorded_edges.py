@@ -1,4 +1,4 @@
-"""A run as if nothing inferred were a cause: what of a gain is sure."""
+"""A run as if nothing inferred were a cause, which shows how much of a gain is sure."""
 
 from dataclasses import replace
 
@@ -15,10 +15,10 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER
 
 
 def on_recorded_edges(graph: ReplayGraph) -> ReplayGraph:
-    """Return the graph as if nothing inferred were a cause: itself where nothing inferred binds.
+    """Make the graph as if nothing inferred were a cause; it stays itself if nothing inferred binds.
 
-    A wait that an inferred dependency ends is work of its thread then; what has no other cause follows what
-    was before it on its lane, else its start is fixed. Every start stays as it is.
+    A wait that an inferred dependency ends then is work of its thread. A segment without another cause
+    follows what was before it on its lane, or else has a fixed start. Every start stays as it is.
     """
     found, segments = graph.dependencies, graph.segments
     inferred = np.unique(found.effect[found.binding & ~found.recorded])
@@ -46,7 +46,7 @@ def _bound_anew(segments: Segments, kept: Dependencies, freed: Ints, window: Win
     effect = np.append(kept.effect, freed[added])
     gap = segments.start[effect] - segments.completion[cause]
     binding = np.append(kept.binding, np.zeros(len(added), dtype=bool))
-    # What was a wait lasts longer as work: what started meanwhile has other causes.
+    # A wait lasts longer as work: what started meanwhile has other causes.
     there = np.flatnonzero(gap >= 0)
     nearest_last = there[np.lexsort((-gap[there], effect[there]))]
     is_last = np.append(effect[nearest_last][1:] != effect[nearest_last][:-1], True)[: len(nearest_last)]

@@ -1,4 +1,4 @@
-"""When the events of a run are in a replay."""
+"""When the events of a run take place in a replay."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
 
 
 def segment_times(graph: ReplayGraph, start: Ints, work: Ints) -> tuple[Ints, Ints]:
-    """Start and end of each segment in a replay with those starts.
+    """Find start and end of each segment in a replay with those starts, ns.
 
-    A wait lasts until what comes next; one that nothing follows, until the replay ends.
+    A wait lasts until what comes next; a wait that nothing follows lasts until the replay ends.
     """
     segments = graph.segments
     end = start + work
@@ -25,10 +25,10 @@ def segment_times(graph: ReplayGraph, start: Ints, work: Ints) -> tuple[Ints, In
 
 
 def event_times(graph: ReplayGraph, start: Ints, end: Ints) -> tuple[Ints, Ints, Flags]:
-    """Start and end of each event where its segments have those, ns; and which events are in the window.
+    """Find start and end of each event if its segments have those, ns; and flag the events in the window.
 
-    An event begins with the segment that began with it, and ends with the one that ended with it; one without
-    a length stays where it was in its segment.
+    An event begins with the segment that began with it, and ends with the one that ended with it. An event
+    without length stays where it was in its segment.
     """
     segments, calls, window = graph.segments, graph.calls, graph.window
     begin, until = calls.start.copy(), calls.end.copy()
@@ -45,13 +45,13 @@ def event_times(graph: ReplayGraph, start: Ints, end: Ints) -> tuple[Ints, Ints,
     keys = segments.lane[threads] * stride + segments.start[threads] - window.start
 
     def before(time: Ints) -> Ints:
-        """Return the segment that ends at or after the time of each of `mine`, and began before it."""
+        """Find the segment that ends at or after the time of each of `mine`, and began before it."""
         place = np.searchsorted(keys, calls.lane[mine] * stride + time - window.start) - 1
         segment: Ints = threads[np.maximum(place, 0)]
         return segment
 
     def moved(time: Ints, segment: Ints) -> Ints:
-        """Return the time in the replay: as far into the segment as before, at its end where it was."""
+        """Move a time to the replay: as far into the segment as before, or to its end if it was there."""
         inside = np.minimum(start[segment] + time - segments.start[segment], end[segment])
         return np.where(time >= segments.end[segment], end[segment], inside)
 
@@ -63,7 +63,7 @@ def event_times(graph: ReplayGraph, start: Ints, end: Ints) -> tuple[Ints, Ints,
 
 
 def _is_last(calls: Calls, index: Ints) -> Flags:
-    """Which of the events have no length and are where their caller, the innermost with a length, ends."""
+    """Flag events without length at the end of their caller, the innermost one with a length."""
     empty = calls.end == calls.start
     above = calls.parent[index]
     while (inner := (above >= 0) & empty[above]).any():

@@ -12,7 +12,7 @@ from tracegraph.vocabulary.kernel_types import COMMUNICATION, kernel_type
 
 
 def communicates(graph: ReplayGraph) -> Flags:
-    """Which events communicate, by the run's vocabulary; without its facts by what is built in."""
+    """Flag the events that communicate, by the run's vocabulary, or without its facts by the built-in one."""
     if graph.facts is not None:
         return graph.facts().kernel_type.among(COMMUNICATION)
     names, kernel = graph.calls.name, names_of(Role.KERNEL)[0]
@@ -20,7 +20,7 @@ def communicates(graph: ReplayGraph) -> Flags:
 
 
 def of_collectives(graph: ReplayGraph) -> Flags:
-    """Find segments of kernels that communicate, and of what CPU back ends write on their threads."""
+    """Flag segments of kernels that communicate, and of collectives that CPU back ends record on threads."""
     calls = graph.calls
     on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
@@ -28,7 +28,7 @@ def of_collectives(graph: ReplayGraph) -> Flags:
 
 
 def of_transfers(graph: ReplayGraph) -> Flags:
-    """Return the segments of copies, memsets and collectives."""
+    """Flag the segments of copies, memsets and collectives."""
     return of_collectives(graph) | _of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
 
 
@@ -38,7 +38,7 @@ def _of_events(graph: ReplayGraph, events: Flags) -> Flags:
 
 
 def transferring(graph: ReplayGraph) -> Flags:
-    """Segments of work; those of collectives from when all ranks are there, where the files tell that."""
+    """Flag segments of work; those of collectives from when all ranks are there, if the files show that."""
     segments = graph.segments
     since = np.append(graph.rendezvous, NONE)[segments.event]
     found: Flags = (segments.kind == WORK) & (segments.start >= since)

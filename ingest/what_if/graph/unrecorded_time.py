@@ -8,7 +8,7 @@ from tracegraph.vocabulary.gaps import GAP_CODE, NOT_IN_FILE
 
 
 def unrecorded_ns(graph: ReplayGraph) -> int:
-    """Length of the path in gaps whose work no file holds, ns."""
+    """Compute the length of the path in gaps whose work no file holds, ns."""
     segments, found = graph.segments, graph.dependencies
     lost = [GAP_CODE[name] for name in NOT_IN_FILE]
     on_path = graph.replay.run(segments.work, graph.counted).on_path

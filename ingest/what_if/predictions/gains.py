@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _UNKNOWN = 0.1
-"""Share of a gain by which it differs from one measurement of the same change to the next."""
+"""Share (0..1) of a gain by which it differs from one measurement of the same change to the next."""
 _WIDE, _LEVELS_DIFFER = 10, 2
-"""By how much a range is wide, and gains under several costs of recording differ."""
+"""The ratio from which on a range is wide, and that of gains under several costs of recording."""
 
 
 @dataclass(frozen=True)
@@ -18,20 +18,20 @@ class Gain:
 
     @property
     def gain_ns(self) -> int:
-        """By how much it is shorter."""
+        """By how much it is shorter, ns."""
         return self.base_ns - self.predicted_ns
 
     @property
     def speedup(self) -> float:
-        """How many times as fast it is; infinite where nothing is left."""
+        """How many times as fast it is; infinite if nothing is left."""
         return self.base_ns / self.predicted_ns if self.predicted_ns > 0 else float("inf")
 
     def times(self, factor: float) -> "Gain":
-        """Return the same window with a multiple of the gain, at most all of it."""
+        """Multiply the gain in the same window, up to the whole window."""
         return Gain(self.base_ns, max(0, self.base_ns - round(self.gain_ns * factor)))
 
     def at_most(self, gain_ns: int) -> "Gain":
-        """Return the same window with a gain that is not larger."""
+        """Limit the gain in the same window."""
         return Gain(self.base_ns, max(self.predicted_ns, self.base_ns - gain_ns))
 
 
@@ -44,9 +44,9 @@ class Bound:
 
 
 def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple[Bound, Bound]:
-    """Widen a range of likely gains, lowest and highest, by what a replay does not know.
+    """Find the range that likely gains leave possible, lowest and highest, with what no replay knows.
 
-    `removed`: for each of them how long all that takes no time any more took, ns: nothing gains more.
+    `removed`: for each gain the time that the change removes, ns: nothing gains more.
     """
     most = removed or [gain.base_ns for gain in likely]
     possible = [
@@ -59,10 +59,10 @@ def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple
 
 
 def why_wide(low: Bound, high: Bound, gains: Mapping[str, Gain], doubted: Gain, inferred_part: float) -> str:
-    """Why a range is more than tenfold, in words; empty where it is not.
+    """Say in words why a range is more than tenfold; empty if it is not.
 
-    `gains`: under each cost of recording. `doubted`: as far as it does not hang on inferred dependencies,
-    whose part of it is `inferred_part`.
+    `gains`: under each cost of recording. `doubted`: the gain as far as it does not depend on inferred
+    dependencies, whose share of it is `inferred_part` (0..1).
     """
     if high.gain_ns <= max(0, _WIDE * low.gain_ns):
         return ""

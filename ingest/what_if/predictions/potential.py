@@ -19,23 +19,33 @@ from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _NO_REASON = (UNKNOWN, UNTRACED_CPU, *NOT_IN_FILE)
+# Names and waits that are listed at most, and kinds of frames that are looked at for names.
 _ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
+# Shares (0..1) of the path: the least that is listed, and the one from which on a name stands for the whole
+# program; and the share of time in common from which on two names are the same.
 _LEAST, _WHOLE, _SAME = 0.02, 0.95, 0.9
 Row = dict[str, object]
 
 
 def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row]:
-    """For each of the largest names and waits of the path, what is gained where it takes no time, and half.
+    """Compute what is gained if each of the largest names and waits of the path takes no time, and half.
 
-    One row each, the largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns
-    (of the path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns, wide
-    (why these are more than tenfold apart, empty where they are not), basis (what the gain is: "corrected"
-    for what recording cost, or "naive", as recorded, where the file does not show that), base_ns, speedup,
-    halved_ns, inferred_share, following (the hotspots then). Of names that hold the same time it is the one
-    that the user gave: an annotation, then a function of the user's, a module, an operator. What holds nearly
-    all of the path is left out.
+    Of names that hold the same time, the one that the user gave counts: an annotation, then a function of the
+    user's, a module, an operator. Names that hold nearly all of the path are left out.
 
-    `predictor`: that of the model's graph, where there is one already.
+    Parameters
+    ----------
+    predictor
+        The predictor of the model's graph, if there is one already.
+
+    Returns
+    -------
+    rows
+        The largest gain first: name, category (`gap` for a wait), selector (for `what-if`), path_ns (of the
+        path inside it), inside (the listed name that holds it, or None), gain_ns, low_ns, high_ns, wide (why
+        these are more than tenfold apart, empty if they are not), basis (what the gain is: "corrected" for
+        what recording cost, or "naive", as recorded, if the file does not show that), base_ns, speedup,
+        halved_ns, inferred_share (0..1), following (the hotspots then).
     """
     predictor = predictor or predictor_of(model)
     graph = predictor.graph
@@ -99,7 +109,7 @@ def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
 
 
 def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
-    """Return the names that hold most of the path, none of which is much the same as another."""
+    """Choose the names that hold most of the path, none of which is much the same as another."""
     spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
     chosen: list[_Candidate] = []
     for one in sorted(_candidates(graph, spent), key=_preference):
@@ -110,7 +120,7 @@ def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
 
 
 def _holder(spent: Ints, one: _Candidate, larger: Sequence[_Candidate]) -> str | None:
-    """Return the smallest of the larger names that hold nearly all of one."""
+    """Find the smallest of the larger names that hold nearly all of one."""
     holding = [other.name for other in larger if _shared(spent, one, other) >= _SAME * one.path_ns]
     return holding[-1] if holding else None
 
@@ -122,7 +132,7 @@ def _shared(spent: Ints, one: _Candidate, other: _Candidate) -> int:
 def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
     """Yield the names that hold much of the path.
 
-    `spent`: of the path in each segment, with the lag before it.
+    `spent`: the path's ns in each segment, with the lag before it.
     """
     frames, marker = graph.frames, graph.step_marker
     own = np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64)
@@ -138,22 +148,19 @@ def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
     for one in _largest(kind, inclusive, called & (inclusive > 0)).tolist():
         name = str(frames.name.values[one // len(frames.category.values)])
         category = str(frames.category.values[one % len(frames.category.values)])
-        # On the path or not, on all ranks, and of every category: as `under=NAME` removes it.
+        # On the path or not, on all ranks, and of every category, as `under=NAME` removes it.
         mine = called & (frames.name.codes == one // len(frames.category.values))
         held = held_by(graph, mine) >= 0
         path_ns, own_ns = int(spent[held].sum()), int(own[mine].sum())
         is_whole = name in (marker, STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
-        # A call is named for its own time: what it launches is named by the operator and by the kernel.
+        # A call is named for its own time: operator and kernel name what it launches.
         launches = has_role(category, Role.CALL) and own_ns < path_ns / 2
         if path_ns >= _LEAST * total and not is_whole and not launches:
             yield _Candidate(name, category, path_ns, held)
 
 
 def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
-    """Return the kinds of frames with the largest sums.
-
-    Where a name calls itself it may count more than once.
-    """
+    """Find the kinds of frames with the largest sums; a name that calls itself may count more than once."""
     distinct, place = np.unique(kind[called], return_inverse=True)
     sums = np.bincount(place, inclusive[called], len(distinct))
     kinds: Ints = distinct[np.argsort(-sums)[:_CANDIDATES]]
@@ -161,7 +168,7 @@ def _largest(kind: Ints, inclusive: Ints, called: Flags) -> Ints:
 
 
 def _preference(one: _Candidate) -> tuple[int, int]:
-    """Names of the user's before those of libraries, then the larger ones.
+    """Put names of the user's before those of libraries, then the larger ones first.
 
     An annotation with a name that only one process has, such as a graph's hash, is not the user's.
     """

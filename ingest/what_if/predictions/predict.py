@@ -1,4 +1,4 @@
-"""What a change makes of a window: naive, corrected for what recording cost, and how far that may be off."""
+"""How a change alters a window: naive, corrected for the cost of recording, and with a range."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,8 @@ from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
 CORRECTED = "corrected"
 NAIVE, LEAST, USUAL, MOST = "naive", "least", "usual", "most"
-"""Levels of what is taken off for recording: nothing, and by what it may have cost."""
+"""Levels of what is taken off for recording: nothing, and the least, usual and highest cost."""
+# The number of hotspots that are listed for the time after a change.
 _FOLLOWING = 3
 
 
@@ -37,10 +38,17 @@ _FOLLOWING = 3
 class Ranged:
     """A change's gain, corrected for what recording cost, and how far it may be off.
 
-    `low`, `high`: within what the cost of recording, inferred dependencies and what a replay does not know
-    (caches, other processes) leave it, never more than `removed_ns`, how long all that takes no time any more
-    took. `wide`: why they are more than tenfold apart, empty where they are not. `inferred_share`: of the
-    corrected gain, how much hangs on inferred dependencies, 0..1.
+    Attributes
+    ----------
+    low, high
+        The range that the cost of recording, inferred dependencies and what a replay does not know (caches,
+        other processes) leave; it never exceeds `removed_ns`.
+    wide
+        Why the two are more than tenfold apart, empty if they are not.
+    removed_ns
+        The time that the change removes, ns.
+    inferred_share
+        The share (0..1) of the corrected gain that depends on inferred dependencies.
     """
 
     corrected: Gain
@@ -53,7 +61,7 @@ class Ranged:
 
 @dataclass(frozen=True)
 class Prediction(Ranged):
-    """All that is said of a change; `naive`: its gain as recorded.
+    """Everything that is predicted of a change; `naive`: its gain as recorded.
 
     `overhead_ns`: what recording cost in the window, on all threads. `after`: the naive replay, `after_work`:
     the work of its segments. `following`: the hotspots of the path then.
@@ -68,13 +76,13 @@ class Prediction(Ranged):
 
     @property
     def basis(self) -> str:
-        """What `corrected` is: "corrected", or "naive" where no cost of recording is known to take off."""
+        """What `corrected` is: "corrected", or "naive" if no cost of recording is known to take off."""
         return CORRECTED if self.overhead.of_role else NAIVE
 
 
 @dataclass(frozen=True)
 class Glance:
-    """A change's gain without its range, and what it is, corrected or naive: see `Prediction`."""
+    """A change's gain without its range, and whether it is corrected or naive: see `Prediction`."""
 
     basis: str
     corrected: Gain
@@ -99,7 +107,7 @@ class Predictor:
         return (NAIVE, LEAST, USUAL, MOST) if self.overhead.of_role else (NAIVE,)
 
     def _work(self, level: str) -> Ints:
-        """Return the work of each segment without what is taken off for recording."""
+        """Compute the work of each segment without what is taken off for recording."""
         if level not in self._works:
             work, overhead = self.graph.segments.work, self.overhead
             costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
@@ -109,7 +117,7 @@ class Predictor:
         return self._works[level]
 
     def unchanged(self, level: str = NAIVE) -> Outcome:
-        """Return the replay of the window without a change."""
+        """Replay the window without a change."""
         if level not in self._outcomes:
             self._outcomes[level] = self._replay(self._work(level))
         return self._outcomes[level]
@@ -129,15 +137,15 @@ class Predictor:
 
     @property
     def base_ns(self) -> int:
-        """Length of the window before any change, without what recording usually costs."""
+        """The length of the window before any change, without what recording usually costs, ns."""
         return self.span.length_where(self.unchanged(self._usual).end, self.unchanged().end)
 
     def gain(self, change: Change) -> Gain:
-        """Return the window before and after a change, corrected for the usual cost of recording."""
+        """Predict the window before and after a change, corrected for the usual cost of recording."""
         return self._gain(self._usual, self._after(change, self._usual, self._changed_graph(change)))
 
     def glance(self, change: Change) -> Glance:
-        """Return what is said of a change, without how far that may be off."""
+        """Predict a change without how far the gain may be off."""
         replay = self._changed_graph(change)
         after = self._after(change, NAIVE, replay)
         naive = self._gain(NAIVE, after)
@@ -147,7 +155,7 @@ class Predictor:
         return Glance(basis, corrected, naive, self._following(change, after))
 
     def predict(self, change: Change) -> Prediction:
-        """All that is said of a change."""
+        """Predict everything that is said of a change."""
         replay = self._changed_graph(change)
         works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         afters = {level: self._replay(work, replay) for level, work in works.items()}
@@ -164,9 +172,10 @@ class Predictor:
         )
 
     def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
-        """Give a change's gain with its range, without what is then critical; `known`: what `gain` said.
+        """Add its range to a change's gain, without what is then critical.
 
-        `least`: less of the change, where that is the most that is possible.
+        `known`: the result of `gain` for the change. `least`: a smaller change, if `change` is the most that
+        is possible.
         """
         works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         gains = {self._usual: known}
@@ -214,13 +223,13 @@ class Predictor:
         return np.where(ended & segments.on_thread, 0, changed)
 
     def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
-        """How long all that takes no time, or less, any more takes in the unchanged replay of a level.
+        """Sum up the time that a change removes from the unchanged replay of a level, ns.
 
-        `left`: the work that is left of each segment.
+        `left`: the work that is left of each segment, ns.
         """
         edit = change.edit if change.edit is not None and change.edit.is_structural else None
         if edit is not None and edit.reorders:
-            return self.span.length_ns  # what was in order is no longer: no sum of work bounds it
+            return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
         removed = np.maximum(work - left, 0)
         if not change.ends_waits and edit is None:
@@ -236,7 +245,7 @@ class Predictor:
         lag = np.zeros(len(segments), dtype=np.int64)
         found = self.graph.dependencies
         lagging = ended_dependencies(self.graph, self.span, change)
-        # On a thread the stretch before says what the edge that ends it says again.
+        # On a thread, the stretch before an edge already stands for its lag.
         lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
         np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
         if edit is not None:
@@ -246,7 +255,7 @@ class Predictor:
         return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
 
     def _changed_graph(self, change: Change) -> Replay | None:
-        """Return the replay in which other things depend on each other, None where only work is changed."""
+        """Make the replay with changed dependencies, None if only work is changed."""
         if not change.is_structural:
             return None
         changed, _ = changed_dependencies(self.graph, self.span, change)
@@ -254,18 +263,18 @@ class Predictor:
         edited = change.edit is not None and change.edit.is_structural
         alike = not edited and len(changed) == len(found)
         if alike and (changed.lag == np.maximum(found.lag, 0)).all():
-            return None  # what ends are gaps between the segments of threads: nothing else was held by them
+            return None  # only gaps between the segments of threads end: they held nothing else
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
 
     @cached_property
     def _sure(self) -> "Predictor":
-        """Where inferred waits are work of their threads, and nothing inferred is a cause."""
+        """The predictor of a graph in which inferred waits are work, and nothing inferred is a cause."""
         sure = on_recorded_edges(self.graph)
         return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
 
     @cached_property
     def _confidence(self) -> float:
-        """How sure the inferred dependencies are that bind, on average."""
+        """The mean confidence (0..1) of the inferred dependencies that bind."""
         found = self.graph.dependencies
         inferred = found.confidence[found.binding & ~found.recorded]
         return float(inferred.mean()) if len(inferred) else 1.0
@@ -279,7 +288,7 @@ class Predictor:
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
 
 
-def predictor_of(model: Solution, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
-    """Return the predictor of the whole window of a run, with what recording it cost."""
+def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
+    """Make the predictor of the whole window of a run, with an estimate of what recording it cost."""
     graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

@@ -14,23 +14,32 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_CODE
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 
+# The number of hotspots for which this is asked.
 _HOTSPOTS = 5
 _OWN_WAITS = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.own_wait)
 Row = dict[str, object]
 
 
-def find_what_next(model: Solution, predictor: Predictor | None = None) -> list[Row]:
-    """For each of the five longest hotspots on the path, the path of a replay in which it takes no time.
+def find_what_next(model: Storable, predictor: Predictor | None = None) -> list[Row]:
+    """Find the critical path after each of the five longest hotspots on the path is removed.
 
-    One row each, longest first: name, category, duration_ns (on the path), selector (for `what-if`), gain_ns
-    (by how much the window gets shorter without all work of that name, on the path or not), naive_ns (the
-    same as recorded), basis (what gain_ns is: "corrected" for what recording cost, or "naive" where the file
-    does not show that) and following, the three longest hotspots of the path that is then critical (name,
-    category, duration_ns). A gain below the duration says that something else was nearly as late. Waiting for
-    another rank or for the GIL counts as a hotspot (category `gap`); waits for what the file shows do not, as
-    their causes are on the path themselves.
+    A gain below the duration says that something else was nearly as late. Waiting for another rank or for the
+    GIL counts as a hotspot (category `gap`); waits for what the file shows do not, as their causes are on the
+    path themselves.
 
-    `predictor`: that of the model's graph, where there is one already.
+    Parameters
+    ----------
+    predictor
+        The predictor of the model's graph, if there is one already.
+
+    Returns
+    -------
+    rows
+        Longest first: name, category, duration_ns (on the path), selector (for `what-if`), gain_ns (by how
+        much the window gets shorter without all work of that name, on the path or not), naive_ns (the same as
+        recorded), basis (what gain_ns is: "corrected" for what recording cost, or "naive" if the file does
+        not show that) and following, the three longest hotspots of the path that is then critical (name,
+        category, duration_ns).
     """
     segments = model.segments
     at = np.flatnonzero((segments.kind == WORK) & (segments.event >= 0))
@@ -44,8 +53,8 @@ def find_what_next(model: Solution, predictor: Predictor | None = None) -> list[
     return [_with_gain(model, predictor, kinds, row) for row in hotspots[:_HOTSPOTS]]
 
 
-def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
-    """Return a hotspot with what is gained where it takes no time, as `what-if` answers its selector."""
+def _with_gain(model: Storable, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
+    """Add to a hotspot what is gained if it takes no time, as `what-if` answers its selector."""
     segments, name, category = model.segments, str(row["name"]), str(row["category"])
     if category == GAP:
         selector = f"remove-wait={name}"
@@ -63,8 +72,8 @@ def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) ->
     return {**row, "selector": selector, **gains, "following": [dict(one) for one in said.following]}
 
 
-def _waits(model: Solution) -> Iterator[Row]:
-    """Time on the path in the waits of each of `_OWN_WAITS`, where there is some, as rows."""
+def _waits(model: Solved) -> Iterator[Row]:
+    """Yield the time on the path in the waits of each of `_OWN_WAITS`, if there is some, as rows."""
     rows, found = find_stretches(model), model.dependencies
     for rule in _OWN_WAITS:
         bound = (rows.event < 0) & (rows.edge >= 0)

@@ -1,4 +1,4 @@
-"""A causal graph that was edited: other work, other lags, dependencies taken away or put in."""
+"""A causal graph that was edited: other work, other lags, dependencies removed or added."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,8 +23,8 @@ from tracegraph.ingest.what_if.scenarios.scenario import Scenario
 class Edited:
     """A graph with the work of its segments, and all dependencies that it has or had, as edited.
 
-    `dependencies`: those of the graph first, then those put in. `gap_name`: of each, position in `GAP_NAMES`.
-    `kept`: which of them are still there.
+    `dependencies`: those of the graph first, then the added ones. `gap_name`: for each a position in
+    `GAP_NAMES`. `kept`: which of them are still there.
     """
 
     graph: ReplayGraph
@@ -35,14 +35,14 @@ class Edited:
 
     @cached_property
     def replay(self) -> Replay:
-        """The replay of what is there.
+        """The replay of what is kept.
 
         Raises
         ------
         InputError
-            Segments depend on each other in a circle.
+            If segments depend on each other in a circle.
         TracegraphError
-            The replay of the unedited graph does not reproduce its starts.
+            If the replay of the unedited graph does not reproduce its starts.
         """
         graph, recorded = self.graph, never_early(self.graph.dependencies)
         there = select_rows(self.dependencies, self.kept)
@@ -51,23 +51,23 @@ class Edited:
         return Replay(graph.segments, there, graph.window, graph.sink, graph.fixed)
 
     def run(self, span: Span) -> Outcome:
-        """Return the replay up to the last of what counts for a window."""
+        """Replay up to the last segment that counts for a window."""
         return self.replay.run(self.work, span.counts)
 
     def replayed(self, span: Span) -> Replayed:
-        """Return the replay with what held in it."""
+        """Replay, and return the times with the dependencies that held."""
         there = select_rows(self.dependencies, self.kept)
         return replay_to_end(self.graph, self.run(span).start, self.work, there, self.gap_name[self.kept])
 
 
 def unedited(graph: ReplayGraph) -> Edited:
-    """Return a graph before its first edit."""
+    """Make the state of a graph before its first edit."""
     found = never_early(graph.dependencies)
     return Edited(graph, graph.segments.work, found, graph.gap_name, np.ones(len(found), dtype=bool))
 
 
 def with_added(edited: Edited, added: Dependencies) -> Edited:
-    """With more dependencies, after those that there are."""
+    """Add dependencies after those that there are."""
     return replace(
         edited,
         dependencies=join_rows([edited.dependencies, added]),
@@ -77,7 +77,7 @@ def with_added(edited: Edited, added: Dependencies) -> Edited:
 
 
 def of_step(scenario: Scenario, rank: int, number: int) -> Scenario:
-    """Return the part of a scenario that is one step: what of its path lies in the step's window."""
+    """Cut from a scenario one step: the part of its path in the step's window."""
     steps, lanes = scenario.steps, scenario.lanes
     at = int(np.flatnonzero((steps.rank == rank) & (steps.number == number))[0])
     window = Window(int(steps.start[at]), int(steps.window_end[at]))

@@ -35,7 +35,7 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER
 
 
 def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
-    """Return the change where what threads do stays on the thread that it was recorded on.
+    """Keep in a change what threads do on the thread on which it was recorded.
 
     Works of a stream may overlap in a stored graph, those of a thread may not.
     """
@@ -48,15 +48,16 @@ def on_own_lanes(graph: ReplayGraph, change: Change) -> Change:
 
 
 def told_on_own_lanes(graph: ReplayGraph, edit: Edit, start: Ints, work: Ints) -> tuple[Ints, Ints]:
-    """Let what is done ahead take as long as its thread waits for it: starts and work of a replay.
+    """Let work that is done ahead take as long as its thread waits for it, in starts and work of a replay.
 
-    A stored graph has the threads that were recorded: of a batch that is not ready the first segment takes
-    the time until it is, the others none.
+    A stored graph has the threads that were recorded. The first segment of a batch that is not ready takes
+    the time until it is, the others take none.
 
     Raises
     ------
     InputError
-        What is done ahead launches, or waits for, something: nothing says on which thread then.
+        If work that is done ahead launches, or waits for, something: nothing says on which thread it then
+        does.
     """
     moved = (edit.lane != 0) & graph.segments.on_thread
     if not moved.any():
@@ -84,14 +85,14 @@ def _is_entangled(found: Dependencies, moved: Flags) -> bool:
 
 
 def _begun(graph: ReplayGraph, start: Ints, work: Ints, first: int) -> int:
-    """When a thread gets to its segment `first`."""
+    """Find when a thread gets to its segment `first`, ns."""
     lane = graph.segments.lane
     begins = first == 0 or lane[first - 1] != lane[first]
     return graph.window.start if begins else int(start[first - 1] + work[first - 1])
 
 
 def _ready(graph: ReplayGraph, start: Ints, work: Ints, last: int) -> int:
-    """When a thread goes on after its segment `last`."""
+    """Find when a thread continues after its segment `last`, ns."""
     lane = graph.segments.lane
     ends = last + 1 == len(lane) or lane[last + 1] != lane[last]
     return int(start[last] + work[last]) if ends else int(start[last + 1])
@@ -100,14 +101,14 @@ def _ready(graph: ReplayGraph, start: Ints, work: Ints, last: int) -> int:
 def find_scenario(
     tables: GraphTables, graph: ReplayGraph, span: Span, change: Change, prediction: Prediction
 ) -> Scenario:
-    """Return what the naive replay of a change makes of the run with these tables, checked as a model is.
+    """Build what the naive replay of a change makes of the run with these tables, and check it.
 
     Raises
     ------
     InputError
-        What other lanes do ahead does more than take time.
+        If work that other lanes do ahead does more than take time.
     TracegraphError
-        The changed graph breaks an invariant, a fault of tracegraph.
+        If the changed graph breaks an invariant of models, which is a fault of tracegraph.
     """
     found, gap_name = changed_dependencies(graph, span, on_own_lanes(graph, change))
     start, work = prediction.after.start, prediction.after_work
@@ -121,9 +122,9 @@ def find_scenario(
 def scenario_tables(
     tables: GraphTables, scenario: Scenario, name: str, change: Mapping[str, object], folder: Path
 ) -> tuple[GraphTables, dict[str, object]]:
-    """Return the tables of a scenario and its manifest, as `ingest_run` returns those of a trace.
+    """Make the tables of a scenario and its manifest, as `ingest_run` returns those of a trace.
 
-    `tables`: those of the run that it is a change of. `change`: the question and what was predicted.
+    `tables`: those of the run that it changes. `change`: the question and what was predicted.
     """
     files = _files(tables)
     stated, allocations = _stated(tables), scenario.allocations
@@ -158,7 +159,7 @@ def scenario_tables(
 
 
 def _files(tables: GraphTables) -> list[FileFacts]:
-    """Return what the run's tables say of its files."""
+    """Read what the run's tables say of its files."""
     names = [field.name for field in fields(FileFacts)]
     rows = tables.nodes["Trace"].to_pylist()
     return [
@@ -172,13 +173,13 @@ def _files(tables: GraphTables) -> list[FileFacts]:
 
 
 def _stated(tables: GraphTables) -> pa.Table:
-    """Return what the run's events state."""
+    """Read what the run's events state."""
     events = tables.read_nodes("Event", CARRIED_COLUMNS)
     return pa.table({name: _encoded(events[name]) for name in CARRIED_COLUMNS})
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Texts as one dictionary, numbers as they are."""
+    """Encode texts with one dictionary; keep numbers as they are."""
     if pa.types.is_integer(column.type):
         return column
     texts = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()

@@ -1,4 +1,4 @@
-"""A run's graph for replays, read back from its kept tables."""
+"""A run's graph for replays, read back from its stored tables."""
 
 from functools import cache
 
@@ -34,12 +34,12 @@ _EDGE = ("start", "end", "mechanism", "evidence", "confidence", "lag_ns", "gap_n
 
 
 def read_graph(tables: GraphTables) -> ReplayGraph:
-    """Return the graph of a run as the model had it: events in the file's order, segments by lane and time.
+    """Read the graph of a run as the model had it: events in the file's order, segments by lane and time.
 
     Raises
     ------
     StoreError
-        An earlier version stored the run, without the frames of its call stacks.
+        If an earlier version stored the run, without the frames of its call stacks.
     """
     if "Frame" not in tables.nodes:
         raise StoreError(
@@ -108,7 +108,13 @@ def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:
 def _segments(
     tables: GraphTables, events: pa.Table, calls: Calls, lanes: Lanes, first: int
 ) -> tuple[Segments, Ints, Ints]:
-    """Read the segments in order, the place of each node among them (-1: no segment), and their frames."""
+    """Read the segments in their order.
+
+    Returns
+    -------
+    segments, place, frame
+        The place of each node among the segments (-1: not a segment), and the frame of each segment.
+    """
     other = tables.read_nodes("Segment", _SEGMENT)
     piece = tables.relationships["PART_OF"]
     merged = np.flatnonzero(_is_valid(events["kind"]))
@@ -127,7 +133,7 @@ def _segments(
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
     on_thread = lanes.is_thread[lane]
-    # Those of a thread that begin and end together, after a change, are in the order in which they are kept.
+    # Segments of a thread that begin and end together, after a change, keep the order of the store.
     order = np.lexsort((np.where(on_thread, -1, event), end, start, lane))
     place = np.full(len(event_of), -1, dtype=np.int64)
     place[node[order]] = np.arange(len(order))
@@ -151,7 +157,7 @@ def _segments(
 
 
 def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]:
-    """All dependencies in their order, and the name of each one's gap, its rule's where it has none."""
+    """Read all dependencies in order, and the name of each one's gap; without a gap, its rule's."""
     edges = pa.concat_tables(
         [tables.read_relationships(kind, _EDGE) for kind in schema.DEPENDENCIES],
         promote_options="permissive",
@@ -231,7 +237,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _coded(column: TextColumn, codes: "dict[str, int] | tuple[str, ...]", missing: int = 0) -> Ints:
-    """Return the code of each text, `missing` for those without one; of a tuple the positions."""
+    """Map each text to its code, or to its position if `codes` is a tuple; `missing` for other texts."""
     known = codes if isinstance(codes, dict) else {text: place for place, text in enumerate(codes)}
     values: Ints = np.array([known.get(str(text), missing) for text in column.values], dtype=np.int64)
     return values[column.codes]
