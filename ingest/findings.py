@@ -13,8 +13,7 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 class Finding:
     """One kind of oddity in one file; `message` names the place of the first case.
 
-    `share`: the part (0..1) of the time named in the message that the oddity affects; None if it is not
-    known.
+    `share`: the part (0..1) of the time named in the message that is concerned; None where it is not known.
     """
 
     code: str
@@ -32,8 +31,11 @@ class Integrity:
         self.file = file
         self._findings: dict[str, Finding] = {}
 
-    def add(self, code: str, level: Level, count: int, message: str, share: float | None = None) -> None:
-        """Record `count` cases of `code`; zero adds nothing. A code that was recorded before adds up."""
+    def add(self, code: str, count: int, message: str, share: float | None = None) -> None:
+        """Record `count` cases of a code of `CODES`, which gives its level; nothing when there is none.
+
+        The cases of a code that is there already are added to it.
+        """
         if count <= 0:
             return
         before = self._findings.get(code)
@@ -44,12 +46,12 @@ class Integrity:
     def add_places(
         self, code: str, what: str, places: Sequence[int] | Ints, share: float | None = None
     ) -> None:
-        """Record a case for each of `places`, indices in the source; the message names the first."""
+        """Record a case for each of `places`, indices in the source of which the first is named."""
         if len(places):
             self.add(code, len(places), f"{what}, the first at source index {places[0]}", share)
 
     def __iter__(self) -> Iterator[Finding]:
-        """Yield errors first: those of unknown extent, then the largest share of time."""
+        """Errors first; among them those of unknown extent, then the largest share of time first."""
         return iter(sorted(self._findings.values(), key=_rank))
 
     def rows(self) -> list[dict[str, object]]:
@@ -63,7 +65,7 @@ def _rank(finding: Finding) -> tuple[int, float, str]:
 
 
 def percent(share: float) -> str:
-    """Write a share (0..1) as per cent for a message; a part never shows as nothing or as the whole."""
-    if 0 < share < 0.0005:  # less would round to 0.0 %
+    """Return a share (0..1) in per cent, for a message; a part is never shown as nothing or as the whole."""
+    if 0 < share < 0.0005:
         return "under 0.1 %"
-    return "over 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"  # more would round to 100.0 %
+    return "over 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"

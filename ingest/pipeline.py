@@ -54,12 +54,12 @@ from tracegraph.store.tables import GraphTables
 Result = TypeVar("Result")
 _READING, _BUILDING = "reading the trace", "building the causal graph"
 _MARKED = 20
-"""How many letters of a marker of steps a run's name holds at most."""
+"""How many letters of a marker of steps a name holds."""
 _STAGES = (_READING, _BUILDING, "writing tables")
 
 
 class _Stages:
-    """Runs the stages one after the other, reports each and keeps the time that it took, in seconds."""
+    """Runs the stages one after the other, reports each and keeps its time in seconds."""
 
     def __init__(self, names: Sequence[str], progress: Progress) -> None:
         self.names, self.progress = list(names), progress
@@ -77,11 +77,12 @@ class _Stages:
 def run_name(
     paths: Sequence[Path], sha256: str, cross_thread: str = EVIDENCE, step_marker: str | None = None
 ) -> str:
-    """Make the default name of a run from its files, 8 hex digits of its SHA-256 and its options.
+    """Give the default name: the file's without suffix, 8 hex digits of its SHA-256, and a policy of its own.
 
-    One file gives its name without suffix, several what their names have in common, without the word before
-    the rank's number, or the name of their folder if they have nothing in common. A policy other than the
-    first adds its name; a marker of steps adds its letters and 4 hex digits of its own SHA-256.
+    With a marker of steps its letters and 4 hex digits of its SHA-256.
+
+    Of several files what their names have in common, without the word before the rank's number; where that is
+    nothing, the folder's.
     """
     stems = [trace_stem(path.name) for path in paths]
     alike = os.path.commonprefix(stems)  # noqa: RUF071  (letters are meant)
@@ -100,12 +101,7 @@ def build_checked(
 ) -> RankModel:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
 
-    `step_marker` is a glob for the annotations that mark steps.
-
-    Raises
-    ------
-    InputError
-        If `step_marker` matches no annotation.
+    InputError where the step marker of `options` names no annotation.
     """
     events, lanes = read_events(trace, options.step_marker)
     refuse_unmarked([events], options.step_marker)
@@ -116,7 +112,7 @@ def build_checked(
 
 
 def _what_if(found: "_Read") -> Mapping[str, str]:
-    """Compute what bounds a run, what its largest names and waits are worth, and what fixes gain, as JSON."""
+    """Return what bounds a run, what its largest names and waits are worth, and what fixes gain."""
     model, devices = found.model, [(file.rank, file.devices) for file in found.files]
     facts = cache(lambda: state_facts(found.stated, found.measures.operator, devices))
     predictor = predictor_of(model, facts)
@@ -143,25 +139,11 @@ def ingest_run(
 ) -> tuple[GraphTables, dict[str, object]]:
     """Read the traces of one job and build its graph.
 
-    What the Run node says of other assumptions comes later (`GraphTables.completed`): it takes long, and so
-    does an import, so that both run side by side.
-
-    Parameters
-    ----------
-    folder
-        Where the tables are written; they stay in memory if it is None.
-
-    Returns
-    -------
-    tables, manifest
-        The manifest is what JSON can hold: run, created, sources (path, sha256, rank), integrity, timings_s,
-        tool_version, schema_version, step_marker.
-
-    Raises
-    ------
-    InputError
-        For a trace that cannot be used, for files that are not the ranks of one job, and for a marker that
-        matches no annotation.
+    The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
+    assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
+    Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
+    integrity, timings_s, tool_version, schema_version, step_marker. Raises `InputError` for a trace that
+    cannot be used, for files that are not the ranks of one job, and for a marker of no annotation.
     """
     reuse_dropped_columns()
     stages = _Stages(_STAGES, progress)
@@ -202,7 +184,7 @@ def ingest_run(
 
 @dataclass(frozen=True)
 class _Read:
-    """The model of a run, its files by rank, what they state of its events and memory, and the findings."""
+    """The model of a run, its files by rank, what they state of its events and memory, and what was odd."""
 
     model: Model
     files: list[FileFacts]
@@ -213,7 +195,7 @@ class _Read:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of one file, or that of the sorted digests of several."""
+        """Of one file its own, of several that of theirs in order."""
         own = sorted(file.sha256 for file in self.files)
         return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
 
@@ -235,11 +217,6 @@ def _read_several(sources: Sequence[Source], stages: _Stages, options: IngestOpt
     read_all = read_here if options.scheduler is None else read_on(options.scheduler)
     parts = stages.run(_READING, lambda: read_parts(sources, options, stages.progress, read_all))
     return _join(parts, stages, options)
-
-
-def _policies(options: IngestOptions) -> tuple[str, ...]:
-    """List all policies, the chosen one first."""
-    return (options.policy, *(policy for policy in POLICIES if policy != options.policy))
 
 
 def _join(parts: Sequence[Part], stages: _Stages, options: IngestOptions) -> _Read:

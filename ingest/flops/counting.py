@@ -52,7 +52,7 @@ class CountedWork:
     works: list[Work]
 
 
-def count_work(model: Storable, stated: pa.Table) -> CountedWork:
+def count_work(model: Solution, stated: pa.Table) -> CountedWork:
     """Count the work of the operators of a model that launched any; `stated`: the columns of EVENT_SCHEMA."""
     parent, call = model.stack.parent, model.launches.call
     is_operator = model.events.of_role(Role.OPERATOR) & model.events.on_thread

@@ -21,7 +21,7 @@ _MID_STEP_SHARE = 0.1
 """Events that lead the first step by this share of a usual step show that a step before it was cut."""
 
 
-def unheld_waits(solved: Solved) -> Ints:
+def unheld_waits(solved: Solution) -> Ints:
     """Find calls named after synchronising of 1 ms or longer in which no wait for GPU work ends."""
     events, segments, found = solved.events, solved.segments, solved.dependencies
     long = events.end - events.start >= LONG_WAIT_NS

@@ -12,7 +12,7 @@ _MUCH, _MOST = 0.05, 0.5
 _CONCERNED = (*NOT_IN_FILE, UNKNOWN)
 
 
-def diagnose_path(model: Solved, integrity: Integrity) -> None:
+def diagnose_path(model: Solution, integrity: Integrity) -> None:
     """Add the share of the path in gaps of `_CONCERNED`: a warning from 5 % on, an error from 50 % on."""
     rows = find_stretches(model)
     parts = {name: share for name, share in _shares(model, rows).items() if name in _CONCERNED}
@@ -28,7 +28,7 @@ def diagnose_path(model: Solved, integrity: Integrity) -> None:
         integrity.add("path_unrecorded", count, message, share)
 
 
-def lost_share(model: Solved) -> float | None:
+def lost_share(model: Solution) -> float | None:
     """Compute the share of the path in gaps before which launches lost their work; None if it is 0."""
     return _shares(model, find_stretches(model))[LOST_WORK] or None
 

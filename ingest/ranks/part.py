@@ -29,7 +29,8 @@ _STATED = (*STATED_COLUMNS, *WORK_COLUMNS)
 class Part:
     """A rank on its own clock.
 
-    `found`: what the rules find under each policy. `stated`: what nodes carry of its events.
+    `found`: what the rules find under each policy. `stated`: what nodes carry of its events. `window_start`:
+    from when on the drift of its GPU's clock is told, ns.
     """
 
     file: FileFacts
@@ -44,12 +45,12 @@ class Part:
 
     @property
     def rank(self) -> int:
-        """The rank's number in the job."""
+        """Its rank in the job."""
         return self.file.rank
 
     @property
     def is_whole(self) -> bool:
-        """Whether each attribute has its type and the table its columns, as `read_part` makes them."""
+        """Whether each attribute is of its type and the table has its columns, as `read_part` makes them."""
         kinds = get_type_hints(Part)
         fit = (
             isinstance(getattr(self, name, None), get_origin(kinds[name]) or kinds[name]) for name in kinds
@@ -63,28 +64,17 @@ def read_part(
 ) -> Part:
     """Read a file and find out all that can be known of its rank alone, under each policy of the options.
 
-    Parameters
-    ----------
-    policies
-        Policies for dependencies between threads; the findings are about the first.
-    step_marker
-        A glob for the annotations that mark steps.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used.
+    Its findings are about the chosen policy. InputError where the file cannot be used.
     """
     source = as_source(trace_file)
     integrity = Integrity(source.name)
     return understand(read_source(source, integrity, options.limits), integrity, options)
 
 
-def understand(
-    trace: TraceFile, integrity: Integrity, policies: tuple[str, ...], step_marker: str | None = None
-) -> Part:
-    """Do the same as `read_part` for a trace that is read already."""
-    model = build_model(*read_events(trace, step_marker), integrity, policies[0], step_marker)
+def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:
+    """As `read_part`, of a trace that is read."""
+    marker = options.step_marker
+    model = build_model(*read_events(trace, marker), integrity, options.policy, marker)
     check_model(model)
     diagnose(model, integrity)
     context = model.scene

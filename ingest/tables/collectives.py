@@ -34,7 +34,7 @@ class MemberTimes:
     exposed_transfer: Ints
 
 
-def member_times(model: Storable, meetings: Meetings) -> MemberTimes:
+def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
     """Compute the times of all members.
 
     On a GPU, a kernel that computes hides communication; a collective on a thread is hidden by work of
@@ -65,7 +65,7 @@ def _once(rank: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.minimum(begin, end), end
 
 
-def _computing(model: Storable, meetings: Meetings) -> Spans:
+def _computing(model: Solution, meetings: Meetings) -> Spans:
     """Collect work that is not communication, grouped by twice the rank for GPUs and one more for threads."""
     events, segments = model.events, model.segments
     kernel = np.flatnonzero(events.of_role(Role.KERNEL) & ~_communicates(model, meetings))
@@ -88,14 +88,14 @@ def _communicates(model: Solution, meetings: Meetings) -> Flags:
     return found
 
 
-def _own_lanes(model: Storable, meetings: Meetings) -> Ints:
+def _own_lanes(model: Solution, meetings: Meetings) -> Ints:
     """Find the threads that communicate."""
     events = model.events
     lanes: Ints = np.unique(events.lane[meetings.event[events.on_thread[meetings.event]]])
     return lanes
 
 
-def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
+def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each operation, in the order of the rendezvous."""
     last = meetings.event[meetings.is_last]
     columns = {
@@ -122,7 +122,7 @@ def collective_nodes(model: Storable, meetings: Meetings, ids: Ints, common: Col
     return make_table(columns, labels.COLLECTIVE.properties, len(ids))
 
 
-def member_of(model: Storable, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
+def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:
     """Make one row for each member: from its event to its operation."""
     times = member_times(model, meetings)
     columns = {

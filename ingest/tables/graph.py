@@ -54,7 +54,7 @@ class _Ids:
         return ids
 
 
-def _merge_with_events(model: Storable) -> Flags:
+def _merge_with_events(model: Solution) -> Flags:
     """Flag the segments that are their event's own node: work that spans the whole event.
 
     A segment of a thread must have some length: after a change several of length 0 may be pieces of one
@@ -155,7 +155,7 @@ def build_tables(
     return graph
 
 
-def add_run(graph: GraphTables, model: Storable, facts: RunFacts) -> None:
+def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
     """Add the node of a run whose other nodes are in `graph`; the counts include it."""
     by_label = dict(sorted({**graph.count_labels(), "Run": 1}.items()))
     columns = {

@@ -42,7 +42,7 @@ class LaunchedInside:
     recursive: Flags
 
 
-def find_launched_inside(solved: Solved) -> LaunchedInside:
+def find_launched_inside(solved: Solution) -> LaunchedInside:
     """Sum up along the call tree what each event holds; GPU work counts in full, even if it overlaps."""
     events, stack, call = solved.events, solved.stack, solved.launches.call
     count = len(events)

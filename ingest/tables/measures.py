@@ -13,7 +13,7 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.hardware_counters import find_meaning
 
 
-def counter_nodes(model: Storable, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
+def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each counter of a range."""
     event = counters["range"].to_numpy()
     name = read_texts(counters["name"])

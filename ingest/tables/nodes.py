@@ -46,7 +46,7 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
     return make_table(columns, labels.TRACE.properties, len(files))
 
 
-def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each lane, in the order of lane ids."""
     frame = model.lanes.frame
     columns = {
@@ -59,7 +59,7 @@ def lane_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.LANE_NODE.properties, len(frame))
 
 
-def step_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each step, in time order."""
     steps = model.steps
     names = model.events.name.take(steps.event)
@@ -91,7 +91,7 @@ def _iterations(names: TextColumn) -> Columns:
     }
 
 
-def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
+def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each phase, by rank and time."""
     phases = model.phases
     columns = {
@@ -113,7 +113,7 @@ def phase_nodes(model: Storable, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, labels.PHASE.properties, len(ids))
 
 
-def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
+def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
     """Make the properties that only segments have, one entry for each segment."""
     segments = model.segments
     return {
@@ -127,7 +127,7 @@ def _segment_columns(model: Storable, frames: Frames) -> dict[str, pa.Array]:
     }
 
 
-def _launched_columns(model: Storable) -> dict[str, pa.Array]:
+def _launched_columns(model: Solution) -> dict[str, pa.Array]:
     """Make what operators take and what is launched inside events, one entry for each event."""
     inside = find_launched_inside(model)
     return {
@@ -179,7 +179,7 @@ def event_nodes(
     return make_table(columns, carried.values(), len(events))
 
 
-def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
+def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
     """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
@@ -206,7 +206,7 @@ def segment_nodes(model: Storable, nodes: SegmentNodes, frames: Frames, common: 
     return make_table(columns, labels.SEGMENT.properties, int(keep.sum()))
 
 
-def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.Table:
+def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each chain; `first` holds the first segment of each."""
     segments = model.segments
     last, lane = np.append(first[1:], len(segments)) - 1, segments.lane[first]
@@ -223,7 +223,7 @@ def chain_nodes(model: Storable, first: Ints, ids: Ints, common: Columns) -> pa.
     return make_table(columns, labels.CHAIN.properties, len(first))
 
 
-def frame_nodes(model: Storable, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
+def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
     """Make one row for each frame, in the order of frame ids: a frame stands after its parent."""
     columns = {
         **common,

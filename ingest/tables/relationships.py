@@ -27,7 +27,7 @@ def _edge_columns(dependencies: Dependencies, chosen: Ints) -> dict[str, object]
     }
 
 
-def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+def dependency_tables(model: Solution, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
     """Yield the four kinds of dependencies between segments, one after the other."""
     found = model.dependencies
     for kind in schema.DEPENDENCIES:
@@ -42,7 +42,7 @@ def dependency_tables(model: Storable, nodes: SegmentNodes) -> Iterator[tuple[st
         yield kind, make_table(columns, _properties(kind), len(chosen))
 
 
-def _gap_names(model: Storable, chosen: Ints) -> pa.Array:
+def _gap_names(model: Solution, chosen: Ints) -> pa.Array:
     """Name the gap of each binding edge, null without a gap and for all other edges."""
     found = model.dependencies
     without = ~found.binding[chosen] | (found.gap[chosen] == 0)
@@ -53,7 +53,7 @@ def _properties(relationship: str) -> tuple[properties.Property, ...]:
     return next(kind.properties for kind in schema.RELATIONSHIPS if kind.type == relationship)
 
 
-def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
+def event_relationships(model: Solution, ids: Ints, nodes: SegmentNodes) -> Iterator[tuple[str, pa.Table]]:
     """Yield launches, the call tree, and the events of pieces, one after the other."""
     call, parent = model.launches.call, model.stack.parent
     work, child = np.flatnonzero(call >= 0), np.flatnonzero(parent >= 0)
@@ -63,7 +63,7 @@ def event_relationships(model: Storable, ids: Ints, nodes: SegmentNodes) -> Iter
     yield "PART_OF", pa.table({"start": nodes.node[piece], "end": ids[model.segments.event[piece]]})
 
 
-def leads_to(model: Storable, first: Ints, ids: Ints) -> pa.Table:
+def leads_to(model: Solution, first: Ints, ids: Ints) -> pa.Table:
     """Make the binding edge of every chain's first segment, between the chains."""
     edge = model.binding.edge[first]
     bound = edge >= 0

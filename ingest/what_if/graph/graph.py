@@ -143,7 +143,7 @@ def never_early(found: Dependencies) -> Dependencies:
     return replace(found, lag=np.maximum(found.lag, 0))
 
 
-def graph_of(model: Storable) -> ReplayGraph:
+def graph_of(model: Solution) -> ReplayGraph:
     """Take from a model what a replay needs."""
     events, steps = model.events, model.steps
     names = events.name[steps.event]

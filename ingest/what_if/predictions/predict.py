@@ -288,7 +288,7 @@ class Predictor:
         return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
 
 
-def predictor_of(model: Storable, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
+def predictor_of(model: Solution, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
     """Make the predictor of the whole window of a run, with an estimate of what recording it cost."""
     graph = replace(graph_of(model), facts=facts)
     return Predictor(graph, whole_window(graph), estimate_overhead(graph))

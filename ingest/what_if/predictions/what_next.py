@@ -20,7 +20,7 @@ _OWN_WAITS = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism
 Row = dict[str, object]
 
 
-def find_what_next(model: Storable, predictor: Predictor | None = None) -> list[Row]:
+def find_what_next(model: Solution, predictor: Predictor | None = None) -> list[Row]:
     """Find the critical path after each of the five longest hotspots on the path is removed.
 
     A gain below the duration says that something else was nearly as late. Waiting for another rank or for the
@@ -53,7 +53,7 @@ def find_what_next(model: Storable, predictor: Predictor | None = None) -> list[
     return [_with_gain(model, predictor, kinds, row) for row in hotspots[:_HOTSPOTS]]
 
 
-def _with_gain(model: Storable, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
+def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) -> Row:
     """Add to a hotspot what is gained if it takes no time, as `what-if` answers its selector."""
     segments, name, category = model.segments, str(row["name"]), str(row["category"])
     if category == GAP:
@@ -72,7 +72,7 @@ def _with_gain(model: Storable, predictor: Predictor, kinds: Kinds, row: Row) ->
     return {**row, "selector": selector, **gains, "following": [dict(one) for one in said.following]}
 
 
-def _waits(model: Solved) -> Iterator[Row]:
+def _waits(model: Solution) -> Iterator[Row]:
     """Yield the time on the path in the waits of each of `_OWN_WAITS`, if there is some, as rows."""
     rows, found = find_stretches(model), model.dependencies
     for rule in _OWN_WAITS:

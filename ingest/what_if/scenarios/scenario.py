@@ -29,7 +29,7 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 
 
 def meetings_at(tables: GraphTables, events: Events) -> Meetings | None:
-    """Move the operations of a run to the new times of its events; None for a run of one file."""
+    """Return the operations of a run, whose events are at other times now; None for a run of one file."""
     if "Collective" not in tables.nodes:
         return None
     rows, first = tables.nodes["Collective"], int(tables.read_nodes("Event", ("id",))["id"][0].as_py())
@@ -67,14 +67,14 @@ def meetings_at(tables: GraphTables, events: Events) -> Meetings | None:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """A changed graph with its path, slack, replay and memory rows: see `Model`, whose tables it has."""
+class Scenario(Solution):
+    """A changed graph, whose tables are those of a `Model`, and its memory."""
 
     allocations: Allocations
 
 
 def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) -> Scenario:
-    """Build the scenario of a run with these tables, which are the `graph`, at the times of a replay."""
+    """Return the scenario of a run with these tables, which are the `graph`, at the times of a replay."""
     changed = change_graph(graph, replayed)
     segments, found = changed.segments, changed.dependencies
     sink = find_sink(segments, changed.window, graph.lanes)
@@ -108,7 +108,7 @@ _NONE_LOST = LostLaunches(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 def _calls(tables: GraphTables, count: int) -> Ints:
-    """Find for each event the call that launched it, -1 for none."""
+    """For each event the call that launched it, -1 for none."""
     launched = tables.relationships["LAUNCHED"]
     first = int(tables.read_nodes("Event", ("id",))["id"][0].as_py()) if count else 0
     call = np.full(count, -1, dtype=np.int64)
@@ -117,10 +117,7 @@ def _calls(tables: GraphTables, count: int) -> Ints:
 
 
 def _times(graph: ReplayGraph, replayed: Replayed, changed: Changed) -> tuple[Ints, Ints]:
-    """Find when each event starts and ends, by its segments, ns.
-
-    An event without segments moves with what runs beside it.
-    """
+    """When each event starts and ends: with its segments; what has none moves with what runs beside it."""
     calls, window = graph.calls, graph.window
     clipped = replace(
         calls,
@@ -139,7 +136,7 @@ def _times(graph: ReplayGraph, replayed: Replayed, changed: Changed) -> tuple[In
     inside = event[at]
     np.minimum.at(start, inside, segments.start[at])
     np.maximum.at(end, inside, segments.end[at])
-    # An added wait may lie before everything that was in an event, and so in the event that contains it.
+    # A wait that is put in may lie before all that was in an event, and so in what contains it.
     at, inside = changed.idle, event[changed.idle]
     while len(at := at[inside >= 0]):
         inside = calls.parent[inside[inside >= 0]]
@@ -149,7 +146,7 @@ def _times(graph: ReplayGraph, replayed: Replayed, changed: Changed) -> tuple[In
 
 
 def _beside(graph: ReplayGraph, replayed: Replayed, time: Ints) -> Ints:
-    """Move moments on the events' lanes like what began there last, and after the window like its end."""
+    """Moments on the events' lanes, moved as what began there last; after the window as its end."""
     segments, window, lane = graph.segments, graph.window, graph.calls.lane
     stride = window.end - window.start + 1
     keys = segments.lane * stride + segments.start - window.start
@@ -163,7 +160,7 @@ def _beside(graph: ReplayGraph, replayed: Replayed, time: Ints) -> Ints:
 
 
 def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -> Events:
-    """Make the events at those times, without what only the rules look at."""
+    """Return the events at those times; what only the rules look at is absent."""
     calls = graph.calls
     kept = tables.read_nodes("Event", ("correlation", "sequence_number", "elements"))
     absent = np.broadcast_to(np.int64(NONE), len(calls))
@@ -204,7 +201,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 
 
 def _stack(graph: ReplayGraph, segments: Segments) -> CallStack:
-    """Make the call tree as it was, over the new segments of the threads."""
+    """Return the call tree as it was, over the new segments of the threads."""
     threads = np.flatnonzero(segments.on_thread)
     return CallStack(
         parent=graph.calls.parent,
