@@ -7,3 +7,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.object_]
+
+
+def shifted(index: Ints, by: int) -> Ints:
+    """Add `by` to all indices but negative ones, which stand for none."""
+    return np.where(index >= 0, index + by, index)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, shifted
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.findings import Integrity
@@ -181,11 +181,6 @@ def merge_measures(parts: Sequence[Measures], first_event: Sequence[int]) -> Mea
     ]
     operators = [shifted(part.operator, first) for part, first in zip(parts, first_event, strict=False)]
     return Measures(np.concatenate(operators), pa.concat_tables(moved).unify_dictionaries().combine_chunks())
-
-
-def shifted(index: Ints, by: int) -> Ints:
-    """Add `by` to all indices but negative ones, which stand for none."""
-    return np.where(index >= 0, index + by, index)
 
 
 def stored_measures(tables: GraphTables) -> Measures:

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.array_tables import join_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, shifted
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
@@ -73,10 +73,10 @@ def merge_found(found: Sequence[Found], at: Offsets) -> Found:
         edges.append(
             replace(
                 one.edges,
-                cause_event=_shifted(one.edges.cause_event, event),
+                cause_event=shifted(one.edges.cause_event, event),
                 cause_lane=one.edges.cause_lane + lane,
                 cause_time=put_right(one.edges.cause_time),
-                effect_event=_shifted(one.edges.effect_event, event),
+                effect_event=shifted(one.edges.effect_event, event),
                 effect_lane=one.edges.effect_lane + lane,
                 effect_time=put_right(one.edges.effect_time),
                 arrival=put_right(one.edges.arrival),
@@ -88,7 +88,7 @@ def merge_found(found: Sequence[Found], at: Offsets) -> Found:
                 lane=one.waits.lane + lane,
                 start=put_right(one.waits.start),
                 end=put_right(one.waits.end),
-                event=_shifted(one.waits.event, event),
+                event=shifted(one.waits.event, event),
             )
         )
     return Found(join_rows(edges), join_rows(waits))
@@ -106,18 +106,13 @@ def merge_allocations(parts: Sequence[Part], at: Offsets) -> Allocations:
             replace(
                 part.allocations,
                 rank=np.full(len(part.allocations), part.rank, dtype=np.int64),
-                lane=_shifted(part.allocations.lane, at.lane[k]),
+                lane=shifted(part.allocations.lane, at.lane[k]),
                 at=at.clock[k].put_right(part.allocations.at),
-                event=_shifted(part.allocations.event, at.event[k]),
+                event=shifted(part.allocations.event, at.event[k]),
             )
             for k, part in enumerate(parts)
         ]
     )
-
-
-def _shifted(index: Ints, by: int) -> Ints:
-    """Add `by` to all indices but negative ones, which stand for none."""
-    return np.where(index >= 0, index + by, index)
 
 
 def _merge_events(ranks: Sequence[int], scenes: Sequence[Scene], at: Offsets) -> Events:
@@ -131,7 +126,7 @@ def _merge_events(ranks: Sequence[int], scenes: Sequence[Scene], at: Offsets) ->
         if name in _TIMES:
             values = [at.clock[k].put_right(column) for k, column in enumerate(values)]
         elif name in _INDICES:
-            values = [_shifted(column, at.event[k]) for k, column in enumerate(values)]
+            values = [shifted(column, at.event[k]) for k, column in enumerate(values)]
         elif name == "lane":
             values = [column + at.lane[k] for k, column in enumerate(values)]
         elif name == "device":
@@ -154,14 +149,14 @@ def _join_texts(columns: Sequence[TextColumn]) -> TextColumn:
 def _merge_stacks(scenes: Sequence[Scene], at: Offsets) -> CallStack:
     stacks = [scene.stack for scene in scenes]
     moved = [at.clock[k].put_right for k in range(len(stacks))]
-    firsts = [_shifted(np.array([stack.first_overrun]), at.event[k])[0] for k, stack in enumerate(stacks)]
+    firsts = [shifted(np.array([stack.first_overrun]), at.event[k])[0] for k, stack in enumerate(stacks)]
     return CallStack(
-        parent=np.concatenate([_shifted(stack.parent, at.event[k]) for k, stack in enumerate(stacks)]),
+        parent=np.concatenate([shifted(stack.parent, at.event[k]) for k, stack in enumerate(stacks)]),
         piece_lane=np.concatenate([stack.piece_lane + at.lane[k] for k, stack in enumerate(stacks)]),
         piece_start=np.concatenate([moved[k](stack.piece_start) for k, stack in enumerate(stacks)]),
         piece_end=np.concatenate([moved[k](stack.piece_end) for k, stack in enumerate(stacks)]),
         piece_event=np.concatenate(
-            [_shifted(stack.piece_event, at.event[k]) for k, stack in enumerate(stacks)]
+            [shifted(stack.piece_event, at.event[k]) for k, stack in enumerate(stacks)]
         ),
         overruns=sum(stack.overruns for stack in stacks),
         first_overrun=int(next((first for first in firsts if first >= 0), -1)),
@@ -171,12 +166,10 @@ def _merge_stacks(scenes: Sequence[Scene], at: Offsets) -> CallStack:
 def _merge_launches(scenes: Sequence[Scene], at: Offsets) -> Launches:
     every = [scene.launches for scene in scenes]
     lost = [
-        LostLaunches(
-            *(_shifted(getattr(one.lost, field.name), at.event[k]) for field in fields(LostLaunches))
-        )
+        LostLaunches(*(shifted(getattr(one.lost, field.name), at.event[k]) for field in fields(LostLaunches)))
         for k, one in enumerate(every)
     ]
-    calls = [_shifted(one.call, at.event[k]) for k, one in enumerate(every)]
+    calls = [shifted(one.call, at.event[k]) for k, one in enumerate(every)]
     return Launches(np.concatenate(calls), join_rows(lost))
 
 

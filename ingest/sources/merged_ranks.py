@@ -82,7 +82,7 @@ def find_merged(trace: TraceFile) -> Merged | None:
         return Merged(None, (), tuple(hosts), "")
     if len(hosts) < _LEAST:
         return None
-    return _by_ids(rows, hosts) or _by_blocks(rows, hosts) or _unproved(rows, hosts)
+    return _by_ids(rows, hosts) or _by_blocks(rows, hosts) or _unproved(hosts)
 
 
 def _read(events: pa.Table) -> _Rows:
@@ -225,7 +225,7 @@ def _proved(found: Merged | None) -> Merged | None:
     return found if found is not None and found.of_row is not None else None
 
 
-def _unproved(rows: _Rows, hosts: list[str]) -> Merged | None:
+def _unproved(hosts: list[str]) -> Merged:
     """Return the ranks without proof: several processes launched work, and nothing shows which did what.
 
     That is only so if they share a stream's row, or ids. A process beside others that each have a device of

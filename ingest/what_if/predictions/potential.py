@@ -52,7 +52,7 @@ def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row
     if not graph.counted.any():
         return []
     rows = find_stretches(model)
-    found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(graph, rows))]
+    found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(rows))]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
 
@@ -97,7 +97,7 @@ def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
     }
 
 
-def _waits(graph: ReplayGraph, rows: Stretches) -> Iterator[_Candidate]:
+def _waits(rows: Stretches) -> Iterator[_Candidate]:
     """Yield the gaps with a reason that take most of the path."""
     is_gap = rows.event < 0
     spent = np.bincount(rows.gap_name[is_gap], rows.duration[is_gap], len(GAP_NAMES)).astype(np.int64)
