@@ -175,8 +175,8 @@ def count_elements(table: pa.Table, category: TextColumn) -> Ints:
 def _count_elements(shapes: str) -> int:
     """Count the elements of all tensors in "Input Dims".
 
-    `NONE` if it is not a list of lists of numbers, or if there are 2**53 or more, which a float no longer holds
-    exactly.
+    `NONE` if it is not a list of lists of numbers, or if there are 2**53 or more, which a float no longer
+    holds exactly.
     """
     try:
         sizes = json.loads(shapes)

@@ -15,8 +15,8 @@ from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.step_names import marked_by, step_number
 
 _FEWEST, _COVERED, _FEWEST_ITERATIONS = 3, 0.5, 2
-"""Annotations are suggested as steps if there are at least `_FEWEST` and at least the share `_COVERED` of their
-thread's time is in them; a server's iterations are steps if there are at least `_FEWEST_ITERATIONS`."""
+"""Annotations are suggested as steps if there are at least `_FEWEST` and at least the share `_COVERED` of
+their thread's time is in them; a server's iterations are steps if there are at least `_FEWEST_ITERATIONS`."""
 _LISTED, _LONGEST = 8, 80
 """How many annotations an error message lists, and how many characters of a name it quotes."""
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
