@@ -1,4 +1,4 @@
-"""Repetition against chance: does one thread go on just after another one ends something, again and again?"""
+"""Tests repetition against chance: whether one thread goes on just after ends on another too often."""
 
 import numpy as np
 import pandas as pd
@@ -7,23 +7,37 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
+"""Chance may make a pair of threads believed in one of a hundred files."""
 _TESTS_A_PAIR = 10
+"""As how many tests a pair counts, whose evidence is the best over kinds, least lengths and longest lags."""
 _RESOLUTION_NS = 1_000
+"""What is added to each lag, so that a lag of 0 has a chance, too."""
 _LEAST_OF_ONE = 2.0
+"""The least evidence of each direction alone if both together make a pair believed."""
 _NAMES = ["lane", "by", "kind"]
 
 
 def by_chance(hits: int, expected: float) -> float:
-    """How likely at least so many hits are by chance: the tail of a Poisson distribution."""
+    """Calculate how likely at least this many hits are by chance: the tail of a Poisson distribution."""
     from scipy.special import pdtrc  # noqa: PLC0415  (few files need it, and it takes .1 s)
 
     return 1.0 if hits <= expected else float(pdtrc(hits - 1, max(expected, 1e-12)))
 
 
 def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
-    """How likely causes are: their `share` of all cases, and more where a start came at once.
+    """Raise the probability of causes whose effect started at once, by Bayes' rule.
 
-    After another cause it would have come at once by `chance` only.
+    After another cause the start would have come at once by `chance` only.
+
+    Parameters
+    ----------
+    share
+        How often such causes are true in all cases, 0 to 1; this is the result where a start did not come at
+        once.
+    at_once
+        Whether each start came right after its cause.
+    chance
+        How likely a start is that near by chance, 0 to 1.
     """
     return np.where(at_once, share / (share + (1 - share) * chance), share)
 
@@ -31,18 +45,33 @@ def surer_at_once(share: Floats, at_once: Flags, chance: Floats) -> Floats:
 def believe_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
-    """The rows of `near` of threads of which the first goes on just after the second more than by chance.
+    """Keep the rows of pairs of threads of which one goes on just after the other more than by chance.
 
-    `near`: a row for each stretch of `lane` that ends `lag` ns after a signal of thread `by`, with its
-    `length`, and the `kind` of the signal. `stretches`: all of them, by lane and length. `signals`: their
-    number by kind and lane. `bounds`: first start and last end of each lane.
-    Had the two nothing to do with each other, as many stretches would end just after a signal as the rate of
-    the signals tells. The evidence is minus the logarithm of a bound for the likelihood of as many as were
-    seen (Poisson) where it is largest: for signals of one kind, stretches of a least length and a longest
-    lag. A pair is believed if it is more than one of that many pairs would show by chance; a single case is
-    not enough. The evidence of both directions counts together where a stretch of one begins and ends with
-    what the other does. Added are `seen`, the number of those cases, and `share`, the part of them that is
-    beyond chance; for rows beyond the longest lag or below the least length that of what they add.
+    If two threads had nothing to do with each other, the rate of the signals would say how many stretches end
+    just after a signal. The evidence is minus the logarithm of a bound for the likelihood of as many as were
+    seen (Poisson), at its largest over the kinds of signals, a least length of stretches and a longest lag.
+    A pair is believed if its evidence is more than one of that many pairs would show by chance; a single case
+    is not enough. The evidence of both directions counts together if a stretch of one thread begins and ends
+    with what the other does.
+
+    Parameters
+    ----------
+    near
+        A row for each stretch of thread `lane` that ends `lag` ns after a signal of thread `by`, with its
+        `length` in ns and the `kind` of the signal.
+    stretches
+        All stretches, by lane and length.
+    signals
+        The number of signals, by kind and lane.
+    bounds
+        The first start and the last end of each lane, ns.
+
+    Returns
+    -------
+    pd.DataFrame
+        The rows of believed pairs with `seen`, the number of those cases, and `share`, the part of them that
+        is beyond chance. For rows beyond the longest lag or below the least length, `share` is that of the
+        cases that they add.
     """
     near = _weigh_pairs(near, stretches, signals, bounds)
     found = near.drop_duplicates(_NAMES)
@@ -60,7 +89,7 @@ def believe_pairs(
 def _weigh_pairs(
     near: pd.DataFrame, stretches: pd.DataFrame, signals: Ints, bounds: tuple[Ints, Ints]
 ) -> pd.DataFrame:
-    """The rows by pair of threads, kind and lag, with `evidence`, `seen` and `share`."""
+    """Sort the rows by pair of threads, kind and lag, and add `evidence`, `seen` and `share`."""
     lengths = {lane: np.sort(group.to_numpy()) for lane, group in stretches.groupby("lane")["length"]}
     first, last = bounds
     near = near.sort_values([*_NAMES, "lag"], kind="stable", ignore_index=True)
@@ -77,7 +106,7 @@ def _weigh_pairs(
 
 
 def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, int, Floats]:
-    """Evidence, number of cases and share of each row for one pair; the rows are sorted by their lag."""
+    """Weigh one pair: its evidence, number of cases and the share of each row; rows are sorted by lag."""
     level = SHORTEST_SILENCE_NS * 2 ** np.arange(1 + int(np.log2(int(length.max()) / SHORTEST_SILENCE_NS)))
     seen = np.cumsum(length >= level[:, None], axis=1)
     stretches = len(lengths) - np.searchsorted(lengths, level)
@@ -93,8 +122,7 @@ def _weigh(lag: Ints, length: Ints, lengths: Ints, rate: float) -> tuple[float, 
 
 
 def _take_turns(near: pd.DataFrame, found: pd.DataFrame) -> Flags:
-    """Whether a stretch of one of each pair begins just before the other one begins, and ends just after it
-    ends."""
+    """Tell of each pair whether a stretch of one thread begins and ends with what the other does."""
     ended = near.rename(columns={"lane": "by", "by": "lane"})[["lane", "by", "cut"]]
     turns = near.merge(ended, left_on=["lane", "by", "start"], right_on=["lane", "by", "cut"])
     turned = {(lane, by) for lane, by in turns[["lane", "by"]].itertuples(index=False)}

@@ -14,13 +14,13 @@ class Found:
     waits: Waits = field(default_factory=no_waits)
 
     def plus(self, more: "Found") -> "Found":
-        """What both hold, this one's rows first."""
+        """Join the rows of both, this one's first."""
         return Found(
             join_rows([self.edges, more.edges]) if len(more.edges) else self.edges,
             join_rows([self.waits, more.waits]) if len(more.waits) else self.waits,
         )
 
     def recorded_only(self) -> "Found":
-        """What remains when no timing rule is trusted."""
+        """Keep what remains if no timing rule is trusted."""
         edges, waits = self.edges, self.waits
         return Found(select_rows(edges, edges.recorded), select_rows(waits, waits.recorded))
