@@ -1,4 +1,4 @@
-"""Forks and joins between the streams of one graph, from what repeats over its launches."""
+"""Finds forks and joins between the streams of one graph, from what repeats over its launches."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,17 @@ from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs
 
 _MORE_NS = 2_000
+"""A start comes at once if its lag is at most twice the graph's usual one and this more."""
 _PRIOR_CASES = 2
+"""For how many cases the prior counts."""
 _ALWAYS_IN_ORDER = 0.7
+"""How likely two works depend on each other that many launches always show in that order, before it is seen
+which of them came at once."""
 _NOISY, _ODD = 0.5, 0.05
+"""In which share of the launches two works of one order may overlap slightly: in a file whose streams show
+noise in their own order, and in others."""
 _SURE, _LEAST = 0.98, 0.5
+"""The highest confidence that is given, and the least with which an edge is made."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +37,18 @@ class Pairs:
 
 
 def no_pairs() -> Pairs:
-    """A table without rows."""
+    """Make a table without rows."""
     nothing = np.empty(0, dtype=np.int64)
     return Pairs(nothing, nothing, nothing, np.empty(0))
 
 
 def find_forks(events: Events, graphs: Graphs) -> Pairs:
-    """Order between streams inside the launches of each graph.
+    """Find the order between streams inside the launches of each graph.
 
     For each work of a graph, the candidate on another stream is the last one that had ended before the work
-    started in *every* launch (noise aside), where it is a later one than for the work before. It is the cause
-    where the work starts right after its end, later than all else; where it never comes last it may only have
-    been early by chance, the less so, the more launches there are.
+    started in *every* launch (noise aside), if it is a later one than for the work before. It is the cause if
+    the work starts right after its end, and it ended after all else. If it never comes last, it may only have
+    been early by chance, which is the less likely, the more launches there are.
     """
     parts = [no_pairs()]
     size = np.diff(graphs.first)
@@ -56,11 +63,15 @@ def find_forks(events: Events, graphs: Graphs) -> Pairs:
 
 
 def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
-    """Pairs of one graph; `work`: one row a launch, one column a node; columns by lane and order there."""
+    """Find the pairs of one graph.
+
+    `work`: event indices, a row for each launch and a column for each node; columns by lane and order there.
+    `lane`: the lane of each column.
+    """
     start, end = events.start[work], events.end[work]
     follows = np.append(False, lane[1:] == lane[:-1])
     gap = (start[:, 1:] - end[:, :-1])[:, follows[1:]]
-    # Where rows of one stream overlap slightly, the times are noisy, and so may those of two streams.
+    # If rows of one stream overlap slightly, the times are noisy, and so may be those of two streams.
     noisy = bool(((gap < 0) & (gap >= -NOISE_NS)).any())
     gap = gap[gap >= 0]
     usual = min(LONGEST_STREAM_GAP_NS, int(np.median(gap))) if len(gap) else 0
@@ -88,7 +99,7 @@ def _of_kind(events: Events, work: Ints, lane: Ints) -> Pairs:
 
 
 def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple[Ints, Ints]:
-    """Columns of causes and effects between each two lanes; a share of the launches may overlap slightly."""
+    """Find columns of causes and effects between two lanes; a share of launches may overlap slightly."""
     odd = int(overlapping * len(start))
     nodes, effects = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for other in np.unique(lane).tolist():
@@ -106,9 +117,9 @@ def _candidates(start: Ints, end: Ints, lane: Ints, overlapping: float) -> tuple
 
 
 def _last_before(ended: Ints, start: Ints) -> Ints:
-    """In each row the position of the last of `ended` that is not later than each start, -1 for none."""
+    """Find in each row the position of the last of `ended` not later than each start, -1 for none."""
     launches, count = ended.shape
-    # All rows one after the other on one axis of time, so that one search does for all.
+    # All rows stand one after the other on one axis of time, so that one search serves all.
     begin = np.minimum(ended[:, 0], start.min(axis=1))
     span = np.maximum(ended[:, -1], start.max(axis=1)) - begin + 1
     moved = (np.cumsum(span) - span - begin)[:, None]
@@ -118,7 +129,7 @@ def _last_before(ended: Ints, start: Ints) -> Ints:
 
 
 def _low_lags(lag: Ints, at_once: Flags, usual: int) -> Ints:
-    """The least lag of each two nodes where it was what held the work, else the graph's usual one."""
+    """Find the least lag of each two nodes in launches in which it held the work, else the usual one."""
     least = np.where(at_once, np.maximum(lag, 0), LONGEST_STREAM_GAP_NS).min(
         axis=0, initial=LONGEST_STREAM_GAP_NS
     )

@@ -22,19 +22,27 @@ from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs, find_graphs
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
 _PRIOR_CASES = 2
+"""For how many cases the prior counts."""
 _OWN, _ANY = 0.8, 0.1
-"""How likely a graph was launched on a stream that has works of it, and on any other, before any start."""
+"""The prior: how likely a graph was launched on a stream that has works of it, and on any other stream."""
 _SURE, _LEAST = 0.98, 0.5
+"""The highest confidence that is given, and the least with which an edge is made."""
 _LOW = 0.05
+"""The quantile of launch latencies that is taken for the usual one."""
 
 
 def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: Flags, known: Edges) -> Pairs:
-    """Order between a graph and the works before and after it on other streams than those that ran it.
+    """Find the order between a graph and the works before and after it on streams that did not run it.
 
-    A graph is launched on one stream, whatever streams its works have in the file: what is enqueued there
-    next waits for its last work on each stream, and its first works for what was enqueued there before. The
-    stream shows where the next work starts right after the end of the graph, later than by all other causes;
-    where the next work begins earlier, it is another. `inside`: works with a cause in their own launch.
+    A graph is launched on one stream, whatever streams its works have in the file. What is enqueued on that
+    stream next waits for the graph's last work on each stream, and the graph's first works wait for what was
+    enqueued there before. A stream on which the next work starts right after the end of the graph, later than
+    by all other causes, is likely that stream; one on which it begins earlier is not.
+
+    Parameters
+    ----------
+    inside
+        Which works have a cause in their own launch.
     """
     arrival = known.latest_arrival(events)
     called = events.start[graphs.call]
@@ -57,7 +65,7 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
 
 
 def _lane_bounds(events: Events, graphs: Graphs) -> tuple[Ints, Ints]:
-    """The last to end of each launch on each of its lanes, and the number of its launch."""
+    """Find the last work to end of each launch on each of its lanes, and the number of its launch."""
     order = np.lexsort((events.end[graphs.work], events.lane[graphs.work], graphs.launch))
     work, launch = graphs.work[order], graphs.launch[order]
     lane = events.lane[work]
@@ -68,7 +76,7 @@ def _lane_bounds(events: Events, graphs: Graphs) -> tuple[Ints, Ints]:
 def _shares(
     events: Events, graphs: Graphs, bounds: tuple[Ints, Ints], lane: int, following: Ints, arrival: Ints
 ) -> Floats:
-    """How likely each launch was made on a lane, from all launches of its graph; 0 where it cannot be."""
+    """Estimate how likely each launch was made on a lane, from all launches of its graph; 0 if impossible."""
     last, launch = bounds
     count = len(graphs.call)
     done = np.full(count, NONE, dtype=np.int64)
@@ -93,7 +101,7 @@ def _shares(
 def _after(
     events: Events, bounds: tuple[Ints, Ints], lane: int, chosen: Ints, following: Ints, confidence: Floats
 ) -> Pairs:
-    """From the last works of the chosen launches on other lanes to what was enqueued next on `lane`."""
+    """Pair the last works of the chosen launches on other lanes with what was enqueued next on `lane`."""
     last, launch = bounds
     keep = np.isin(launch, chosen) & (events.lane[last] != lane)
     cause, effect = last[keep], following[launch[keep]]
@@ -111,7 +119,7 @@ def _before(
     confidence: Floats,
     inside: Flags,
 ) -> Pairs:
-    """From what was enqueued last on `lane` before the chosen launches to their first works elsewhere."""
+    """Pair what was enqueued last on `lane` before the chosen launches with their first works elsewhere."""
     keep = np.isin(graphs.launch, chosen) & ~inside[graphs.work] & (events.lane[graphs.work] != lane)
     effect, launch = graphs.work[keep], graphs.launch[keep]
     cause = before[launch]
@@ -121,12 +129,12 @@ def _before(
 
 
 def graph_order(context: Context, found: Found) -> Found:
-    """The launches and stream order found with the order of graphs, without the launches that this excludes.
+    """Add the order of graphs to the launches and stream order found, without the launches it excludes.
 
     What runs in a launch after its first work has its cause in the same launch: the work before it on its
     stream, a work on another stream (see `find_forks`), else the last of the launch that ended before it.
-    Only what has none of these waits for the call. What is enqueued after a graph on the stream that it was
-    launched on waits for all of it (see `find_surroundings`).
+    Only work that has none of these waits for the call. What is enqueued after a graph on the stream that it
+    was launched on waits for all of it (see `find_surroundings`).
     """
     events, known = context.events, found.edges
     graphs = find_graphs(events, context.launches)
@@ -156,7 +164,7 @@ def _edges(events: Events, pairs: Pairs) -> Edges:
 
 
 def _with_cause(events: Events, launches: Launches, known: Edges, graphs: Graphs, forks: Pairs) -> Flags:
-    """Which works have a cause in their own launch, on their stream or by a fork or join."""
+    """Tell which works have a cause in their own launch, on their stream or by a fork or join."""
     inside = np.zeros(len(events), dtype=bool)
     inside[forks.effect] = True
     chosen = np.flatnonzero((known.cause_event >= 0) & (known.effect_event >= 0))
@@ -166,7 +174,10 @@ def _with_cause(events: Events, launches: Launches, known: Edges, graphs: Graphs
 
 
 def _last_ended(events: Events, graphs: Graphs, without: Ints) -> Pairs:
-    """For works without a cause in their launch: what ended last in it before they started."""
+    """Pair works without a cause in their launch with what ended last in it before they started.
+
+    Nothing shows that this is the cause, so the confidence is 0.5.
+    """
     launch_of = np.full(len(events), -1, dtype=np.int64)
     launch_of[graphs.work] = graphs.launch
     by_end = graphs.work[np.lexsort((events.end[graphs.work], graphs.launch))]
@@ -182,13 +193,13 @@ def _last_ended(events: Events, graphs: Graphs, without: Ints) -> Pairs:
 
 
 def _graph_launches(events: Events, graphs: Graphs, known: Edges) -> Edges:
-    """`known` with the launches of graphs named as such."""
+    """Name the launches of graphs as such among the `known` edges."""
     chosen = (known.mechanism == CODE[LAUNCH]) & graphs.among(events)[known.effect_event]
     return replace(known, mechanism=np.where(chosen, CODE[GRAPH_LAUNCH], known.mechanism))
 
 
 def graph_latency(context: Context, found: Found) -> Found:
-    """The edges found with launches of graphs that arrive as late as these usually do: later than a kernel's.
+    """Let launches of graphs arrive as late as they usually do, which is later than a kernel's launch.
 
     The usual latency is a low quantile over those for which no other cause arrived after the call ended.
     """

@@ -29,7 +29,7 @@ handed over; and in which share of a stretch the awaited thread must be active."
 _EXPLAINED = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, HAND_OVER, RESUME))
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
 """Confidences: that of an end before the share of chance is taken off, that of a hand-over (an estimate), and
-the least with which an end is believed. `_FEW` is added to the cases seen, so that few give less confidence."""
+the least with which an end is believed. `_FEW` is added to the cases seen, so that few count for less."""
 
 
 def resume(context: Context, found: Found) -> Found:
