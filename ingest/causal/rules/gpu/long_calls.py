@@ -52,7 +52,7 @@ def _usual(events: Events, call: Ints) -> Floats:
 
 
 def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
-    """Find begin and end of what each call does before its first wait, then of what it does after its last."""
+    """Find begin and end of what each call does before its first wait, then of what follows its last."""
     inside = known.event >= 0
     first = np.full(len(events), np.iinfo(np.int64).max)
     last = events.start.copy()

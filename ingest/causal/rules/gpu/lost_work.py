@@ -44,7 +44,7 @@ def lost_work(context: Context, _: Found) -> Found:
 def _of_other_threads(context: Context, calls: Ints, launching: Ints) -> Flags:
     """Tell whether the last launch before each call, on any thread, lacks its work.
 
-    False if several processes launch: then another thread's launch may not concern the call.
+    False if several processes launch work.
     """
     events = context.events
     if len(np.unique(context.lanes.process[events.lane[launching]])) > 1:

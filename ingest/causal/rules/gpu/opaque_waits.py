@@ -13,8 +13,8 @@ from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences,
 from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5
-"""In which share of a stretch the GPU must be busy; and which share of the GPU's time must have no call, so that
-another, unrecorded thread may have launched it."""
+"""In which share of a stretch the GPU must be busy; and which share of the GPU's time must have no call for
+its launching thread to count as not recorded."""
 
 
 def opaque_waits(context: Context, found: Found) -> Found:

@@ -1,4 +1,4 @@
-"""Which work a wait call holds, and for which other work, where no row of the file names the streams."""
+"""Infers which work a wait call holds, and for which other work, if no row of the file names the streams."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,13 @@ from tracegraph.ingest.causal.launches.launches import REACH_NS, Launches, Strea
 from tracegraph.ingest.causal.rules.coincidence import surer_at_once
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
-"""How likely a stream is awaited before any start was seen: the one launched on last, and any other."""
+"""The prior: how likely the stream is awaited that was launched on last, and any other stream."""
 _PRIOR_CASES = 2
+"""For how many cases the prior counts."""
 _MOST_CALLS = 3
+"""The most calls of a group that count: three stands for more, and for the most streams awaited."""
 _SURE, _LEAST = 0.98, 0.5
+"""The highest confidence that is given, and the least with which a pair is made."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,22 @@ class HeldWork:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Wait calls without rows between two launches of their thread, one row each group.
+    """Wait calls without rows between two launches of their thread, one row for each group.
 
-    `held`: lane of the stream that they hold; `work`: what was enqueued there next; `since`: the record call
-    before the last of them, else that call; `before`: lane of the launch before; `guess`: lane of the other
-    stream that the thread launched on last.
+    Attributes
+    ----------
+    thread
+        The lane of the thread.
+    held, work
+        The lane of the stream that the calls hold, and the work enqueued there next.
+    since
+        The record call before the last of them, else that call.
+    before
+        The lane of the launch before.
+    guess
+        The lane of the other stream that the thread launched on last.
+    size
+        The number of calls, at most `_MOST_CALLS`.
     """
 
     thread: Ints
@@ -49,14 +63,24 @@ class _Groups:
 def infer_waits(
     events: Events, launches: Launches, streams: Streams, told: Flags, arrival: Ints, known: HeldWork
 ) -> HeldWork:
-    """Pairs for the wait calls that no row tells of; `told`: the calls that need no inference.
+    """Infer pairs for the wait calls that no row describes.
 
-    A wait call holds the stream that its thread launches on next. Which stream it waits for, and whether it
-    holds anything at all (libraries make such calls for themselves), shows where the last work enqueued there
-    ended after all other causes of the held work arrived (`arrival`): this starts at once, or it started
-    before that end, and did not wait. Calls in the same place (thread, stream held, stream launched on
-    before, how many calls) do the same again and again, so each confidence is the share of such cases in that
-    place; `known` pairs of the same two streams and cases in other places count for two.
+    A wait call holds the stream that its thread launches on next. Cases in which the last work enqueued on
+    another stream ended after all other causes of the held work arrived decide whether the call waits for
+    that stream, and whether it holds anything at all (libraries make such calls for themselves): either the
+    held work starts at once, or it started before that end and did not wait. Calls in the same place (thread,
+    stream held, stream launched on before, number of calls) do the same again and again, so each confidence
+    is the share of such cases in that place. `known` pairs of the same two streams, and cases in other
+    places, make the prior, which counts for two cases.
+
+    Parameters
+    ----------
+    told
+        Which calls need no inference.
+    arrival
+        When each GPU activity could have started by its other causes, ns.
+    known
+        The pairs that rows name.
     """
     groups = _find_groups(events, launches, streams, told)
     lanes = np.array(list(streams.queue), dtype=np.int64)
@@ -105,7 +129,7 @@ def _find_groups(events: Events, launches: Launches, streams: Streams, told: Fla
 
 
 def _launched_by_thread(events: Events, launches: Launches) -> Ints:
-    """GPU work by the launching thread and the time of the launch: the first of each launch."""
+    """Sort the first GPU work of each launch by the launching thread and the time of the launch."""
     work = np.flatnonzero(launches.call >= 0)
     work = work[np.argsort(events.start[work], kind="stable")]
     work = work[np.unique(launches.call[work], return_index=True)[1]]
@@ -114,7 +138,7 @@ def _launched_by_thread(events: Events, launches: Launches) -> Ints:
 
 
 def _held_stream(events: Events, launches: Launches, launched: Ints, calls: Ints, following: Ints) -> Ints:
-    """Lane of the stream that each wait call holds: the next one launched on by its thread, else by any."""
+    """Find the lane of the stream that each wait call holds: the next its thread, or any, launches on."""
     launch = launches.call[launched]
     by_time = np.argsort(events.start[launch], kind="stable")
     later = np.searchsorted(events.start[launch][by_time], events.start[calls], "right")
@@ -131,14 +155,14 @@ def _next_queued(events: Events, streams: Streams, held: Ints, calls: Ints) -> I
 
 
 def _recorded_at(events: Events, calls: Ints) -> Ints:
-    """The last record call of the thread before each wait call, or the wait call where there is none."""
+    """Find the thread's last record call before each wait call, else the wait call itself."""
     records = np.flatnonzero(is_call_named(events, "EventRecord"))
     record = nearest_on_thread(events, calls, records, "backward")
     return np.where(record >= 0, np.append(records, -1)[record], calls)
 
 
 def _awaited_stream(events: Events, launches: Launches, launched: Ints, since: Ints, held: Ints) -> Ints:
-    """Lane of the other stream that the thread of each call launched on last before it, -1 for none."""
+    """Find the lane of the other stream that each call's thread launched on last before it, -1 for none."""
     lane, thread = events.lane[launched], events.lane[launches.call[launched]]
     changes = np.append(True, (lane[1:] != lane[:-1]) | (thread[1:] != thread[:-1]))[: len(lane)]
     before_run = np.maximum.accumulate(np.where(changes, np.arange(len(lane)), 0)) - 1
@@ -152,7 +176,7 @@ def _awaited_stream(events: Events, launches: Launches, launched: Ints, since: I
 def _judge(
     events: Events, groups: _Groups, lanes: Ints, cause: Ints, arrival: Ints, known: HeldWork
 ) -> Floats:
-    """How likely each group waits for the candidate on each lane; 0 for those that it cannot have awaited."""
+    """Estimate how likely each group waits for the candidate on each lane; 0 if it cannot have awaited it."""
     start = events.start[groups.work][:, None]
     end = np.where(cause >= 0, events.end[cause], NONE)
     effect = np.broadcast_to(groups.work[:, None], cause.shape)
@@ -161,14 +185,14 @@ def _judge(
     latest = np.where(possible, end, NONE).max(axis=1, keepdims=True)
     decisive = possible & (end == latest) & (end > arrival[:, None])
     at_once = decisive & (start - end <= REACH_NS)
-    # As many starts as come a bit later come at once by chance.
+    # Starts come at once by chance as often as a bit later, where the window is four times as wide.
     later = decisive & ~at_once & (start - end <= 5 * REACH_NS)
     share = _shares(events, groups, lanes, at_once - later / 4, contradicted, known)
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.
     waited = np.where(arrival > NONE, start[:, 0] - arrival, REACH_NS)
     chance = REACH_NS / np.maximum(waited, REACH_NS)[:, None]
     sure = surer_at_once(share, at_once, chance)
-    # What starts long after all of its causes had another one.
+    # Work that starts long after all of these causes had another one.
     highest = np.where(decisive & ~at_once, _LEAST, _SURE)
     return np.where(possible, np.minimum(sure, highest), 0)
 
@@ -176,7 +200,7 @@ def _judge(
 def _shares(
     events: Events, groups: _Groups, lanes: Ints, support: Floats, contradicted: Flags, known: HeldWork
 ) -> Floats:
-    """Share of the decisive cases of each group's place that speak for waiting for each lane."""
+    """Calculate the share of decisive cases of each group's place that speak for waiting for each lane."""
     keys = np.stack([groups.thread, groups.held, groups.before, groups.size])
     place = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
     count = int(place.max()) + 1
@@ -186,7 +210,7 @@ def _shares(
     for total, values in zip(by_place, (support, contradicted, guessed, 1), strict=True):
         np.add.at(total, place, values)
     for_it = np.maximum(by_place[0], 0)
-    # One call waits for one stream: what speaks for another one speaks against it, by half for more calls.
+    # One call waits for one stream, so a case for another stream is one against it; for more calls, half one.
     size = np.zeros(count, dtype=np.int64)
     size[place] = groups.size
     rivals = (for_it.sum(axis=1, keepdims=True) - for_it) / np.minimum(size, 2)[:, None]
