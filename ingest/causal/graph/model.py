@@ -30,7 +30,7 @@ from tracegraph.ingest.findings import Integrity
 
 @dataclass(frozen=True)
 class Solution:
-    """A causal graph and its critical path; `gap_name`: of each dependency, position in `GAP_NAMES`."""
+    """A causal graph and its critical path; `gap_name`: the position in `GAP_NAMES` of each dependency."""
 
     scene: Scene
     segments: Segments
@@ -72,7 +72,7 @@ class Solution:
 
     @property
     def window(self) -> Window:
-        """What the path tiles."""
+        """The stretch of time that the path tiles."""
         return self.scene.window
 
 
@@ -107,9 +107,9 @@ class Model(Solution):
 
     cross_thread: str
     found: Found
-    """What the graph was made from, but for the meetings of ranks."""
+    """What the graph was made from, apart from the meetings of ranks."""
     under: Callable[[str], Found]
-    """The same under another policy."""
+    """Gives the same under another policy."""
     meetings: Meetings | None
     replay: Replay
     slack: Ints
@@ -118,7 +118,10 @@ class Model(Solution):
 def make_model(
     scene: Scene, found: Callable[[str], Found], cross_thread: str, meetings: Meetings | None = None
 ) -> Model:
-    """Solve a graph and replay it; `found`: what the rules find under each of `rules.POLICIES`."""
+    """Solve a graph and prepare its replay; `found` gives what the rules find under a policy.
+
+    `cross_thread` is one of `rules.POLICIES`.
+    """
     mine = found(cross_thread)
     solution = solve(scene, mine, meetings)
     replay = Replay(solution.segments, solution.dependencies, solution.window, solution.sink)
@@ -157,9 +160,16 @@ def build_model(
     cross_thread: str = EVIDENCE,
     step_marker: str | None = None,
 ) -> RankModel:
-    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`.
+    """Apply the rules of the causal model to the events of a file.
 
-    `step_marker`: the one by which the events were read.
+    Parameters
+    ----------
+    integrity
+        Gets the findings on the way.
+    cross_thread
+        One of `rules.POLICIES`.
+    step_marker
+        The marker by which the events were read.
     """
     context = find_context(events, lanes, integrity, step_marker)
     shared = apply(SHARED, context, Found())

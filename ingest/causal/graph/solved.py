@@ -1,4 +1,4 @@
-"""What tables and paths are made from: a causal graph with its path, of a trace or after a change."""
+"""The protocols of what tables and paths are made from: a causal graph with its path, changed or not."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from tracegraph.ingest.causal.steps.steps import Steps
 
 
 class Solved(Protocol):
-    """A causal graph and its critical path; see `Solution`, which is one."""
+    """A causal graph, of a trace or after a change, and its critical path; `Solution` is one."""
 
     @property
     def events(self) -> Events: ...  # noqa: D102
@@ -49,7 +49,7 @@ class Solved(Protocol):
 
 
 class Storable(Solved, Protocol):
-    """A graph that can be stored: with its replay, and what its run says of it; see `Model`, which is one."""
+    """A graph that can be stored, with its replay and the facts that its run stores; `Model` is one."""
 
     @property
     def cross_thread(self) -> str: ...  # noqa: D102
