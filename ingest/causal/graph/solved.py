@@ -1,4 +1,4 @@
-"""The protocols of what tables and paths are made from: a causal graph with its path, changed or not."""
+"""What tables and paths are made from: a causal graph with its path, of a trace or after a change."""
 
 from typing import Protocol
 
