@@ -15,11 +15,11 @@ _MANY = 3
 rows from which a file or stream is judged at all."""
 _OUT_OF_ORDER, _OVERLAPPING, _MOST_OVERRUNNING = 0.02, 0.1, 0.6
 """A stream runs in order if at most the first share of its other rows hold their successor, and at most the
-second overlap it by half of the shorter row; if more than the third share of its rows overrun, the stream
+second overlap it by half of the shorter row. If more than the third share of its rows overrun, the stream
 is of another kind than these rules know."""
 _NOISE_NS, _OUTLIER = 1_000, 3
-"""Overlaps up to `_NOISE_NS` are noise of the times; a row is an outlier if it lasts `_OUTLIER` times as long
-as every other row of its name that holds nothing."""
+"""Overlaps up to `_NOISE_NS` are noise; a row is an outlier if it lasts `_OUTLIER` times as long as every
+other row of its name that holds nothing."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
 """By how much clocks may differ, and drift apart; a row late by less than the last share of its length may
 be right."""

@@ -1,4 +1,4 @@
-"""The call stacks of all segments as one tree of frames, with GPU work below the call that launched it."""
+"""The call stacks of all segments as one tree of frames, with GPU work below its launching call."""
 
 from dataclasses import dataclass
 

@@ -14,8 +14,8 @@ from tracegraph.vocabulary.categories import Role
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
 """By how much clocks may disagree, and how long after its call work starts that follows it soon."""
 _HALF = 0.5
-"""If more than this share of the ids of several processes have several activities on a device, these processes
-share the device."""
+"""If more than this share of the ids of several processes have several activities on a device, these
+processes share the device."""
 _ENOUGH_WORK = 10_000
 """How many activities decide who owns a device at most; they are taken evenly over the file."""
 _MOST_BEGUN = 64
@@ -75,7 +75,7 @@ class _Calls:
         return several
 
     def named(self, ids: Ints, owner: Ints, time: Ints) -> Named:
-        """Find the calls of each of `ids` around each time; of its owner only, if several processes use it."""
+        """Find the calls of each of `ids` around each time: its owner's, if several processes use the id."""
         everyone = np.where(np.isin(ids, self.of_several), owner, _ANY) == _ANY
         parts = [self._of_keys((self.ids,), (ids,), time, everyone)]
         parts.append(self._of_keys((self.ids, self.process), (ids, owner), time, ~everyone))
@@ -85,7 +85,7 @@ class _Calls:
         ).sorted()
 
     def _of_keys(self, keys: tuple[Ints, ...], wanted: tuple[Ints, ...], time: Ints, chosen: Flags) -> Named:
-        """Find for the chosen rows the calls with the same keys: the last ones before each time, and the next.
+        """Find for the chosen rows the calls with the same keys: the last before each time, and the next.
 
         At most `_MOST_BEGUN` calls before each time are listed.
         """
@@ -129,7 +129,7 @@ def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Event
 
 
 def _numbers(written: Ints, call: Ints, count: int) -> Ints:
-    """Number by 1 + the position of the call, beyond these for written ids without a call; keep absent ones."""
+    """Assign 1 + the position of the call, higher numbers to written ids without one, absent to absent."""
     alone = count + 1 + pd.factorize(written)[0]
     return np.where(call >= 0, call + 1, np.where(written > 0, alone, written))
 
@@ -199,7 +199,7 @@ def _owner(events: Events, calls: _Calls, work: Ints) -> int:
 
 
 def _follows(events: Events, calls: _Calls, work: Ints, process: int) -> float:
-    """Calculate which share of work starts soon after its id's last call in a process, less that before it."""
+    """Calculate which share of work starts soon after its id's last call in a process, less that before."""
     time = events.start[work]
     owner = np.full(len(work), process, dtype=np.int64)
     call = _latest(calls, calls.named(events.correlation[work], owner, time), time)

@@ -25,7 +25,8 @@ _ALL_STREAMS = -1
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
 SLIGHT = 10
-"""A call that lasts this many times as long as that difference waited all the same: the difference is slight."""
+"""A call that lasts this many times as long as that difference waited all the same: it is too small to tell
+otherwise."""
 
 
 @dataclass(frozen=True)

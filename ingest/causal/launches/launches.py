@@ -56,9 +56,10 @@ class Lags:
 
 
 def match_launches(events: Events) -> Launches:
-    """Join GPU work with its call by correlation, whatever the call's name, else by the file's flow (rule 1).
+    """Join GPU work with its call by correlation, else by the file's flow (rule 1).
 
-    Each correlation belongs to one call (see `tell_calls_apart`); one graph launch may have many kernels.
+    The name of the call does not matter. Each correlation belongs to one call (see `tell_calls_apart`); one
+    graph launch may have many kernels.
     """
     has_id = events.correlation > 0
     calls = np.flatnonzero(has_id & events.on_thread)

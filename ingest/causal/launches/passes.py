@@ -10,8 +10,8 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
 
 _MOST_CALLERS = 16
-"""A sequence number that operators of more threads carry does not show who called, and to pair all of them would
-have no bound in memory."""
+"""A sequence number that operators of more threads carry does not show who called, and to pair all of them
+would have no bound in memory."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The rules of the causal model in their order; a new one is a module here and a line in a table below.
+"""The rules of the causal model in order; a new one is a module here and a line in a table below.
 
 Each rule is a pure function of the context and of what the rules before it found. `docs/rules.md` says when
 each fires, and when it is wrong.

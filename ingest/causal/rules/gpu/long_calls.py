@@ -1,4 +1,4 @@
-"""Finds calls that last far longer than others of their name while the GPU works, and nothing shows why."""
+"""Finds calls that last far longer than others of their name while the GPU works, for no known reason."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to CPU without a row: a thread does nothing that is recorded until GPU work ends."""
+"""SYNCHRONIZATION GPU to CPU without a row: a thread records nothing until GPU work ends."""
 
 import numpy as np
 import pandas as pd

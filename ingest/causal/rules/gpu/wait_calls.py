@@ -1,4 +1,4 @@
-"""Infers which work a wait call holds, and for which other work, if no row of the file names the streams."""
+"""Infers which work a wait call holds, and for which other work, if no row names the streams."""
 
 from dataclasses import dataclass
 
