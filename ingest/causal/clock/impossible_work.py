@@ -21,18 +21,18 @@ _NOISE_NS, _OUTLIER = 1_000, 3
 """Overlaps up to `_NOISE_NS` are noise; a row is an outlier if it lasts `_OUTLIER` times as long as every
 other row of its name that holds nothing."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
-"""By how much clocks may differ, and drift apart; a row late by less than the last share of its length may
-be right."""
+"""By how much clocks may differ, and drift apart (ns per ns); a row late by less than the last share of its
+length may be right."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
-"""Seconds away from a call is at least `_FAR_NS`; if more than the share `_FEW` of the launched work is so far
-away, the file is of another kind and stays as it is."""
+"""Work is misplaced if it lies at least `_FAR_NS` off; if more than the share `_FEW` of the launched work is,
+the file is of another kind and stays as it is."""
 _LATEST = np.iinfo(np.int64).max
 """Stands for a bound that does not exist."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Rows, and where each ends at the latest, ns."""
+    """Rows, and when each ends at the latest, ns."""
 
     row: Ints
     end: Ints

@@ -87,7 +87,7 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
     second = best_first[is_second]
     margin[effect[second]] = ranking[edge[effect[second]]] - ranking[second]
     margin[effect[verdict.open_race]] = 0
-    # A replay must not find a tie where the likelier cause was favoured.
+    # A replay must not find a tie if the likelier cause was favoured, so the others get 1 ns less.
     beaten = ~binding & verdict.favoured[edge[effect]]
     found = Dependencies(
         cause=cause,

@@ -13,7 +13,8 @@ from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")
-"""If less than the share `_JOINED` of the work has a call, nothing joins work with its calls."""
+"""If less than the share `_JOINED` of the work has a call, nothing joins work with its calls. Parts of names
+lack their first letter, so that they match a capital and a small one."""
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
 
 

@@ -1,4 +1,4 @@
-"""Correlation ids that are used again while work waits in queues: their order shows whose call is whose."""
+"""Correlation ids that are used again while work waits in queues: order shows whose call is whose."""
 
 from dataclasses import dataclass
 

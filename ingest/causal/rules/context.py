@@ -1,4 +1,4 @@
-"""What the rules of the causal model look at: the events of a run, and how ids and nesting relate them."""
+"""What the rules of the causal model look at: events, and how ids, order and nesting relate them."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -20,6 +20,7 @@ _BACKWARD_FRAME = re.compile(
 )
 """PyTorch's own frames that call the engine: a user's function of that name may do anything."""
 _UPDATE = re.compile(r"aten::_(?:fused_(?:adamw?|sgd|adagrad)_?|foreach_(?:add|addcdiv|addcmul|lerp)_)")
+"""Fused and multi-tensor operators that update parameters."""
 
 
 @dataclass(frozen=True)

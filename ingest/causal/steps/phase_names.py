@@ -13,7 +13,9 @@ _OWN = (
 )
 """The annotations that PyTorch writes by itself; in old files they are operators."""
 _BOTH = re.compile(r"(?:forward|fwd).*(?:backward|bwd)|(?:backward|bwd).*(?:forward|fwd)")
+"""Names of forward and backward at once name neither phase."""
 _LAST = r"(?:^| )(?:{})(?: (?:pass|step|compute))?$"
+"""A pattern for the last words of a name."""
 _WRITTEN = (
     (re.compile(_LAST.format("zero grad|zero gradients|optimizer zero grad")), ZERO_GRAD),
     (re.compile(_LAST.format("backward|bwd|loss backward")), BACKWARD),

@@ -100,5 +100,6 @@ def _ended_last(context: Context, start: Ints, end: Ints) -> tuple[Ints, Ints]:
             if len(near) and int(events.end[near].max()) > latest[i]:
                 work[i] = near[int(events.end[near].argmax())]
                 latest[i] = int(events.end[work[i]])
+    # The lag is taken 1 µs longer, so that a lag of 0 has a chance, too.
     chance = ends * (np.abs(end - latest) + 1_000) / (end - start)
     return work, np.where(work >= 0, np.minimum(chance, 1), 1.0)

@@ -17,8 +17,8 @@ _MORE_NS = 2_000
 _PRIOR_CASES = 2
 """For how many cases the prior counts."""
 _ALWAYS_IN_ORDER = 0.7
-"""How likely two works depend on each other that many launches always show in that order, before it is seen
-which of them came at once."""
+"""The prior, for many launches: how likely two works depend on each other if all launches show them in one
+order."""
 _NOISY, _ODD = 0.5, 0.05
 """In which share of the launches two works of one order may overlap slightly: in a file whose streams show
 noise in their own order, and in others."""

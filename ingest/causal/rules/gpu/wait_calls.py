@@ -185,7 +185,7 @@ def _judge(
     latest = np.where(possible, end, NONE).max(axis=1, keepdims=True)
     decisive = possible & (end == latest) & (end > arrival[:, None])
     at_once = decisive & (start - end <= REACH_NS)
-    # Starts come at once by chance as often as a bit later, where the window is four times as wide.
+    # By chance a quarter as many starts come at once as a bit later, since that window is four times as wide.
     later = decisive & ~at_once & (start - end <= 5 * REACH_NS)
     share = _shares(events, groups, lanes, at_once - later / 4, contradicted, known)
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.

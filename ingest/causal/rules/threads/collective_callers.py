@@ -15,6 +15,7 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
 _CALLS = "c10d::"
+"""How the names of the operators begin that call a collective."""
 _SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
 """The shortest silence that may be a wait, and how long after a call its collective begins at most."""
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE, _LARGEST_PART = 200_000, 1_000_000, 0.02, 1 / 3

@@ -98,6 +98,7 @@ def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
     both = begins & ends
     begins &= both | (expected <= (1 - _SHARE) * begins.sum())
     ends &= both | (expected <= (1 - _SHARE) * ends.sum())
+    # Chance counts once for each test: 2 * tick / _NEAR_NS phases, of each length of ticks.
     return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * by_chance(total, 2 * expected))
 
 
