@@ -65,7 +65,7 @@ def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple
     agree = np.abs(pending[long] - depth) <= 1
     if depth < _LEAST_DEPTH or agree.sum() < max(_LEAST_CALLS, _SHARE * long.sum()):
         return nothing, nothing
-    # A queue that holds more than that is not full: calls beyond its depth would have waited.
+    # If launches return with more works ahead of theirs, a queue of that depth is not what held the others.
     if np.quantile(pending, 0.99) > depth + 1:
         return nothing, nothing
     made_room = queue[np.maximum(place - depth, 0)]
