@@ -1,1 +1,1 @@
-"""From the events of a trace to its causal graph: rules, what binds every start, the path, replays."""
+"""From the events of a trace to its causal graph: rules, binding causes, the critical path, replays."""

@@ -1,1 +1,1 @@
-"""The GPU's clock put on the CPU's, and times that cannot be."""
+"""Puts the GPU's clock on the CPU's, and handles times that are impossible."""

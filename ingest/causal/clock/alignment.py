@@ -1,4 +1,4 @@
-"""The events with the GPU's clock put right, and what calls have to do with the work of the GPU."""
+"""Puts the GPU's clock right, and joins calls with the GPU work that they launched or waited for."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from tracegraph.ingest.findings import Integrity
 
 @dataclass(frozen=True)
 class Aligned:
-    """`events` on the CPU's clock, and what calls have to do with GPU work; `clock`: what was added."""
+    """Events on the CPU's clock, and which GPU work calls launched or waited for; `clock`: what was added."""
 
     events: Events
     launches: Launches
@@ -22,11 +22,11 @@ class Aligned:
 
 
 def align(events: Events, since_ns: int, integrity: Integrity) -> Aligned:
-    """Match launches and waits, and put the GPU's clock right by them; it is told from `since_ns` on."""
+    """Match launches and waits, and put the GPU's clock right by them; its drift counts from `since_ns`."""
     launches, rows = match_launches(events), find_sync_rows(events)
     found = _on_clock(GpuClock(), events, launches, rows)
     clock = gpu_clock(events, launches, found.host_waits, since_ns, integrity)
-    # What a call can have waited for depends on the clock.
+    # Which work a call can have waited for depends on the clock, so the waits are found again.
     return found if clock == GpuClock() else _on_clock(clock, clock.put_right(events), launches, rows)
 
 

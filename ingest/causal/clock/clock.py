@@ -1,8 +1,8 @@
 """Rule 7: the GPU's clock against the CPU's, within a rank, by causality.
 
-Its drift is the line along which most lags are short. Lags are long for many reasons, and some pairs are
-wrong; but the shortest lags of a file repeat. A lag counts the more, the closer it lies above a lower edge,
-and one below the edge counts against it.
+The drift is the line along which most lags are short. Lags are long for many reasons, and some pairs are
+wrong; but the shortest lags of a file repeat. So a lag supports a lower edge the more, the closer it lies
+above the edge, and a lag below the edge counts against it.
 """
 
 from dataclasses import dataclass
@@ -17,31 +17,42 @@ from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USU
 from tracegraph.ingest.findings import Integrity
 
 _NEAR_NS = 5_000.0
-"""Launch and return take about as long each time; what differs by less speaks for the same offset."""
+"""How far above an edge a lag may lie to support it: its support falls from 1 at the edge to 0 here."""
 _AGAINST = 0.5
-"""A pair below an offset contradicts it, but rows may be damaged: it counts half against it."""
+"""What a lag below an edge counts against it: less than a lag on the edge counts for it, because wrong pairs
+(ids used again, guessed streams) fall below."""
 _LARGEST_DRIFT = 300e-6
-"""Two quartz clocks differ by up to some 100 ppm; three times that is searched."""
+"""The largest drift that is searched: 300 ppm."""
 _MOST_STEPS = 400
-"""Drifts tried, so that a long recording takes no longer than a short one."""
+"""How many coarse steps the search for the drift takes at most, both directions together. A step changes the
+lags by a quarter of `_NEAR_NS` over the whole span, so the drift is bounded by ±250 µs in all, too."""
 _BETTER = 1.2
-"""A drift is believed if it explains a fifth more pairs than none: a small gain is chance."""
+"""A drift is kept if it scores a fifth better than no drift at all."""
 _PARTS, _PER_PART = 32, 64
-"""Pairs looked at: so many from each part of the recording, lest a busy one outvote the rest."""
+"""The fit takes the 64 shortest lags of each of 32 equal parts of the time: only short lags bear on the
+edges, every part counts, and the cost has a bound."""
 _LEAST_PAIRS = 8
-"""With fewer pairs any drift fits."""
+"""With fewer pairs no drift is looked for."""
 _USUAL_RETURN_NS = 4_000
-"""From the end of awaited work to the return of the call that waits."""
+"""How long it usually takes from the end of awaited work to the return of the call that waits."""
 _FURTHEST_APART_NS = -15_000
-"""By how much the two sides may contradict each other before no correction is believed."""
+"""How far the edges of launches and returns may contradict each other; beyond that no clock is put right."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The shortest lags that repeat, at the window's start; infinite without such pairs.
+    """The shortest lags that repeat, as of the window's start; infinite without such pairs.
 
-    `launch_ns`: from a launch call's start to its work's, `late_launch_ns` from its end, and `by_end` whether
-    the latter repeats better. `return_ns`: from awaited work's end to the call's return.
+    Attributes
+    ----------
+    launch_ns, late_launch_ns
+        From a launch call's start to the start of its work, and from the call's end.
+    by_end
+        Whether the latter repeats better.
+    return_ns
+        From the end of awaited work to the return of the call.
+    drift_ppb
+        How many ns per second the GPU's rows must move in addition.
     """
 
     launch_ns: float
@@ -52,10 +63,10 @@ class Fit:
 
 
 def fit_clock(launched: Pairs, launched_late: Pairs, awaited: Pairs) -> Fit:
-    """Return the drift, up to 300 ppm and 1 ms in all, at which most lags are short, and those lags.
+    """Find the drift, of up to 300 ppm, at which most lags are short, and these shortest lags.
 
-    `launched_late`: as `launched`, from the calls' ends. There is no drift where the lags without one are
-    nearly as good.
+    `launched_late`: as `launched`, but from the calls' ends. The drift is 0 if the lags without one score
+    nearly as well.
     """
     sides = _Sides(_shortest(launched), _shortest(launched_late), _shortest(awaited))
     slope = _find_drift(sides)
@@ -70,12 +81,12 @@ class _Sides:
     awaited: Pairs
 
     def edges(self, slope: float) -> list[tuple[float, float]]:
-        """Return what `_edge` says of each kind of pairs under a drift."""
+        """Apply `_edge` to each kind of pairs under a drift."""
         kinds = ((self.launched, slope), (self.launched_late, slope), (self.awaited, -slope))
         return [_edge(pairs.lag + more * pairs.time) for pairs, more in kinds]
 
     def score(self, slope: float) -> float:
-        """How well the shortest lags repeat under a drift."""
+        """Score how well the shortest lags repeat under a drift."""
         from_start, from_end, back = self.edges(slope)
         return max(from_start[0], from_end[0]) + back[0]
 
@@ -93,7 +104,7 @@ def _find_drift(sides: _Sides) -> float:
 
 
 def _shortest(pairs: Pairs) -> Pairs:
-    """Return the pairs with the shortest lags of each part of the time."""
+    """Keep the pairs with the shortest lags of each part of the time."""
     if not len(pairs.lag):
         return pairs
     part = (pairs.time - pairs.time.min()) * _PARTS // (np.ptp(pairs.time) + 1)
@@ -104,11 +115,11 @@ def _shortest(pairs: Pairs) -> Pairs:
 
 
 def _edge(lags: Floats) -> tuple[float, float]:
-    """How many lags lie just above the best lower edge, weighted by how near, and that edge."""
+    """Find the score of the best lower edge, and the edge: lags just above it count by how near they are."""
     if not len(lags):
         return 0.0, np.inf
     lags = np.sort(lags)
-    # From the first one on: large numbers would cost the sums their precision.
+    # Lags are counted from the first one: sums of large floats would lose precision.
     total = np.concatenate([[0.0], np.cumsum(lags - lags[0])])
     below = np.arange(len(lags))
     until = np.searchsorted(lags, lags + _NEAR_NS, "right")
@@ -121,36 +132,45 @@ def _edge(lags: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class GpuClock:
-    """What to add to GPU rows: `offset_ns` at the time `since_ns`, and `drift_ppb` ns more each second."""
+    """What to add to GPU rows: `offset_ns` at the time `since_ns`, and `drift_ppb` ns more each second.
+
+    (1 ppb of a second is 1 ns.)
+    """
 
     offset_ns: int = 0
     drift_ppb: int = 0
     since_ns: int = 0
 
     def at(self, time_ns: int) -> "GpuClock":
-        """Return the same correction, told from another moment."""
+        """Express the same correction from another moment on."""
         more = round((time_ns - self.since_ns) * (self.drift_ppb * 1e-9))
         return GpuClock(self.offset_ns + more, self.drift_ppb, time_ns)
 
     def moves(self, time_ns: Ints) -> Ints:
-        """By how much a row of the GPU is moved at each time, ns."""
+        """Calculate by how much a row of the GPU is moved at each time, ns."""
         more: Ints = np.rint((time_ns - self.since_ns) * (self.drift_ppb * 1e-9)).astype(np.int64)
         return self.offset_ns + more
 
     def put_right(self, events: Events) -> Events:
-        """Return the events with all rows of the GPU's clock on the CPU's."""
+        """Move all rows of the GPU's clock onto the CPU's."""
         return events.shift_gpu(self.offset_ns, self.drift_ppb, self.since_ns)
 
 
 def gpu_clock(
     events: Events, launches: Launches, waits: HostWaits, since_ns: int, integrity: Integrity
 ) -> GpuClock:
-    """Find the correction of GPU rows by which no work precedes its call and no awaited end its return.
+    """Find the correction by which no work precedes its call and no awaited end follows the return.
 
-    It is told from `since_ns` on. Nothing is moved where no order is contradicted, since usual lags differ
-    from GPU to GPU, or where no correction mends at least half of the contradictions: those are wrong pairs.
-    Else offset and drift are those at which most lags are short, and of the offsets that this leaves the one
-    that makes them usual. `integrity` is told either way.
+    Nothing is moved if no order is contradicted, since usual lags differ from GPU to GPU, or if no correction
+    mends at least half of the contradictions: then these are wrong pairs. Else the drift is the one at which
+    most lags are short, and the offset, of those that this leaves, the one that makes lags usual.
+
+    Parameters
+    ----------
+    since_ns
+        The time at which the offset holds.
+    integrity
+        Gets a finding if an order is contradicted, whether or not the correction mends it.
     """
     launched, launched_late = launch_pairs(events, launches, since_ns)
     awaited = wait_pairs(events, launches, waits, since_ns)
@@ -174,17 +194,18 @@ def gpu_clock(
 
 
 def _contradictions(launched: Pairs, awaited: Pairs, clock: GpuClock) -> tuple[int, int]:
-    """How much work precedes its call, and how many awaited ends follow the return."""
+    """Count the work that precedes its call, and the awaited ends that follow the return."""
     early = launched.lag + clock.offset_ns + launched.time * (clock.drift_ppb * 1e-9) < 0
     late = awaited.lag - clock.offset_ns - awaited.time * (clock.drift_ppb * 1e-9) < 0
     return int(early.sum()), int(late.sum())
 
 
 def _likeliest(fit: Fit, is_early: bool, since_ns: int) -> GpuClock:
-    """Return the correction within what the lags leave.
+    """Choose the correction within the range that the lags leave.
 
-    What both kinds of pairs leave open between them is divided as launches and returns usually take; where
-    that is more than both usually take, only the kind that is contradicted is given its usual lag.
+    The range that both kinds of pairs leave open is divided in proportion to the usual lags of launches and
+    returns. If it is wider than both usual lags together, only the kind that is contradicted gets its usual
+    lag. No correction is made if the two edges contradict each other by more than 15 µs.
     """
     if fit.launch_ns + fit.return_ns < _FURTHEST_APART_NS:
         return GpuClock()

@@ -1,4 +1,4 @@
-"""Rows whose times cannot be: their end is put where the file proves it, or they take no part."""
+"""Rows with impossible times: they end where the file proves that they had ended, or take no part."""
 
 from dataclasses import replace
 
@@ -20,11 +20,13 @@ from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.vocabulary.categories import Role
 
 _MANY, _FEW = 3, 0.2
-"""A call that holds so many operators is suspect, unless a larger share of all calls does so."""
+"""A call that holds `_MANY` operators cannot be right; if more than the share `_FEW` of a file's calls do so,
+the file is of another kind than these rules know and stays as it is."""
 _FAR_NS, _FAR_TIMES, _NOISE_NS = 1_000_000, 3, 50_000
-"""By how much an end must pass that of what is around it, and a noise of clocks that is none of that."""
+"""A row outlives another by far if it ends `_FAR_NS` plus `_FAR_TIMES` the other's length after it; a row
+that begins in the last `_NOISE_NS` of another may begin after it, since starts and ends are noisy."""
 _ROUNDS = 20
-"""An end that is put earlier may uncover another one; nesting is far less deep than this."""
+"""How often rows that outlive others are looked for at most: each cut may expose another."""
 _CALLS = (
     "calls and operators cannot have lasted as long as the file says: they hold what their thread ran after "
     "them, or outlive what they run in by far; they end there"
@@ -36,10 +38,11 @@ _WORK = (
 
 
 def find_impossible_calls(events: Events) -> Ends:
-    """Find calls into a runtime that hold operators of their thread, which a call does not run.
+    """Find calls into a runtime that hold operators of their thread, although a call runs none.
 
-    They had returned before the first of these began. Left alone: one that holds fewer than three, or returns
-    less than 1 ms after that, and files in which many calls do, whose rows are no single thread's.
+    Such a call had returned before the first of these began. Left alone are calls that hold fewer than three,
+    or that return less than 1 ms after that moment; and files in which over a fifth of the calls hold three:
+    their rows are not those of single threads.
     """
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
     inner = np.flatnonzero(events.of_role(Role.OPERATOR) & events.on_thread)
@@ -58,11 +61,11 @@ def find_impossible_calls(events: Events) -> Ends:
 
 
 def find_outliving(events: Events, stack: CallStack) -> Ends:
-    """Find calls and operators that outlive by far the operator or annotation that they begin in.
+    """Find calls and operators that outlive the operator or annotation that they begin in, by far.
 
-    What runs inside ends first. Left alone: what lasts less than three times as long as what it runs in and
-    1 ms more; what begins in the last 50 µs of it, since starts and ends are noisy; and files in which many
-    rows outlive others.
+    An inner row must end first. Left alone are rows that end less than three times the outer row's length and
+    1 ms after it; rows that begin in its last 50 µs, since starts and ends are noisy; and files in which over
+    a fifth of the rows outlive others.
     """
     inner = events.of_role(Role.CALL, Role.OPERATOR)
     mine = inner[stack.outliving]
@@ -81,7 +84,7 @@ def find_outliving(events: Events, stack: CallStack) -> Ends:
 
 
 def _outliving_steps(events: Events, inner: Flags) -> tuple[Ints, Ints]:
-    """Long rows that begin in a step of their thread, whatever else they begin in, and these steps."""
+    """Find long rows that begin in a step of their thread, whatever else they begin in, and these steps."""
     steps = np.flatnonzero(marks_step(events) & events.on_thread)
     if not len(steps):
         return steps, steps
@@ -102,11 +105,17 @@ def _keys(events: Events) -> Keys:
 
 
 def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
-    """Return the same events; ends that cannot be are earlier, and `Events.clipped` says by how much.
+    """Put impossible ends earlier; `Events.clipped` says by how much.
 
     GPU work that lies where it cannot have run, at a time that nothing proves, belongs to no lane's work from
-    here on, and has no length. `process`: number of the process of each lane. What was found is told to
-    `integrity`, as errors.
+    here on, and has no length.
+
+    Parameters
+    ----------
+    process
+        The number of the process of each lane.
+    integrity
+        Gets an error for each kind of row that was found.
     """
     events = _without_misplaced(events, integrity)
     calls = find_impossible_calls(events)
@@ -126,9 +135,9 @@ def put_possible(events: Events, process: Ints, integrity: Integrity) -> Events:
 
 
 def nest_possible(events: Events, integrity: Integrity) -> tuple[Events, CallStack]:
-    """Return the events nested; calls and operators that outlive what they run in by far end with it.
+    """Nest the events; calls and operators that outlive what they run in by far end with it.
 
-    What begins in such a row may be another one, so that they are looked for again.
+    Inside such a row there may be another one, so the search is repeated until it finds none.
     """
     stack = nest(events)
     found = np.zeros(len(events), dtype=bool)
@@ -153,7 +162,7 @@ def _with_ends(events: Events, ends: Ends) -> Events:
 
 
 def _told(events: Events, rows: Ints, alike: Flags, what: str) -> tuple[int, str, float]:
-    """Count, message and share of a finding about rows whose ends were cut."""
+    """Make count, message and share of a finding about rows whose ends were cut."""
     lasting = (events.end - events.start).astype(np.float64)
     share = float(lasting[rows].sum() / max(lasting[alike].sum(), 1.0))
     cut_s = float(events.clipped[rows].astype(np.float64).sum()) / 1e9

@@ -1,4 +1,4 @@
-"""GPU rows with times that cannot be: past a wait for them, over later work of their stream, or far off."""
+"""GPU rows with impossible times: past a wait for them, over later work of their stream, or far off."""
 
 from dataclasses import dataclass
 
@@ -11,27 +11,34 @@ from tracegraph.ingest.causal.launches.launches import Launches, Streams
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, kernel_type
 
 _MANY = 3
-"""Later works of one stream that a row holds whole before it cannot be one of that stream."""
+"""How many later works of its stream a row must hold whole for its end to be impossible; also the fewest
+rows from which a file or stream is judged at all."""
 _OUT_OF_ORDER, _OVERLAPPING, _MOST_OVERRUNNING = 0.02, 0.1, 0.6
-"""Shares of works that may be out of order, overlap or outlive their waits in a file that is believed."""
+"""A stream runs in order if at most the first share of its other rows hold their successor, and at most the
+second overlap it by half of the shorter row. If more than the third share of its rows overrun, the stream
+is of another kind than these rules know."""
 _NOISE_NS, _OUTLIER = 1_000, 3
-"""Overlap that rounding explains, and by how many times a work is longer than any other of its name."""
+"""Overlaps up to `_NOISE_NS` are noise; a row is an outlier if it lasts `_OUTLIER` times as long as every
+other row of its name that holds nothing."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
-"""What clocks may differ by, and drift apart; a row late by less than this part of itself may be right."""
+"""By how much clocks may differ, and drift apart (ns per ns); a row late by less than the last share of its
+length may be right."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
-"""Of what starts long before its launch: how long, and the largest share of works that may do so."""
+"""Work is misplaced if it lies at least `_FAR_NS` off; if more than the share `_FEW` of the launched work is,
+the file is of another kind and stays as it is."""
 _LATEST = np.iinfo(np.int64).max
+"""Stands for a bound that does not exist."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Rows, and where each ends at the latest, ns."""
+    """Rows, and when each ends at the latest, ns."""
 
     row: Ints
     end: Ints
 
     def earliest(self, other: "Ends") -> "Ends":
-        """Return the rows of both, each with the earlier end."""
+        """Join the rows of both, each with the earlier end."""
         row, place = np.unique(np.concatenate([self.row, other.row]), return_inverse=True)
         end = np.full(len(row), _LATEST)
         np.minimum.at(end, place, np.concatenate([self.end, other.end]))
@@ -39,7 +46,7 @@ class Ends:
 
 
 def no_ends() -> Ends:
-    """No row."""
+    """Make a table without rows."""
     return Ends(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
@@ -51,10 +58,10 @@ def _join(parts: list[Ends]) -> Ends:
 
 
 def find_misplaced(events: Events, launches: Launches) -> Flags:
-    """GPU work that begins seconds before its own call, or seconds after all that threads recorded.
+    """Find GPU work that begins seconds before its own call, or seconds after all that threads recorded.
 
-    Clocks are no reason: other work of the file lies where its calls are. Queues are none: what a stream held
-    back starts after other work of its stream, and before its thread's recording ends.
+    Clocks do not explain that: other work of the file lies where its calls are. Queues do not, either: work
+    that a stream held back starts after other work of its stream, and before its thread's recording ends.
     """
     found = np.zeros(len(events), dtype=bool)
     work = np.flatnonzero(launches.call >= 0)
@@ -67,7 +74,7 @@ def find_misplaced(events: Events, launches: Launches) -> Flags:
     far = max(_FAR_NS, end - begin)
     early = (lag < min(usual, 0) - _FAR_NS) & (lag < 0)
     late = events.start[work] > end + far
-    # A stream that goes on after the threads' recording is no row gone astray.
+    # A stream that goes on after the threads' recording is not a row gone astray.
     near = work[~early & ~late]
     late &= events.start[work] > int(events.end[near].max(initial=end)) + far
     # An id that several calls carry may name the wrong one.
@@ -79,7 +86,7 @@ def find_misplaced(events: Events, launches: Launches) -> Flags:
 
 
 def _ambiguous(events: Events) -> Flags:
-    """Rows whose id, as written, several calls carry."""
+    """Tell which rows have an id, as written, that several calls carry."""
     calls = events.written_correlation[events.on_thread & (events.written_correlation > 0)]
     ids, count = np.unique(calls, return_counts=True)
     found: Flags = np.isin(events.written_correlation, ids[count > 1])
@@ -87,12 +94,12 @@ def _ambiguous(events: Events) -> Flags:
 
 
 def find_overrunning(events: Events, launches: Launches, streams: Streams, process: Ints) -> Ends:
-    """Rows that hold several later works of their stream whole, although the stream runs in order otherwise.
+    """Find rows that hold several later works of their stream whole, though it runs in order otherwise.
 
-    Left alone: works of graphs, which have branches; streams that several processes launch on; and rows that
-    may be of another stream which a tool merged with this one: copies, communication that holds nothing of
-    its kind or is no longer than others of its name, and names of which all rows are such and none reaches
-    into another.
+    Left alone are works of graphs, which have branches; streams on which several processes launch; and rows
+    that may be of another stream which a tool merged with this one: copies, communication that holds nothing
+    of its kind or is not longer than others of its name, and names of which all rows are such and none
+    reaches into another.
     """
     in_graph = np.append(is_call_named(events, "GraphLaunch"), False)[launches.call]
     parts = []
@@ -104,20 +111,20 @@ def find_overrunning(events: Events, launches: Launches, streams: Streams, proce
 
 
 def _is_of_one(events: Events, launches: Launches, process: Ints, work: Ints) -> bool:
-    """Whether one process launched all work of a stream: that of several is several streams."""
+    """Tell whether one process launched all work of a stream: that of several is several streams."""
     called = launches.call[work]
     return len(np.unique(process[events.lane[called[called >= 0]]])) <= 1
 
 
 def _overrunning(events: Events, work: Ints) -> Ends:
-    """Of the works of one stream by their start."""
+    """Find such rows among the works of one stream, which are sorted by their start."""
     start, end = events.start[work], events.end[work]
     later = np.append(start, np.full(_MANY, _LATEST))[_MANY:]
     suspect = end > later
     if not suspect.any():
         return no_ends()
     clean = ~suspect
-    # The last ones hold too few to be suspects, whatever they last.
+    # The last ones hold too few others to be suspects, however long they last.
     told = clean & (np.arange(len(work)) < len(work) - _MANY)
     if suspect.mean() > _MOST_OVERRUNNING or not _in_order(start[told], end[told]):
         return no_ends()
@@ -136,7 +143,7 @@ def _overrunning(events: Events, work: Ints) -> Ends:
 
 
 def _in_order(start: Ints, end: Ints) -> bool:
-    """Whether works run one after the other, but for a few, and for what begins beside the one before."""
+    """Tell whether works run one after the other, but for a few and for early starts beside the last one."""
     if len(start) < _MANY:
         return False
     overlap = end[:-1] - start[1:]
@@ -147,9 +154,10 @@ def _in_order(start: Ints, end: Ints) -> bool:
 
 
 def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags, communicates: Flags) -> Flags:
-    """Which of the chosen are no stream of their own: longer than others of the name, or over each other.
+    """Tell which of the chosen rows cannot be a stream of their own that a tool merged with this one.
 
-    One or two that are neither can be no stream either. Communication must be longer than others.
+    These are rows longer than others of their name, and rows that reach over another chosen row. One or two
+    that are neither are not a stream, either. Communication must be longer than others.
     """
     start, length, name = events.start[work], events.end[work] - events.start[work], events.name.codes[work]
     longest = np.zeros(len(events.name.values) + 1, dtype=np.int64)
@@ -166,7 +174,7 @@ def _shown(events: Events, work: Ints, chosen: Flags, clean: Flags, communicates
 
 
 def _kinds(events: Events, work: Ints) -> Texts:
-    """Return the type of each work, by the distinct pairs of name and category."""
+    """Find the type of each work, once for each distinct pair of name and category."""
     pair = (
         events.name.codes[work].astype(np.int64) * len(events.category.values) + events.category.codes[work]
     )
@@ -180,9 +188,9 @@ def _kinds(events: Events, work: Ints) -> Texts:
 
 
 def find_outlasting(events: Events, launches: Launches, streams: Streams, process: Ints) -> Ends:
-    """Rows that end after the return of a call that waited for them, by more than clocks can differ.
+    """Find rows that end after the return of a call that waited for them, by more than clocks can differ.
 
-    How far the GPU's clock can be late is told by the shortest launch since the wait before.
+    The shortest launch since the wait before bounds how late the GPU's clock can be.
     """
     waits = proven_waits(events, launches, streams, process)
     parts = [
@@ -194,12 +202,12 @@ def find_outlasting(events: Events, launches: Launches, streams: Streams, proces
 
 
 def _outlasting(events: Events, launches: Launches, queue: Ints, waits: Proven) -> Ends:
-    """Of the works of one stream in the order of its queue."""
+    """Find such rows among the works of one stream, which are in the order of its queue."""
     place = np.full(len(events), -1, dtype=np.int64)
     place[queue] = np.arange(len(queue))
     until = np.unique(place[waits.work])
     since = np.append(0, until[:-1] + 1)
-    # The earliest return that each work is waited for by, and the wait whose works it is among.
+    # The earliest return of a wait for each work or a later one, and the wait to whose works it belongs.
     returned = np.full(len(queue) + 1, _LATEST)
     np.minimum.at(returned, place[waits.work], events.end[waits.call])
     bound = np.minimum.accumulate(returned[::-1])[::-1][:-1]
@@ -213,7 +221,7 @@ def _outlasting(events: Events, launches: Launches, queue: Ints, waits: Proven) 
     length = events.end[queue] - events.start[queue]
     late = told & (bound < _LATEST) & (shortest < _LATEST)
     late &= (excess > _CLOCK_NS + _DRIFT * np.abs(span)) & (excess > _LEAST_PART * length)
-    # The work may have been enqueued after the wait began: another thread's call that was under way.
+    # Another thread's call that was under way may have enqueued its work after the wait began.
     mine = queue[until[np.minimum(group, len(until) - 1)]]
     begun = events.start[launches.call[mine]]
     late &= (events.end[call] <= begun) | (events.lane[call] == events.lane[launches.call[mine]])

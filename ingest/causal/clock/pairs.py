@@ -1,4 +1,4 @@
-"""Pairs of a call and GPU work whose order is known, so that they date the GPU's clock by the CPU's."""
+"""Pairs of a call and GPU work whose order is known: they date the GPU's clock by the CPU's."""
 
 from dataclasses import dataclass
 
@@ -12,22 +12,27 @@ from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thre
 from tracegraph.vocabulary.categories import Role
 
 _ENOUGH = 8
-"""With fewer pairs of a wait and its work the other kinds of pairs are used, too."""
+"""With this many waits whose stream is known, guessed ones are left out."""
 _TO_HOST = ("DtoH", "DeviceToHost")
+"""Parts of the names of copies to the host, by CUDA and by HIP."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """`time`: ns since the window's start; `lag`: ns that must not be negative on one clock."""
+    """Lags with their times.
+
+    `time`: ns since the window's start. `lag`: ns; it cannot be negative if both ends are on one clock.
+    """
 
     time: Ints
     lag: Ints
 
 
 def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pairs, Pairs]:
-    """From each launching call's start to its first work, and from its end, which may be negative.
+    """Measure from each launching call's start to its first work, and from its end.
 
-    The latter only for calls that wait for no work. An id that stands for several calls dates nothing.
+    The latter may be negative, and is measured only for calls that wait for no work. Calls whose id stands
+    for several calls are left out, since the id dates nothing.
     """
     first = _of_each_call(events, launches, events.start, "min")
     call = first.index.to_numpy(dtype=np.int64)
@@ -41,7 +46,7 @@ def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pai
 
 
 def _with_shared_id(events: Events) -> Ints:
-    """Rows of threads that have the correlation of one that ended before, or began after them."""
+    """Find rows of threads that share their correlation with a row that ended before or began after them."""
     rows = np.flatnonzero(events.on_thread & (events.written_correlation > 0))
     rows = rows[np.lexsort((events.start[rows], events.written_correlation[rows]))]
     ids = events.written_correlation[rows]
@@ -50,11 +55,11 @@ def _with_shared_id(events: Events) -> Ints:
 
 
 def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: int) -> Pairs:
-    """From the end of what a call waited for to its return.
+    """Measure from the end of the work that a call waited for to its return.
 
-    What calls that name their stream, or wait for all, and copies to the host that block wait for is known.
-    Where these are few, synchronisations of an unknown stream count, too: as of the work that their thread
-    launched last.
+    That work is known for calls that name their stream, calls that wait for all streams, and copies to the
+    host that block. If these are fewer than eight, synchronisations of an unknown stream count, too, as waits
+    for the work that their thread launched last.
     """
     known = pd.Series(events.end[waits.work[waits.certain]], index=waits.call[waits.certain])
     ends = [known.groupby(level=0).max(), _blocking_copies(events, launches)]
@@ -66,7 +71,7 @@ def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: i
 
 
 def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -> "pd.Series[int]":
-    """Return the first start or last end of the work of each launching call, by call."""
+    """Find the first start or last end (`which`: "min" or "max") of the work of each launching call."""
     work = np.flatnonzero(launches.call >= 0)
     found: pd.Series[int] = pd.Series(times[work]).groupby(launches.call[work]).agg(which)
     return found
@@ -85,7 +90,7 @@ def _may_block(events: Events, launches: Launches, copies: Ints) -> Flags:
 
 
 def _guessed(events: Events, launches: Launches, known: Ints) -> "pd.Series[int]":
-    """Find when the last work ended that a thread launched before each wait for an unknown stream."""
+    """Find ends of the last work launched by the thread before each synchronisation of an unknown stream."""
     calls = np.setdiff1d(np.flatnonzero(is_call_named(events, "StreamSync")), known)
     last = _of_each_call(events, launches, events.end, "max")
     position = nearest_on_thread(events, calls, last.index.to_numpy(dtype=np.int64), "backward")

@@ -1,4 +1,4 @@
-"""Which GPU work had certainly ended when a call returned: by rows of the file, or where no doubt is left."""
+"""Finds GPU work that had certainly ended when a call returned: rows of the file leave no doubt."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,11 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _OF_EVENT = ("Event",)
+"""Part of the names of calls that wait for an event, whose stream their name does not tell."""
 _ALL_STREAMS = -1
-"""How a row of a wait names all streams of a device."""
+"""The stream number of a cuda_sync row that stands for all streams of its device."""
 _TO_HOST = ("DtoH", "DeviceToHost")
+"""Parts of the names of copies to the host, by CUDA and by HIP."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,15 @@ class Proven:
     work: Ints
 
     def of_lane(self, events: Events, lane: int) -> "Proven":
-        """Those of one stream."""
+        """Keep the waits for one stream."""
         return select_rows(self, events.lane[self.work] == lane)
 
 
 def proven_waits(events: Events, launches: Launches, streams: Streams, process: Ints) -> Proven:
-    """Find waits whose stream is beyond doubt, of work that a call of the same process launched.
+    """Find waits whose stream is beyond doubt, for work that a call of the same process launched.
 
-    That is: what rows of the category cuda_sync name; calls that wait for a device where the file has one, or
-    for a stream where it has one; and copies to the host whose call returns after them.
+    These are waits that rows of the category cuda_sync name; calls that wait for a device or a stream if the
+    file has only one; and copies to the host whose call returns after them.
     """
     parts = [_recorded(events, streams), _by_name(events, streams), _copies(events, launches)]
     found = join_rows(parts)

@@ -1,4 +1,4 @@
-"""Walks up a forest that is given as the position of each one's parent, -1 for none."""
+"""Walks up a forest that is given as the position of each node's parent, -1 for a root."""
 
 import numpy as np
 
@@ -6,7 +6,11 @@ from tracegraph.ingest.arrays import Flags, Ints
 
 
 def nearest_above(own: Ints, parent: Ints) -> Ints:
-    """`own` of each, or that of the nearest one above whose `own` is not -1; -1 for none."""
+    """Give each node its `own`, else that of its nearest ancestor whose `own` is not -1; else -1.
+
+    Pointer jumping: each round doubles how far a node has looked up, so the rounds grow with the logarithm
+    of the depth.
+    """
     count = len(own)
     above = np.append(np.where(parent >= 0, parent, count), count)
     found = np.append(own, -1)
@@ -19,7 +23,7 @@ def nearest_above(own: Ints, parent: Ints) -> Ints:
 
 
 def levels_upwards(parent: Ints, given: Flags) -> list[Ints]:
-    """Those that are given and all above them, but for the roots, level by level, the deepest first."""
+    """Split the `given` nodes and all their ancestors, without the roots, by depth: the deepest first."""
     reached = given.copy()
     front = np.flatnonzero(reached)
     while len(front):

@@ -1,4 +1,4 @@
-"""Nesting of the events of each thread: call tree, self time, and the innermost open event at any time."""
+"""Nesting of the events of each thread: call tree, self time, and the innermost event at any time."""
 
 from dataclasses import dataclass, field
 
@@ -13,11 +13,17 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 class CallStack:
     """Call tree and flattened timeline of all threads of a run.
 
-    `parent`: for each event the index of the innermost event that contains it, -1 for none.
-    `piece_*`: stretches with one innermost open event, by lane and time, without holes between the first and
-    the last event of a lane; `piece_event` is -1 where no event is open. Zero-length events have no piece.
-    `overruns`: number of events that end after the event they start in; `first_overrun`: the first, else -1.
-    `outliving`, `outlived`: of one file, pairs of an event and one that it starts in and ends after.
+    Attributes
+    ----------
+    parent
+        For each event the index of the innermost event that contains it, -1 for none.
+    piece_lane, piece_start, piece_end, piece_event
+        Stretches with one innermost open event, by lane and time, without holes between the first and the
+        last event of a lane. `piece_event` is -1 where no event is open. Zero-length events have no piece.
+    overruns, first_overrun
+        The number of events that end after the event they start in, and the first of them, else -1.
+    outliving, outlived
+        Of one file, pairs of an event and an event that it starts in and ends after.
     """
 
     parent: Ints
@@ -31,22 +37,25 @@ class CallStack:
     outlived: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def self_time(self, events: Events) -> Ints:
-        """Ns in which each event is the innermost one; the duration for events off the threads."""
+        """Sum up the time in ns in which each event is the innermost one.
+
+        Events off the threads are not nested: for them it is their duration.
+        """
         named = self.piece_event >= 0
         total = np.zeros(len(events), dtype=np.int64)
         np.add.at(total, self.piece_event[named], (self.piece_end - self.piece_start)[named])
         return np.where(events.on_thread, total, events.end - events.start)
 
     def top_level(self, events: Events) -> Flags:
-        """Whether each event runs on a thread and inside no other event."""
+        """Tell which events run on a thread and inside no other event."""
         return events.on_thread & (self.parent < 0)
 
 
 class _Openings:
-    """Which event of a thread is innermost after some of them have opened and some have closed.
+    """Finds which event of a thread is innermost after some events have opened and some have closed.
 
-    `opens`, `closes`: keys of (lane, time), in the order in which the events open; an event that is open
-    closes after all that open later. Empty events are never open.
+    `opens`, `closes`: keys of (lane, time), in the order in which the events open. An open event closes after
+    all that open later. Empty events are never open.
     """
 
     def __init__(self, opens: Ints, closes: Ints) -> None:
@@ -56,7 +65,8 @@ class _Openings:
         self._place = np.flatnonzero(lasting)
         self._stride = len(opens) + 1
         depth = np.arange(len(self._place)) - self._closed(opens[self._place])
-        # Those of one depth in the order in which they open: the last one that has opened is the open one.
+        # Events of one depth stay in the order in which they open: the last that has opened is the open one.
+        # numpy's stable sort is a radix sort for integers of 16 bits, which hold all but absurd depths.
         order = np.argsort(
             depth.astype(np.int16 if depth.max(initial=0) < 1 << 15 else np.int64), kind="stable"
         )
@@ -67,19 +77,17 @@ class _Openings:
         return np.searchsorted(self._closes, moments, "right")
 
     def innermost(self, opened: Ints, moments: Ints) -> Ints:
-        """Return the place of the innermost event once the first `opened` have begun, at `moments`.
-
-        -1 for none.
-        """
+        """Find the place of the innermost event at `moments`, when `opened` have begun; -1 for none."""
         depth = self._opened[opened] - self._closed(moments)
         found = np.searchsorted(self._keys, (depth - 1) * self._stride + opened, "left") - 1
         return np.where(depth > 0, np.append(self._place, -1)[found], -1)
 
 
 def nest(events: Events) -> CallStack:
-    """Nest the events of every thread by time; longer events open first, then the earlier in the file.
+    """Nest the events of every thread by time.
 
-    An event that outlives the one it starts in stays open: the youngest open one counts.
+    Of events that start together the longer one opens first, then the earlier one in the file. An event that
+    outlives the event it starts in stays open: while several are open, the youngest counts.
     """
     chosen = np.flatnonzero(events.on_thread)
     order = chosen[np.lexsort((-events.end[chosen], events.start[chosen], events.lane[chosen]))]
@@ -124,9 +132,10 @@ def _distinct(keys: Ints) -> Ints:
 
 
 def _cut_outlived(opens: Ints, closes: Ints, chosen: Flags) -> tuple[Ints, Ints]:
-    """Let each event close when one opens in it that closes later; and the places of those that do.
+    """Close each event where another opens in it that closes later; also find the places of the latter.
 
-    What ends before a younger one is never the innermost again. A loop over the `chosen` events: whole lanes.
+    An event that ends before a younger one is never the innermost again. This is a Python loop over the
+    `chosen` events, so it is given only the lanes on which some event outlives another.
     """
     places = np.flatnonzero(chosen)
     closes = closes.copy()

@@ -24,9 +24,17 @@ _BACKWARD_FLOWS = re.compile(r"fwdbwd|forward_backward")
 
 
 def follow_launches(events: pa.Table, flows: pa.Table, causes: Sequence[Flags], wanted: Flags) -> Ints:
-    """For each `wanted` GPU activity the event whose flow ends at its start, -1 for none and all others.
+    """Find for each `wanted` GPU activity the event whose flow ends at its start.
 
-    `causes`: which events may be that, the first choice first.
+    Parameters
+    ----------
+    causes
+        Which events may be that event; earlier masks are preferred.
+
+    Returns
+    -------
+    Ints
+        For each event the index of its cause, -1 where there is none or the event is not wanted.
     """
     found = np.full(events.num_rows, -1, dtype=np.int64)
     for allowed in causes:
@@ -36,15 +44,15 @@ def follow_launches(events: pa.Table, flows: pa.Table, causes: Sequence[Flags], 
 
 
 def follow_backward(events: pa.Table, flows: pa.Table, operators: Flags) -> Ints:
-    """For each operator the forward operator whose flow ends at its start, -1 for none."""
+    """Find for each operator the forward operator whose flow ends at its start, -1 for none."""
     return _follow(events, flows, _BACKWARD_FLOWS, operators, operators)
 
 
 def _follow(events: pa.Table, flows: pa.Table, kinds: re.Pattern[str], causes: Flags, effects: Flags) -> Ints:
-    """Find the cause of each effect.
+    """Find the cause of each effect by the flows of these `kinds`, -1 for none.
 
-    An id that several causes share tells nothing, so it is left out before the ends are looked up: no table
-    has more rows than there are flows.
+    An id that several causes share says nothing. It is left out before the ends are looked up, so that no
+    table has more rows than there are flows.
     """
     found = np.full(events.num_rows, -1, dtype=np.int64)
     if not effects.any() or not causes.any() or not flows.num_rows:
@@ -60,14 +68,14 @@ def _follow(events: pa.Table, flows: pa.Table, kinds: re.Pattern[str], causes: F
     )
     joined = ends.merge(begins, on=_ID, suffixes=("", "_of_cause"), validate="many_to_one")
     joined = joined[joined["event"] != joined["event_of_cause"]]
-    # An effect that several ids join with different causes has none that is known.
+    # If several ids join an effect with different causes, its cause is not known.
     joined = joined.drop_duplicates(["event", "event_of_cause"]).drop_duplicates("event", keep=False)
     found[joined["event"].to_numpy(np.int64)] = joined["event_of_cause"].to_numpy(np.int64)
     return found
 
 
 def _starts(events: pa.Table, chosen: Flags) -> pd.DataFrame:
-    """pid, tid, ts and index of the chosen events, of those that start together on a thread the longest."""
+    """List pid, tid, ts and index of the chosen events; of a thread's simultaneous ones the longest."""
     index = np.flatnonzero(chosen)
     rows = events.select(["pid", "tid", "start_ns", "end_ns"]).take(index).to_pandas()
     rows = rows.rename(columns={"start_ns": "ts"}).assign(event=index)
@@ -79,7 +87,10 @@ def _starts(events: pa.Table, chosen: Flags) -> pd.DataFrame:
 def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Events, Lanes]:
     """Turn the event table of a file into arrays and give every event its lane.
 
-    `step_marker`: a glob for the annotations that mark steps, instead of the profiler's.
+    Parameters
+    ----------
+    step_marker
+        A glob for the annotations that mark steps, instead of the profiler's own.
     """
     table = trace.events
     category = read_texts(table["category"])
@@ -126,9 +137,10 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
 def _step_numbers(
     name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
 ) -> Ints:
-    """Find the number of each event that marks a step: by the user's marker, else the profiler's.
+    """Find the number of each event that marks a step; `NONE` for all others.
 
-    `on_thread`: which events are on a thread, and which are annotations there.
+    The user's marker decides, else the profiler's steps, else a server's iterations.
+    `on_thread`: which events are on a thread, and which are annotations there. `times`: starts and ends.
     """
     if marker is not None:
         return marked_steps(name, on_thread[1], lane, times, marker)
@@ -137,7 +149,7 @@ def _step_numbers(
 
 
 def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:
-    """Find the launching call of GPU work without a correlation: by flows, else by `External id`."""
+    """Find the call of GPU work that no correlation joins with one: by flows, else by `External id`."""
     by_flow = follow_launches(trace.events, trace.flows, launchers, unmatched)
     by_id = follow_external_ids(trace.events, unmatched & (by_flow < 0))
     return np.where(by_flow >= 0, by_flow, by_id)
@@ -149,7 +161,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 
 
 def count_elements(table: pa.Table, category: TextColumn) -> Ints:
-    """Elements of collectives as stated, of other annotations those of all inputs together."""
+    """Count the elements of each collective, as stated, and of other annotations' inputs together."""
     stated = _numbers(table, "elements").copy()
     chosen = np.flatnonzero((stated == NONE) & with_role(category, Role.ANNOTATION))
     shapes = read_texts(table["shapes"]).take(chosen)
@@ -161,7 +173,11 @@ def count_elements(table: pa.Table, category: TextColumn) -> Ints:
 
 
 def _count_elements(shapes: str) -> int:
-    """Elements of all tensors in "Input Dims", `NONE` where it is no list of lists of small numbers."""
+    """Count the elements of all tensors in "Input Dims".
+
+    `NONE` if it is not a list of lists of numbers, or if there are 2**53 or more, which a float no longer
+    holds exactly.
+    """
     try:
         sizes = json.loads(shapes)
         total = sum(math.prod(size) for size in sizes if isinstance(size, list) and size)

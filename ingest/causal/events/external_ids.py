@@ -1,4 +1,4 @@
-"""Which call launched GPU work without a correlation id, by the `External id` of the operator around both."""
+"""Finds the call of GPU work without a correlation id, by the `External id` of their operator."""
 
 import re
 
@@ -12,11 +12,12 @@ from tracegraph.vocabulary.categories import GPU_WORK, Role
 
 _LAUNCHING = re.compile(r"launch|enqueue|memcpy|memset", re.IGNORECASE)
 _NEAR_NS = 50_000
-"""Clocks of a CPU and a GPU may disagree by so much before they are put right."""
+"""How much earlier than its call work may start: before the clocks of CPU and GPU are put right, they may
+disagree by this."""
 
 
 def joined_by_external_id(events: pa.Table) -> Flags:
-    """Which GPU activities have no correlation id but an `External id`."""
+    """Tell which GPU activities have no correlation id but an `External id`."""
     work = with_role(read_texts(events["category"]), *GPU_WORK)
     has = events["external_id"].fill_null(0).to_numpy() > 0
     correlated = events["correlation"].fill_null(0).to_numpy() > 0
@@ -25,11 +26,12 @@ def joined_by_external_id(events: pa.Table) -> Flags:
 
 
 def follow_external_ids(events: pa.Table, wanted: Flags) -> Ints:
-    """For each `wanted` GPU activity the call, or where no call has ids the operator, with its id; else -1.
+    """Find for each `wanted` GPU activity the call with its `External id`, -1 for none.
 
-    An id says which operator a row belongs to, and an operator may launch more than once. So it tells a call
-    only where it has one call that can launch, or as many as activities, all of one stream: then in their
-    order. Ids that several processes use tell nothing. No table has more rows than the events.
+    If no call of the file has ids, the operator with the id stands for it. An id says which operator a row
+    belongs to, and an operator may launch more than once. So it identifies a call only if the id has one call
+    that can launch, or as many as activities, all of one stream: these are then paired in their order. Ids
+    that several processes use say nothing. No table has more rows than the events.
     """
     found = np.full(events.num_rows, -1, dtype=np.int64)
     work = np.flatnonzero(wanted & joined_by_external_id(events))
@@ -66,7 +68,11 @@ def _is_launching(name: TextColumn) -> Flags:
 
 
 def _ordered(events: pa.Table, ids: Ints, rows: Ints, place: str) -> pd.DataFrame:
-    """Sort the rows by id and start, with the place among those that share the id, their count and lanes."""
+    """Sort the rows by id and start, and count for each id its rows and their lanes.
+
+    Added are `count` (rows of the id), `place` (position among these) and `places`: in how many threads or
+    streams they are, or in how many processes if the parameter `place` is "pid".
+    """
     lane = read_texts(events[place]).codes[rows].astype(np.int64)
     if place == "tid":
         lane = lane << 32 | read_texts(events["pid"]).codes[rows]

@@ -7,7 +7,13 @@ from tracegraph.ingest.arrays import Ints
 
 
 class Keys:
-    """(lane, time) as one sortable integer, for times from `start` to `end`."""
+    """Encodes (lane, time) as one sortable integer, for times from `start` to `end` in ns.
+
+    Raises
+    ------
+    InputError
+        The times of all lanes do not fit into 64 bits.
+    """
 
     def __init__(self, start: int, end: int, lane_count: int) -> None:
         self.start, self.end, self.stride = start, end, end - start + 1
@@ -18,13 +24,13 @@ class Keys:
             )
 
     def of(self, lane: Ints, time: Ints) -> Ints:
-        """Keys of moments between start and end."""
+        """Encode moments between start and end."""
         return lane * self.stride + (time - self.start)
 
     def lane(self, keys: Ints) -> Ints:
-        """Return the lane of each key."""
+        """Find the lane of each key."""
         return keys // self.stride
 
     def time(self, keys: Ints) -> Ints:
-        """Return the time of each key."""
+        """Find the time of each key, ns."""
         return keys % self.stride + self.start

@@ -31,7 +31,7 @@ class Lanes:
 
     @property
     def process(self) -> Ints:
-        """Number of the process that each lane belongs to; those of two ranks are never one."""
+        """The number of the process that each lane belongs to; two ranks never share a process."""
         numbers = self.frame.groupby(["rank", "pid"], sort=False).ngroup()
         return np.asarray(numbers, dtype=np.int64)
 
@@ -48,9 +48,18 @@ def _sort_key(text: str) -> tuple[int, int, str]:
 def number_lanes(
     on_thread: Flags, first: tuple[TextColumn, Ints], second: tuple[TextColumn, Ints]
 ) -> tuple[Ints, list[tuple[bool, str, str]]]:
-    """Lane of each event, and the keys of the lanes: on a GPU or not, process or device, thread or stream.
+    """Find the lanes of the events and give them numbers.
 
-    `first`, `second`: pid and tid as written, and the device and stream that stand for them on a GPU.
+    Parameters
+    ----------
+    first, second
+        pid and tid as written, each with the device or stream that stands for it on a GPU.
+
+    Returns
+    -------
+    tuple
+        The lane of each event, and for each lane its key: whether it is on a GPU, its process or device, and
+        its thread or stream.
     """
     outer, outers = _distinct_places(on_thread, *first)
     inner, inners = _distinct_places(on_thread, *second)
@@ -66,7 +75,7 @@ def number_lanes(
 
 
 def _distinct_places(on_thread: Flags, written: TextColumn, number: Ints) -> tuple[Ints, list[str]]:
-    """For each event the position of its place among the distinct texts of places."""
+    """Find for each event the position of its place among the distinct texts of places, and these."""
     texts = {str(text): position for position, text in enumerate(written.values)}
     codes = written.codes.astype(np.int64)
     numbered = np.flatnonzero(~on_thread & (number != NONE))
@@ -77,7 +86,7 @@ def _distinct_places(on_thread: Flags, written: TextColumn, number: Ints) -> tup
 
 
 def describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str, str]]) -> Lanes:
-    """Return the lanes that `number_lanes` has found."""
+    """Describe the lanes that `number_lanes` has found."""
     rows = []
     for on_gpu, first, second in keys:
         if on_gpu:
@@ -100,7 +109,11 @@ def describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str,
 
 
 def _lanes_that_matter(events: Events, count: int) -> Flags:
-    """Rule 9: threads with a step, else those with 5 % of the operators; streams with work."""
+    """Tell which lanes may end the path (rule 9): threads with a step, and streams with work.
+
+    Without steps, threads with at least 5 % of the operators count, and without operators those with 5 % of
+    the events, so that an idle thread or a watchdog cannot end the path.
+    """
     matters: Flags = np.bincount(events.lane[events.is_gpu], minlength=count) > 0
     for chosen, share in (
         (marks_step(events), 0.0),

@@ -1,4 +1,4 @@
-"""Which rows of GPU work that overlap have an order all the same: by noise, or since they start in step."""
+"""Finds overlapping rows of GPU work that still have an order: times are noisy, or they start in step."""
 
 import numpy as np
 
@@ -8,21 +8,23 @@ from tracegraph.ingest.causal.events.events import Events
 NOISE_NS = 1_000
 """By how much two rows may overlap only because their times are noisy."""
 _LONGEST_NS = 5_000
-"""Rows of one stream overlap by up to some µs if the next kernel begins while the last block ends."""
+"""The longest overlap that an early start of the next kernel explains; it must be under half of the shorter
+row, too."""
 _STEP, _DEEP_STEP = 0.5, 0.25
-"""By how much of the shorter row the later one starts and ends later, where two and where more are deep."""
+"""The share of the shorter row by which the later row must start and end later to be in step; the smaller
+one holds if the stream has `_MANY` overlaps and no graph launch holds both rows."""
 _ALIKE, _MANY = 0.9, 8
-"""From how many overlaps on a stream may run its works in steps, and which share must be alike for that."""
+"""The share of a stream's overlaps (or of its rests) that must agree, and how many overlaps are many."""
 _REST_NS = (300, 2_500)
-"""How long a stream rests between two of its works."""
+"""The shortest and longest rest of a stream between two of its works that run one after the other."""
 
 
 def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:
-    """Pairs whose rows overlap by no more than an order allows, or not at all.
+    """Tell which pairs overlap so little, or not at all, that their known order holds.
 
     Times are noisy, and a kernel may start early beside the last blocks of the one before (programmatic
-    launch): an overlap of up to 1 µs, or of less than half of the shorter row and up to 5 µs, leaves the
-    order as it is known, if the effect ends last.
+    launch). So an overlap of up to 1 µs, or of up to 5 µs and less than half of the shorter row, leaves the
+    known order as it is if the effect starts and ends last.
     """
     overlap = events.end[cause] - events.start[effect]
     shorter = np.minimum(events.end[cause] - events.start[cause], events.end[effect] - events.start[effect])
@@ -33,14 +35,18 @@ def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:
 
 
 def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
-    """Pairs of one stream whose rows overlap because the hardware lets the next one start early.
+    """Tell which pairs of one stream overlap because the hardware lets the next work start early.
 
     With programmatic dependent launch a stream's works start and end one after the other, each well after the
-    one before. It is believed of a stream where nine of ten overlaps beyond noise are such; where there are
-    eight, of rows that overlap by up to three quarters, too. Works of several streams that a tool merged into
-    one row end in another order than they start in, or start just after the end of an earlier one, again and
-    again, whatever they overlap with. `ended`: for each pair the last of the stream to end before the
-    effect's start, -1 for none.
+    one before. A stream is believed to do so if nine of ten of its overlaps beyond noise are such; if it has
+    eight of them, rows may overlap by up to three quarters. Works of several streams that a tool merged into
+    one row behave differently: they end in another order than they start in, or they start again and again
+    just after the end of an earlier work, whatever they overlap with.
+
+    Parameters
+    ----------
+    ended
+        For each pair the last work of the stream to end before the effect's start, -1 for none.
     """
     start, end = events.start, events.end
     overlaps = end[cause] > start[effect] + NOISE_NS
@@ -58,7 +64,11 @@ def in_step(events: Events, cause: Ints, effect: Ints, ended: Ints) -> Flags:
 
 
 def _are_merged(rests: Ints, overlaps: Ints) -> bool:
-    """Whether starts follow the end of an earlier row as a stream's do, while overlaps with others vary."""
+    """Tell whether starts follow ends of earlier rows as a stream's do, while overlaps with others vary.
+
+    That is: nine of ten `rests` are as long as a stream's, and the interquartile range of the overlaps is
+    more than twice that of the rests plus half of the noise.
+    """
     follow = (rests >= _REST_NS[0]) & (rests <= _REST_NS[1])
     if not len(rests) or follow.mean() < _ALIKE:
         return False

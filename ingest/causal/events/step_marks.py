@@ -15,14 +15,15 @@ from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.step_names import marked_by, step_number
 
 _FEWEST, _COVERED, _FEWEST_ITERATIONS = 3, 0.5, 2
-"""Annotations are like steps where there are so many, and so much of the time of their thread is in them."""
+"""Annotations are suggested as steps if there are at least `_FEWEST` and at least the share `_COVERED` of
+their thread's time is in them; a server's iterations are steps if there are at least `_FEWEST_ITERATIONS`."""
 _LISTED, _LONGEST = 8, 80
-"""Names that an error lists, and characters of each that it shows."""
+"""How many annotations an error message lists, and how many characters of a name it quotes."""
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
 
 
 def profiler_steps(name: TextColumn, on_thread: Flags) -> Ints:
-    """Return the N of each event on a thread that is named ProfilerStep#N, else `NONE`."""
+    """Read the N of each event on a thread that is named ProfilerStep#N; `NONE` for all others."""
     found = [step_number(str(text)) for text in name.values]
     numbers = np.array([NONE if number is None else number for number in found], dtype=np.int64)
     return np.where(on_thread, numbers[name.codes], NONE)
@@ -31,10 +32,19 @@ def profiler_steps(name: TextColumn, on_thread: Flags) -> Ints:
 def marked_steps(
     name: TextColumn, annotation: Flags, lane: Ints, times: tuple[Ints, Ints], marker: str
 ) -> Ints:
-    """Return the number of each event whose annotation `marker` makes a step, else `NONE`.
+    """Find the number of each event that `marker` makes a step; `NONE` for all others.
 
-    `annotation`: which events are annotations on a thread; `times`: start and end of each. Those of the
-    thread count on which they last longest; one that begins inside another one is none.
+    Only the thread counts on which such annotations last longest in all. One that begins inside another is
+    not a step.
+
+    Parameters
+    ----------
+    annotation
+        Which events are annotations on a thread.
+    times
+        Start and end of each event, ns.
+    marker
+        The user's glob for the names of annotations.
     """
     pattern = marked_by(marker)
     meant = np.array([pattern.fullmatch(str(text)) is not None for text in name.values], dtype=bool)
@@ -46,9 +56,9 @@ def marked_steps(
 
 
 def serving_steps(name: TextColumn, annotation: Flags, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
-    """Give the place, from 0, of each event whose name says that it is an iteration of a server, else `NONE`.
+    """Count from 0 the events whose names say that they are a server's iterations; `NONE` for others.
 
-    Those of the thread as in `marked_steps`; where there are fewer than two, none is one.
+    Only one thread counts, as in `marked_steps`. If it has fewer than two of them, none is a step.
     """
     meant = np.array([iteration_in(str(text)) is not None for text in name.values], dtype=bool)
     found = _in_turn(np.flatnonzero(name.matching(meant) & annotation), lane, times)
@@ -59,7 +69,7 @@ def serving_steps(name: TextColumn, annotation: Flags, lane: Ints, times: tuple[
 
 
 def _in_turn(found: Ints, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
-    """Those of the thread on which they last longest, in order of time, without any inside another one."""
+    """Keep those of the thread on which they last longest, by time, without any inside another one."""
     if not len(found):
         return found
     start, end = times
@@ -72,10 +82,11 @@ def _in_turn(found: Ints, lane: Ints, times: tuple[Ints, Ints]) -> Ints:
 
 
 def number_steps(ranks: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Numbers of marked steps, from their names in the order of time, for each rank.
+    """Find numbers for the marked steps of each rank, from their names in the order of time.
 
-    The digits in the names: the first number that differs in all names of each rank, rising ones before
-    others. Where there is none, or names differ in more than digits, their order, from 0.
+    The number of a step is the first one in its name that differs in all names of each rank; numbers that
+    rise with time are preferred. If there is none, or the names differ in more than digits, steps are counted
+    from 0.
     """
     stated = _stated_numbers(ranks)
     return [list(range(len(names))) for names in ranks] if stated is None else stated
@@ -94,12 +105,12 @@ def _stated_numbers(ranks: Sequence[Sequence[str]]) -> list[list[int]] | None:
 
 
 def alike(name: str) -> str:
-    """Return the marker that a name, and those that differ from it in numbers, match."""
+    """Make the marker that matches a name and all names that differ from it in numbers only."""
     return re.sub(r"\d+", "*", name)
 
 
 def refuse_unmarked(parts: Sequence[Events], marker: str | None) -> None:
-    """InputError where a user's marker makes no step in any file; it lists the annotations that repeat."""
+    """Raise InputError if the user's marker makes no step in any file; list the annotations that repeat."""
     if marker is None or any((part.step_number != NONE).any() for part in parts):
         return
     spent: dict[str, int] = {}
@@ -117,9 +128,10 @@ def refuse_unmarked(parts: Sequence[Events], marker: str | None) -> None:
 
 
 def suggest_marker(events: Events) -> str | None:
-    """Find annotations that repeat as steps do: most of a thread's time is in one after the other.
+    """Suggest a marker for annotations that repeat as steps do.
 
-    None where there are none, or where the file has steps.
+    There must be at least three of them, one after the other on the thread with most operators, and they must
+    take half of its time. None if there are none, or if the file has steps.
     """
     if (events.step_number != NONE).any() or not events.of_role(Role.OPERATOR).any():
         return None
@@ -138,7 +150,7 @@ def suggest_marker(events: Events) -> str | None:
 
 
 def _annotations(events: Events) -> list[tuple[str, int, int]]:
-    """Annotations on threads by their name without numbers: that, how many, and how long together, ns."""
+    """List annotations on threads by their name without numbers, with their count and total time in ns."""
     chosen = np.flatnonzero(events.on_thread & events.of_role(Role.ANNOTATION))
     codes, size = events.name.codes[chosen], len(events.name.values)
     counts = np.bincount(codes, minlength=size)

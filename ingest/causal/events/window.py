@@ -9,14 +9,22 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 
 @dataclass(frozen=True)
 class Window:
-    """What the critical path tiles; ns."""
+    """The stretch of time that the critical path tiles; ns."""
 
     start: int
     end: int
 
 
 def find_window(events: Events, lanes: Lanes) -> Window:
-    """From the earliest start to the latest end of events with a duration on lanes that matter."""
+    """Find the window: from the first start to the last end of events that last, on lanes that matter.
+
+    If no such event is on a lane that matters, those of all lanes count.
+
+    Raises
+    ------
+    InputError
+        No event of the trace has a duration.
+    """
     lasting = (events.on_thread | events.is_gpu) & (events.end > events.start)
     counted = lasting & lanes.matters[events.lane]
     if not counted.any():

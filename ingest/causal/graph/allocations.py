@@ -1,4 +1,4 @@
-"""The memory rows of a run in its causal model: thread, innermost operator, step, and the sum of sizes."""
+"""Places the memory rows of a run in its causal model: thread, innermost operator, step, sum of sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +19,20 @@ from tracegraph.vocabulary.categories import Role
 
 @dataclass(frozen=True)
 class Allocations:
-    """Memory rows by rank and time, one array an attribute; times in ns, `NONE` where absent.
+    """Memory rows by rank and time, one array per attribute; times in ns, `NONE` where absent.
 
-    `device_type`: c10::DeviceType. `bytes`: negative where they are freed. `allocated`, `reserved`: of the
-    device after it, as stated. `net`: sum of the `bytes` of the device's rows up to it. `event`: the
-    innermost operator open on its thread then, else the innermost event, -1 for none.
+    Attributes
+    ----------
+    device_type
+        The c10::DeviceType.
+    bytes
+        The size; negative if it is freed.
+    allocated, reserved
+        The totals of the device after the row, in bytes, as stated.
+    net
+        The sum of the `bytes` of the device's rows up to this one.
+    event
+        The innermost operator open on its thread then, else the innermost event, -1 for none.
     """
 
     source_index: Ints
@@ -44,7 +53,7 @@ class Allocations:
 
 
 def find_allocations(trace: TraceFile, model: Solution) -> Allocations:
-    """Return the memory rows of one file, placed in its model."""
+    """Place the memory rows of one file in its model."""
     table = trace.memory
     at, device = _numbers(table, "at_ns"), _numbers(table, "device")
     device_type, sizes = _numbers(table, "device_type"), _numbers(table, "bytes")
@@ -66,7 +75,7 @@ def find_allocations(trace: TraceFile, model: Solution) -> Allocations:
 
 
 def net_bytes(sizes: Ints, *device: Ints) -> Ints:
-    """Return the sum of the sizes up to each row, of each device, whose rows are in order of time."""
+    """Sum up the sizes of each device up to each row; rows are in order of time."""
     net = pd.Series(sizes).groupby(list(device)).cumsum()
     return np.asarray(net, dtype=np.int64)
 
@@ -76,7 +85,7 @@ def _numbers(table: pa.Table, column: str) -> Ints:
 
 
 def _lanes(table: pa.Table, model: Solution) -> Ints:
-    """Return the thread of each row, `NONE` of one without events."""
+    """Find the lane of each row's thread, `NONE` if the thread has no events."""
     frame = model.lanes.frame
     threads = frame[model.lanes.is_thread]
     known: Mapping[tuple[str, str], int] = {
@@ -90,7 +99,7 @@ def _lanes(table: pa.Table, model: Solution) -> Ints:
 
 
 def _innermost(stack: CallStack, events: Events, lane: Ints, at: Ints) -> Ints:
-    """See `Allocations.event`."""
+    """Find the event of each row: see `Allocations.event`."""
     event = np.full(len(at), -1, dtype=np.int64)
     for one in np.unique(lane[lane != NONE]).tolist():
         mine = np.flatnonzero(lane == one)
@@ -103,7 +112,7 @@ def _innermost(stack: CallStack, events: Events, lane: Ints, at: Ints) -> Ints:
 
 
 def _operator_around(event: Ints, stack: CallStack, is_operator: Flags) -> Ints:
-    """Return the innermost operator that each event is or runs in, -1 for none."""
+    """Find the innermost operator that each event is or runs in, -1 for none."""
     found = event.copy()
     while (climbing := (found >= 0) & ~np.append(is_operator, True)[found]).any():
         found[climbing] = stack.parent[found[climbing]]

@@ -1,4 +1,4 @@
-"""How the path changes where its assumptions do: other policies between threads, and recorded edges only."""
+"""How the path changes with its assumptions: other policies between threads, and recorded edges only."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -16,16 +16,21 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES
 
 _HOTSPOTS = 5
-"""Hotspots that are compared between assumptions."""
+"""How many of the longest hotspots a summary lists."""
 Summary = dict[str, object]
 
 
 def find_alternatives(model: Model) -> list[Summary]:
-    """Give the path's summary under the run's own policy, under each other one, and on recorded edges alone.
+    """Summarise the path under the run's own policy, under each other one, and on recorded edges alone.
 
-    One row each: assumption (a policy, or `recorded only`), chosen (whether it is the run's own),
-    by_category_ns, by_gap_ns, inferred_ns (length of the rows whose dependency a timing rule made), and
-    hotspots (name, category, duration_ns), the five longest. The length is always that of the window.
+    The length of the path is always that of the window.
+
+    Returns
+    -------
+    list of dict
+        One for each: `assumption` (a policy, or `recorded only`), `chosen` (whether it is the run's own),
+        `by_category_ns`, `by_gap_ns`, `inferred_ns` (length of the rows whose dependency a timing rule made),
+        and `hotspots` (name, category, duration_ns), the five longest.
     """
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
@@ -44,7 +49,7 @@ def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
 
 
 def _differs(one: Found, other: Found) -> bool:
-    """Whether the edges differ; waits come with edges."""
+    """Tell whether the edges differ; waits come with edges."""
     names = ("cause_lane", "cause_time", "effect_lane", "effect_time", "mechanism")
     pairs = [(getattr(one.edges, name), getattr(other.edges, name)) for name in names]
     return not all(np.array_equal(mine, theirs) for mine, theirs in pairs)

@@ -17,10 +17,16 @@ from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, S
 
 @dataclass(frozen=True)
 class Binding:
-    """For each segment its binding edge, its margin and its chain.
+    """What binds each segment.
 
-    `edge`: position of the dependency, -1 for roots. `margin`: by how much the second-best cause came
-    earlier, ns, `NONE` if there is one cause or none. `chain`: number of its chain.
+    Attributes
+    ----------
+    edge
+        The position of its binding dependency, -1 for roots.
+    margin
+        By how many ns the binding cause came after the second-best one; `NONE` with one cause or none.
+    chain
+        The number of its chain: see `number_chains`.
     """
 
     edge: Ints
@@ -29,7 +35,7 @@ class Binding:
 
 
 def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, Ints, Edges]:
-    """Segments at both ends of every edge; edges that leave the window are dropped."""
+    """Find the segments at both ends of every edge; edges that leave the window are dropped."""
     keys = Keys(window.start, window.end, int(segments.lane.max(initial=-1)) + 1)
     threads = np.flatnonzero(segments.on_thread)
     bounds = keys.of(segments.lane[threads], segments.start[threads])
@@ -54,7 +60,7 @@ def _resolve(edges: Edges, segments: Segments, window: Window) -> tuple[Ints, In
 
 
 def _inner_edges(segments: Segments, reached: Ints) -> tuple[Ints, Ints, Ints]:
-    """Program order on threads and queue starts on streams: cause, effect, mechanism."""
+    """Make program order on threads and queue starts on streams: cause, effect, mechanism."""
     follows = np.flatnonzero((segments.lane[1:] == segments.lane[:-1]) & segments.on_thread[1:]) + 1
     root, orphan = _queue_starts(segments, reached)
     code = np.repeat([CODE[PROGRAM_ORDER], CODE[QUEUE_START]], [len(follows), len(orphan)])
@@ -62,7 +68,7 @@ def _inner_edges(segments: Segments, reached: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _queue_starts(segments: Segments, reached: Ints) -> tuple[Ints, Ints]:
-    """GPU work that nothing else explains, bound to its stream's root at the window's start."""
+    """Bind GPU work that nothing else explains to its stream's root at the window's start."""
     roots = np.flatnonzero(~segments.on_thread & (segments.event < 0))
     root_of = np.full(int(segments.lane.max(initial=-1)) + 1, -1, dtype=np.int64)
     root_of[segments.lane[roots]] = roots
@@ -76,7 +82,11 @@ def _queue_starts(segments: Segments, reached: Ints) -> tuple[Ints, Ints]:
 def bind(
     segments: Segments, edges: Edges, window: Window, joints: Candidates | None = None
 ) -> tuple[Dependencies, Binding]:
-    """Choose for every segment the cause that explains its start: see `choose`; `joints`: between ranks."""
+    """Choose for every segment the cause that explains its start.
+
+    `dependencies.choose` decides among the edges, program order and queue starts (0.5 sure, since their cause
+    is unknown), and `joints`, the candidates between ranks.
+    """
     cause, effect, edges = _resolve(edges, segments, window)
     reached = effect if joints is None else np.append(effect, joints.effect)
     inner_cause, inner_effect, inner_code = _inner_edges(segments, reached)
@@ -94,7 +104,7 @@ def bind(
 
 
 def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:
-    """Return the number the maximal runs in which each segment is bound by the one before it on its lane."""
+    """Assign a number to each maximal run of segments that are bound by the one before on their lane."""
     bound_to = np.where(edge >= 0, dependencies.cause[edge], -1) if len(dependencies) else edge
     in_order = np.zeros(len(segments), dtype=bool)
     in_order[1:] = (bound_to[1:] == np.arange(len(segments) - 1)) & (segments.lane[1:] == segments.lane[:-1])
@@ -105,9 +115,9 @@ def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) ->
 
 
 def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
-    """Find the segment that ends the window: on a lane that matters, work before waits, the lowest lane.
+    """Choose the segment that ends the window: on a lane that matters, work before waits, the lowest lane.
 
-    Work of no length only where it is that or a gap: a change may have left nothing of what ended the window.
+    Work of no length is chosen only before gaps: a change may have left nothing of what ended the window.
     """
     ends = np.flatnonzero(segments.end == window.end)
     matters, lane, kind = lanes.matters[segments.lane[ends]], segments.lane[ends], segments.kind[ends]
@@ -117,7 +127,7 @@ def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
 
 
 def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink: int) -> Flags:
-    """Whether each segment lies on the path from `sink` back over binding causes, in hops over chains.
+    """Tell which segments lie on the path from `sink` back over binding causes, hopping over chains.
 
     A waiting cause in another chain is complete at its start, so the path passes it by.
     """

@@ -1,4 +1,4 @@
-"""Which of several causes explains a start: the one that arrives last, in a close race the likelier one."""
+"""Chooses which of several causes explains a start: the last to arrive, in a close race the likelier."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.graph.segments import Segments
 
 @dataclass(frozen=True)
 class Candidates:
-    """Possible causes, as segments; `arrival`: when the effect could have started by this one alone, ns."""
+    """Possible causes, as segments; `arrival`: when the effect could have started by this alone, ns."""
 
     cause: Ints
     effect: Ints
@@ -25,9 +25,16 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """Dependencies between segments, sorted by (effect, cause, mechanism); `binding` explains the start.
+    """Dependencies between segments, sorted by (effect, cause, mechanism).
 
-    `gap`: effect.start - cause.completion; `lag`: what a replay uses. ns.
+    Attributes
+    ----------
+    gap
+        effect.start - cause.completion, ns.
+    lag
+        The lag that a replay uses, ns; never more than `gap`.
+    binding
+        Whether this dependency explains the start of its effect.
     """
 
     cause: Ints
@@ -44,17 +51,22 @@ class Dependencies:
 
 
 def causal_order(segments: Segments) -> Ints:
-    """Positions of the segments in an order that all dependencies follow; of one start, empty ones first."""
+    """Order the segments so that all dependencies lead forward; of one start, empty segments come first."""
     return np.lexsort((segments.end, segments.start))
 
 
 def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, Ints, Ints]:
-    """All dependencies, the binding one of each segment (-1: none), and its margin to the second-best, ns.
+    """Choose the binding cause of each segment.
 
-    The latest arrival binds; ties go by the order of the rules in `MECHANISMS`. Where arrivals of GPU work
-    lie closer than the lags vary, the likelier lag binds (see `judge`), with its share of the likelihood as
-    a part of its confidence, and the margin is 0 where that is no clear answer. The margin is `NONE` where
-    there is one cause or none.
+    The latest arrival binds; ties go by the order of the rules in `MECHANISMS`. If arrivals of GPU work lie
+    closer than the lags vary, the likelier lag binds (see `judge`); its share of the likelihood multiplies
+    its confidence, and the margin is 0 if the answer is not clear.
+
+    Returns
+    -------
+    tuple
+        All dependencies; for each segment the position of its binding one, -1 for none; and its margin to the
+        second-best in ns, `NONE` with one cause or none.
     """
     candidates = _possible(segments, _distinct(candidates))
     cause, effect = candidates.cause, candidates.effect
@@ -75,7 +87,7 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
     second = best_first[is_second]
     margin[effect[second]] = ranking[edge[effect[second]]] - ranking[second]
     margin[effect[verdict.open_race]] = 0
-    # A replay must not find a tie where the likelier cause was favoured.
+    # A replay must not find a tie if the likelier cause was favoured, so the others get 1 ns less.
     beaten = ~binding & verdict.favoured[edge[effect]]
     found = Dependencies(
         cause=cause,
@@ -91,7 +103,7 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
 
 
 def _distinct(candidates: Candidates) -> Candidates:
-    """One row for each cause, effect and mechanism, sorted by effect, cause and mechanism."""
+    """Keep one row for each cause, effect and mechanism, sorted by effect, cause and mechanism."""
     order = np.lexsort((candidates.mechanism, candidates.cause, candidates.effect))
     again = np.ones(len(order), dtype=bool)
     again[:1] = False
@@ -101,7 +113,7 @@ def _distinct(candidates: Candidates) -> Candidates:
 
 
 def _possible(segments: Segments, candidates: Candidates) -> Candidates:
-    """Without causes that come after their effect."""
+    """Leave out causes that come after their effect."""
     position = np.empty(len(segments), dtype=np.int64)
     position[causal_order(segments)] = np.arange(len(segments))
     cause, effect = candidates.cause, candidates.effect

@@ -1,4 +1,4 @@
-"""Dependencies that rest on what a file cannot tell: their confidence is at most .5."""
+"""Lowers the confidence of dependencies that rest on what a file cannot tell to at most .5."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,17 +13,19 @@ from tracegraph.ingest.causal.launches.doubts import Doubts
 from tracegraph.vocabulary.gaps import BUSY_GPU, GAP_CODE, LOST_WORK, UNKNOWN
 
 _MOST = 0.5
-"""The cause in the file may be right or the lost one: neither is likelier."""
+"""The highest confidence of what rests on something that the file lacks."""
 _OPEN = [GAP_CODE[UNKNOWN], GAP_CODE[BUSY_GPU]]
+"""Names of gaps that no rule explains."""
 
 
 def lower_confidence(
     doubts: Iterable[Doubts], events: Events, segments: Segments, dependencies: Dependencies
 ) -> Dependencies:
-    """Give the same dependencies; those that rest on what a file cannot tell have a confidence of at most .5.
+    """Lower the confidence of dependencies that rest on what a file cannot tell to at most .5.
 
-    That is: what leads into, within, over or out of a hole; what has to do with a stream of two processes,
-    and with any GPU work where nothing joins it with its calls; and there, what follows a call that waits.
+    These are: dependencies that lead into, within, over or out of a hole; those from and to work on a stream
+    of several processes, and from and to any GPU work if nothing joins it with its calls; and in such files,
+    those behind a call that waits.
     """
     doubtful = np.zeros(len(dependencies), dtype=bool)
     for one in doubts:
@@ -34,11 +36,11 @@ def lower_confidence(
 def lower_behind_lost(
     events: Events, segments: Segments, dependencies: Dependencies, gap_name: Ints
 ) -> Dependencies:
-    """Trust no cause in the file by more than .5 for what starts where nothing shows the end of work.
+    """Lower the confidence to at most .5 where a start follows an end of work that nothing shows.
 
-    That is: behind work that has no rows, on the GPU or in a call that waited for it; behind a row whose end
-    was put earlier, since it can have ended before that, too; and in a file with such rows, behind a gap that
-    no rule explains, since the end of one of them may.
+    These are starts behind work that has no rows, on the GPU or in a call that waited for it; behind a row
+    whose end was put earlier, since it can have ended before that, too; and in a file with such rows, behind
+    a gap that no rule explains, since the end of one of these rows may explain it.
     """
     lost = GAP_CODE[LOST_WORK]
     cause = dependencies.cause
@@ -59,7 +61,7 @@ def _lowered(dependencies: Dependencies, doubtful: Flags) -> Dependencies:
 
 
 def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: Dependencies) -> Flags:
-    """Which dependencies rest on what the file of these doubts cannot tell."""
+    """Tell which dependencies rest on what the file of these doubts cannot tell."""
     cause, effect, mine = dependencies.cause, dependencies.effect, doubts.lanes[segments.lane]
     found = np.zeros(len(dependencies), dtype=bool)
     active = np.append(~is_annotation(events), False)[segments.event] & mine
@@ -70,14 +72,14 @@ def _doubtful(doubts: Doubts, events: Events, segments: Segments, dependencies: 
     gpu = ~segments.on_thread & (doubts.shared[segments.lane] | (doubts.unjoined & mine))
     found |= gpu[cause] | gpu[effect]
     if gpu.any():
-        # What a call waited for is among what nobody can tell.
+        # Which work a call waited for cannot be told in such a file, either.
         waits = np.append(is_call_named(events, "Synchronize", "Memcpy"), False)[segments.event]
         found |= waits[cause] & segments.on_thread[cause] & mine[cause]
     return found
 
 
 def _beside(segments: Segments, active: Flags, since: int, until: int) -> Flags:
-    """Find the segments of the silence around a hole on each lane, and the first work after it.
+    """Find segments of the silence around a hole on each lane, and the first work after it.
 
     Rows that reach into the hole were lost with it. `active`: segments of more than an annotation.
     """

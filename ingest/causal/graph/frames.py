@@ -1,4 +1,4 @@
-"""The call stacks of all segments as one tree of frames; GPU work stands below the call that launched it."""
+"""The call stacks of all segments as one tree of frames, with GPU work below its launching call."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,21 @@ from tracegraph.vocabulary.step_names import counted_as
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames by position: a name and category that the frame `parent` called, `depth` calls from its root.
+    """Frames by position: a name and category that the frame `parent` called.
 
-    The first are the roots, one a lane with the lane's name, kind and position; their parent is -1. All
-    steps are one name. `of_segment`: the innermost frame of each segment; a wait or gap is one of
-    its own, named as the gap. `lane`: the lane of each frame's root.
+    The first frames are the roots, one for each lane with the lane's name, kind and position. All steps share
+    one name.
+
+    Attributes
+    ----------
+    parent
+        The frame that called this one, -1 for a root.
+    depth
+        How many calls the frame is away from its root.
+    lane
+        The lane of the frame's root.
+    of_segment
+        The innermost frame of each segment; a wait or gap has a frame of its own, named as the gap.
     """
 
     parent: Ints
@@ -36,7 +46,7 @@ class Frames:
 
     @property
     def operator(self) -> Ints:
-        """The innermost operator among each frame and those that it was called from, -1 for none."""
+        """The innermost operator among each frame and the frames that it was called from, -1 for none."""
         own = np.where(with_role(self.category, Role.OPERATOR), np.arange(len(self)), -1)
         return nearest_above(own, self.parent)
 
@@ -50,7 +60,7 @@ class _Tree:
         self.size = len(roots)
 
     def add(self, parent: Ints, name: Ints, category: Ints) -> Ints:
-        """Return the frame of each call from `parent`: one for all of the same parent, name and category."""
+        """Find or add the frame of each call: one for all of the same parent, name and category."""
         key = (parent * self._names + name) * self._categories + category
         distinct, frame = np.unique(key, return_inverse=True)
         above, code = np.divmod(distinct, self._names * self._categories)
@@ -60,7 +70,7 @@ class _Tree:
 
 
 def find_frames(solution: Solution) -> Frames:
-    """Give the frames of all events on threads, of the GPU work that they launched, and of waits and gaps."""
+    """Find the frames of all events on threads, of GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
     steps = solution.steps
     marked = [(str(name), steps.marker) for name in events.name[steps.event]]
@@ -93,10 +103,7 @@ def find_frames(solution: Solution) -> Frames:
 
 
 def _of_events(solution: Solution, tree: _Tree, name: Ints) -> Ints:
-    """Return the frame of each event, level after level of the call tree.
-
-    That of its lane where it is in none.
-    """
+    """Find the frame of each event, level by level of the call tree; without a call, its lane's root."""
     events, call = solution.events, solution.launches.call
     category = events.category.codes.astype(np.int64)
     frame = events.lane.copy()
@@ -108,7 +115,7 @@ def _of_events(solution: Solution, tree: _Tree, name: Ints) -> Ints:
 
 
 def _levels(events: Events, caller: Ints) -> list[Ints]:
-    """Positions of the events on threads and of GPU work: those without a caller, then those these called."""
+    """Split the events on threads and the GPU work into those without a caller, then those these called."""
     left = np.flatnonzero(events.on_thread | events.is_gpu)
     reached: Flags = np.zeros(len(events) + 1, dtype=bool)
     reached[-1] = True

@@ -1,4 +1,4 @@
-"""What a lag on a binding edge is called: by its rule, or by other evidence where it is too long for it."""
+"""Names the lags on binding edges: by their rule, or by other evidence if they are too long for it."""
 
 import numpy as np
 
@@ -24,25 +24,25 @@ from tracegraph.vocabulary.gaps import (
 from tracegraph.vocabulary.waiting_calls import WAITING
 
 _SHORTEST_NS = 200_000
-"""A turn of another process on the GPU takes milliseconds; shorter pauses are launch latency."""
+"""The shortest pause of a device that may be another process's turn, and how long work must have waited."""
 _LEAST_PAUSES = 5
-"""Fewer pauses may be alike by chance."""
+"""How many such pauses a device must have."""
 _SPREAD = 0.05
-"""A time slice has one length: the middle half of the pauses differs by no more than this share."""
+"""How far their quartiles may lie apart at most, as a share of the median."""
 _ALIKE = 0.1
-"""A pause is such a turn if it differs from their median by no more than this share."""
+"""How far from the median a pause may be to count, as a share of it."""
 _BUSY = 0.9
-"""A device is busy in a gap if its work covers nearly all of it."""
+"""Which share of a gap the evidence must cover to name it."""
 _HELD = 4
-"""Works that stand in a queue behind one that is not in the file."""
+"""How many works must have stood in a queue to show that work which is not in the file held it."""
 
 
 def find_time_slices(events: Events, launches: Launches) -> Spans:
-    """Pauses of whole devices, over 200 µs long, that all last the same although launched work was waiting.
+    """Find pauses of whole devices, over 200 µs, that all last the same although launched work waited.
 
-    A GPU that several processes share without MPS runs them in turns of fixed length, so that each sees the
-    others' turns as pauses of one length. Needed are five pauses that end in work launched 200 µs before,
-    half of them within 5 % of their median; those within 10 % of it count.
+    A GPU that several processes share without MPS runs them in turns of fixed length, so that each process
+    sees the others' turns as pauses of one length. At least five pauses must end in work launched 200 µs
+    before, with quartiles at most 5 % of their median apart; pauses within 10 % of the median count.
     """
     nothing = np.empty(0, dtype=np.int64)
     found = [(nothing, nothing, nothing)]
@@ -67,14 +67,18 @@ def find_time_slices(events: Events, launches: Launches) -> Spans:
 def name_gaps(
     events: Events, launches: Launches, stack: CallStack, segments: Segments, found: Dependencies
 ) -> Ints:
-    """Names of the gaps of all dependencies, as positions in `GAP_NAMES`.
+    """Name the gaps of all dependencies, as positions in `GAP_NAMES`.
 
-    A lag of at most 50 µs before GPU work has the name of its rule. A longer one is no launch latency and no
-    queue: it is "GPU busy with other work" where the device ran something for 90 % of it, "unrecorded graph
-    work" beside work of a graph launch or where such launches were under way for 90 % of it, "GPU turn of
-    another process" where it lies in the pauses that `find_time_slices` finds, "work whose rows are missing"
-    where launches without work stand before the effect in its queue (`_behind_lost_work`), "work from before
-    the recording" where the effect stood behind such work (`_behind_earlier_work`), else "unknown".
+    A lag of at most 50 µs before GPU work has the name of its rule. A longer one is neither launch latency
+    nor a queue. The first of these that fits is its name:
+
+    - "GPU busy with other work", if the device ran something for 90 % of it;
+    - "unrecorded graph work", beside work of a graph launch, or if such launches ran for 90 % of it;
+    - "GPU turn of another process", if it lies in the pauses that `find_time_slices` finds;
+    - "work whose rows are missing", if launches without work stand before the effect in its queue
+      (`_behind_lost_work`);
+    - "work from before the recording", if the effect stood behind such work (`_behind_earlier_work`);
+    - "unknown".
     """
     names = GAP_OF_MECHANISM[found.mechanism]
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
@@ -102,9 +106,10 @@ def name_gaps(
 
 
 def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) -> Flags:
-    """Find GPU work behind launches that have no work in the file.
+    """Tell which GPU work may have stood behind work whose rows are missing.
 
-    Its thread made them after the launch of the work before it on its stream, and before its own.
+    That is work before whose launch its thread made launches without work in the file, since the launch of
+    the work before it on its stream.
     """
     found = np.zeros(len(events), dtype=bool)
     work = np.flatnonzero(launches.call >= 0)
@@ -124,11 +129,11 @@ def _behind_lost_work(events: Events, launches: Launches, missing: MissingWork) 
 
 
 def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
-    """GPU work that was enqueued before the recording began, or right behind such work.
+    """Tell which GPU work was enqueued before the recording began, or right behind such work.
 
-    The former are works without a launch, on a stream where all that have none come before all that have one,
-    or with ids below those of all calls, where ids grow with time.
-    The latter is the first with a launch, if its queue was held, see `_is_held`.
+    The former are works without a launch, on a stream on which all works without come before all with one, or
+    works with ids below those of all calls, if ids grow with time. The latter is the first work with a
+    launch, if its queue was held (see `_is_held`).
     """
     found = np.zeros(len(events), dtype=bool)
     work = np.flatnonzero(events.is_gpu)
@@ -146,10 +151,10 @@ def _behind_earlier_work(events: Events, launches: Launches) -> Flags:
 
 
 def _is_held(events: Events, launches: Launches, queue: Ints) -> bool:
-    """Whether the first works of a queue waited in it: those behind the first one follow it at once.
+    """Tell whether the first works of a queue waited in it, so that the others follow the first at once.
 
-    Either all their calls had returned 50 µs before the first one started, or all before a call that began as
-    early and blocked its thread until its own work ended.
+    Either all their calls had returned 50 µs before the first work started, or all calls before one that
+    began as early and blocked its thread until its own work ended.
     """
     calls = launches.call[queue]
     ready = events.start[queue[0]] - LONG_LAG_NS
@@ -164,9 +169,9 @@ def _is_held(events: Events, launches: Launches, queue: Ints) -> bool:
 
 
 def _graph_spans(events: Events, launches: Launches) -> tuple[Spans, Flags]:
-    """From when each graph launch can have run on a stream until its last activity there; and which are its.
+    """Find from when until when graph launches can have run on each stream, and which work is theirs.
 
-    The flags have one more entry, False: that of the index -1.
+    A span ends with each activity. The flags have one more entry, False, for the index -1.
     """
     is_launch = np.append(is_call_named(events, "GraphLaunch"), False)
     mine = is_launch[launches.call] & events.is_gpu

@@ -12,20 +12,20 @@ from tracegraph.ingest.text_columns import TextColumn
 
 @dataclass(frozen=True)
 class Kinds:
-    """Pairs of name and category, and the number of the pair that each of some events has."""
+    """Distinct pairs of name and category; `number`: the pair of each of the events that were asked about."""
 
     number: Ints
     name: Texts
     category: Texts
 
     def lengths(self, lengths: Ints) -> Ints:
-        """Sum of the events' lengths for each pair."""
+        """Sum up the events' lengths for each pair."""
         totals = np.zeros(len(self.name), dtype=np.int64)
         np.add.at(totals, self.number, lengths)
         return totals
 
     def longest(self, totals: Ints, most: int) -> list[int]:
-        """Numbers of the pairs with the largest totals above 0, then by name and category."""
+        """List the pairs with the largest totals above 0, at most `most`; ties go by name and category."""
         order = sorted(
             np.flatnonzero(totals > 0).tolist(),
             key=lambda i: (-totals[i], str(self.name[i]), str(self.category[i])),
@@ -33,7 +33,7 @@ class Kinds:
         return order[:most]
 
     def row(self, totals: Ints, number: int) -> dict[str, object]:
-        """Return a pair with its total: name, category, duration_ns."""
+        """Describe a pair with its total: name, category, duration_ns."""
         name, category = str(self.name[number]), str(self.category[number])
         return {"name": name, "category": category, "duration_ns": int(totals[number])}
 
@@ -51,7 +51,7 @@ class Named(Protocol):
 
 
 def find_kinds(events: Named, index: Ints) -> Kinds:
-    """Return the number the events at `index` by name and category."""
+    """Assign numbers to the events at `index` by name and category."""
     count = len(events.category.values)
     pair = events.name.codes[index] * np.int64(count) + events.category.codes[index]
     number, pairs = pd.factorize(pair)

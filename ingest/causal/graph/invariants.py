@@ -1,4 +1,4 @@
-"""What must hold of every causal graph, checked after each ingest: a graph that breaks it is never stored."""
+"""Checks what must hold of every causal graph, after each ingest: one that breaks it is never stored."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,10 @@ from tracegraph.ingest.causal.graph.solution import Solution
 def check_model(model: Solution) -> None:
     """Check the segments, dependencies and path of a run.
 
-    Raises `TracegraphError` with the first rule that is broken: a fault of tracegraph, not of the trace.
+    Raises
+    ------
+    TracegraphError
+        A rule is broken; the message names the first one. That is a fault of tracegraph, not of the trace.
     """
     for rule, holds in _rules(model):
         if not holds:
@@ -46,7 +49,7 @@ def _rules(model: Solution) -> Iterator[tuple[str, bool]]:
 
 
 def _root(model: Solution) -> int:
-    """Where the path begins: its first segment, or the waits before it, which the path passes by."""
+    """Find where the path begins: at its first segment, or at the waits before it, which it passes by."""
     on_path = np.flatnonzero(model.on_path)
     at = int(on_path[model.segments.start[on_path].argmin()])
     while model.binding.edge[at] >= 0:

@@ -1,9 +1,10 @@
 """Close races between causes of GPU work, decided by how likely each observed lag is.
 
-Launch latencies and stream gaps vary by microseconds. Where two causes arrive that close, the one with the
-later usual arrival need not be the one that the work waited for: a start is max(c1 + l1, c2 + l2), and cause
-1 is the binding one with a likelihood of f1(g1) F2(g2), where g are the observed lags and f, F the density
-and the distribution of each rule's lag. The ratio for two causes is that of their reverse hazard rates f/F.
+Launch latencies and stream gaps vary by microseconds. If two causes arrive that close to each other, the one
+with the later usual arrival need not be the one that the work waited for. A start is max(c1 + l1, c2 + l2),
+and cause 1 is the binding one with a likelihood of f1(g1) F2(g2), where g are the observed lags and f, F the
+density and the distribution of each rule's lag. So the ratio of the likelihoods of two causes is that of
+their reverse hazard rates f/F.
 """
 
 from dataclasses import dataclass
@@ -20,28 +21,39 @@ from tracegraph.vocabulary.mechanisms import CODE, LAUNCH, MECHANISMS
 _LAUNCH = CODE[LAUNCH]
 _RULES = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.races)
 _CLEAR_NS = 15_000
-"""A cause that comes last by that much is the cause whatever the lags are: from these they are fitted."""
+"""How much later than all other causes one must be complete for its lag to be a sample of its rule's lags."""
 _CLOSE_NS = 20_000
-"""Causes that come within that time race; lags of launches and streams spread over some µs."""
+"""Causes race if they arrive within this time of the latest: lags vary by microseconds."""
 _LONGEST_NS = 50_000
-"""After a longer gap something else delayed the start: it says nothing of the usual lag."""
+"""The longest lag that is a sample: a longer one has another reason than a launch or a queue."""
 _LEAST_SAMPLES = 12
-"""With fewer clear cases the prior around the usual lag is kept."""
+"""With fewer samples the prior is added."""
 _PRIOR = 0.4 + 0.3 * np.array([-1.1, -0.4, 0.0, 0.4, 1.1])
-"""What stands for a rule seen too seldom: logarithms of lags to its usual one, which is a low quantile."""
+"""Stands in for the samples of a rule seen too seldom: logarithms of the ratio of lags to the rule's usual
+one, which is a low quantile, so that most are positive."""
 _LONGEST_ODDS = 5.0
-"""Logarithm of the odds: a lag so long is shown once in 150 times by its rule, and no race any more."""
+"""Log-odds up to which a lag is plausible: its rule shows longer ones more than once in 150 times, since
+exp(-5) is 1/148."""
 _MODESTY = 1.7
-"""Of favourites with a share of .55 two in five were right in simulated races, of those with .83 .73."""
+"""The power to which the share of the likelihood is raised, since favourites are right less often than it
+says: of those with a share of .55 two in five were right in simulated races, of those with .83 .73."""
 _LIKE_ANY_LAG_NS = 10_000
-"""If a rule's lags are not known, a race is open up to this one."""
+"""The longest lag that is plausible if the lags of its rule are not known."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """For each candidate: `favoured`, the likeliest of a close race; `open_race`, in one not clear.
+    """What the races say of each candidate.
 
-    `share`: how likely it is the cause among those of its race, somewhat less in close ones; 1 outside.
+    Attributes
+    ----------
+    favoured
+        Whether it is the likeliest of a close race.
+    open_race
+        Whether it is in a race without a clear answer.
+    share
+        How likely it is the cause among those of its race, 0 to 1, with the correction by `_MODESTY`; 1
+        outside of races.
     """
 
     favoured: Flags
@@ -60,12 +72,22 @@ def judge(
 ) -> Verdict:
     """Decide the races among launches, stream order and stream waits whose arrivals are within 20 µs.
 
-    The candidates are sorted by effect. The lags of each rule are taken as log-logistic; median and spread
-    come from the starts for which its cause came 15 µs after all others; where these are fewer than 12, they
-    are taken together with lags around the usual one. A launch from inside its call, or without a row, has no
-    lag that could be observed: it may have come at any moment since that stretch of the thread began. A race
-    is open where the lags of two causes are such as their rules show more than once in 150 times, or at most
-    10 µs where that is not known.
+    The lags of each rule are taken as log-logistic. Their median and spread come from the starts for which
+    the rule's cause came 15 µs after all others; if these are fewer than 12, lags around the usual one are
+    added. A launch from inside its call, or without a row, has no lag that could be observed: it may have
+    come at any moment since that stretch of the thread began. A race is open if the lags of two causes are
+    such as their rules show more than once in 150 times, or, if that is not known, at most 10 µs.
+
+    Parameters
+    ----------
+    segments
+        The segments that `cause` and `effect` index.
+    mechanism, recorded, cause, effect
+        The candidates, sorted by effect.
+    gap
+        From the completion of the cause to the start of the effect, ns.
+    arrival
+        When the effect could have started by this cause alone, ns.
     """
     group = np.cumsum(np.append(True, effect[1:] != effect[:-1])[: len(effect)]) - 1
     runs, inside = _measurable(segments, mechanism, recorded, cause, effect)
@@ -96,13 +118,13 @@ def judge(
 
 
 def _count(chosen: Flags, group: Ints) -> Ints:
-    """How many of each candidate's group are chosen."""
+    """Count for each candidate how many of its group are chosen."""
     counts: Ints = np.bincount(group, chosen).astype(np.int64)[group]
     return counts
 
 
 def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
-    """Return the largest value of each group."""
+    """Find the largest value of each group."""
     if not len(group):
         return values
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
@@ -113,7 +135,10 @@ def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
 def _measurable(
     segments: Segments, mechanism: Ints, recorded: Flags, cause: Ints, effect: Ints
 ) -> tuple[Flags, Flags]:
-    """Candidates of GPU work whose lag begins at the end of a call or work; and launches from inside one."""
+    """Tell which candidates of GPU work have a lag since the end of a call or work.
+
+    Also tell which launches have none, since they came from inside their call, or have no row.
+    """
     on_gpu = ~segments.on_thread[effect] & (segments.event[effect] >= 0)
     following = np.minimum(cause + 1, len(segments) - 1)
     goes_on = (segments.event[following] == segments.event[cause]) & (following > cause)
@@ -123,7 +148,17 @@ def _measurable(
 
 @dataclass(frozen=True)
 class _Lags:
-    """How the lags of a rule are spread: log-logistic, after a share that has none at all."""
+    """How the lags of a rule are spread: log-logistic, except for a share that has no lag at all.
+
+    Attributes
+    ----------
+    median, scale
+        Location and scale of the logistic distribution of the logarithms of lags in ns, plus `resolution`.
+    without
+        The share of launches that came from inside their call.
+    resolution
+        What is added to each lag, so that a lag of 0 has a logarithm: 500 ns if times are whole µs, else 50.
+    """
 
     median: float
     scale: float
@@ -163,7 +198,7 @@ def _fit(
 
 
 def _weigh(fits: dict[int, _Lags], mechanism: Ints, gap: Ints, chosen: Flags) -> tuple[Floats, Floats]:
-    """Log-odds that a lag of the rule is shorter than the observed one, and the logarithm of f/F there."""
+    """Calculate the log-odds that a lag of the rule is shorter than the observed one, and log(f/F) there."""
     odds, hazard = np.full(len(gap), np.inf), np.full(len(gap), -np.inf)
     for rule, lags in fits.items():
         mine = chosen & (mechanism == rule)
@@ -177,7 +212,7 @@ def _weigh(fits: dict[int, _Lags], mechanism: Ints, gap: Ints, chosen: Flags) ->
 
 
 def _clear_winners(segments: Segments, cause: Ints, effect: Ints) -> Flags:
-    """Candidates that were complete 15 µs after all others of their effect."""
+    """Tell which candidates were complete 15 µs after all others of their effect."""
     done = segments.completion[cause]
     order = np.lexsort((done, effect))
     last = np.append(effect[order][1:] != effect[order][:-1], True)[: len(order)]

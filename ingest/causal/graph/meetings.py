@@ -1,4 +1,4 @@
-"""Operations that several ranks take part in: who came when, and from when on they all worked."""
+"""Operations in which several ranks take part: who came when, and from when on they all worked."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,26 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 @dataclass(frozen=True)
 class Meetings:
-    """Collectives and pairs of a send and a receive, by the time at which the last member came; times in ns.
+    """Collectives and pairs of a send and a receive, by the time at which the last member came; ns.
 
-    One row an operation: `sequence`, `size` (ranks of its group) and `bytes` (all its data, as NCCL's tests
-    count it) are `NONE` where unknown. `recorded`: whether ids in the files match its members, else their
-    order does. `missing`: ranks of the group that are no members here.
-    One row a member, by operation, arrival and lane, so that the last of an operation is the one that came
-    last: `member_of` (row of the operation), `event`, `arrival` and `end`.
+    The attributes up to `rendezvous` have one row per operation. The others have one row per member, sorted
+    by operation, arrival and lane, so that the last member of an operation is the one that came last.
+
+    Attributes
+    ----------
+    sequence, size, bytes
+        The number of the operation, the ranks of its group, and all its data as NCCL's tests count it; `NONE`
+        if unknown.
+    recorded
+        Whether ids in the files match its members; else their order does.
+    missing
+        The ranks of the group that are not members here.
+    rendezvous
+        When the last member came, ns.
+    member_of
+        The row of the member's operation.
+    event, arrival, end
+        The member's event, and when it came and ended, ns.
     """
 
     name: list[str]
@@ -48,6 +61,6 @@ class Meetings:
 
 
 def no_meetings() -> Meetings:
-    """Return a table without rows."""
+    """Make a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Meetings([], [], no, no, flags, np.empty(0), no, [], [], no, no, no, no, no)

@@ -1,4 +1,4 @@
-"""An order in which a replay may go through the segments of a graph: causes before their effects."""
+"""Finds an order in which a replay may go through the segments: causes before their effects."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from tracegraph.ingest.causal.graph.segments import Segments
 
 
 def replay_order(segments: Segments, found: Dependencies) -> Ints:
-    """Positions of the segments, each after all that it depends on.
+    """Order the segments, each after all that it depends on.
 
-    The order by time is one, unless segments of no length follow each other, as in a graph that was changed,
-    or dependencies were put in by hand against the order in which things were recorded.
+    The order by time is such an order, unless segments of no length follow each other, as in a graph that was
+    changed, or dependencies were put in by hand against the order of the recording.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def replay_order(segments: Segments, found: Dependencies) -> Ints:
 
 
 def _depth(count: int, cause: Ints, effect: Ints) -> Ints:
-    """By how many edges each of `count` segments comes after those without a cause."""
+    """Count by how many edges at most each of `count` segments comes after those without a cause."""
     order = np.argsort(cause, kind="stable")
     first = np.searchsorted(cause[order], np.arange(count + 1)).tolist()
     effects, missing = effect[order].tolist(), np.bincount(effect, minlength=count).tolist()

@@ -1,4 +1,4 @@
-"""The rows of the critical path from the columns: the same that the stored graph gives."""
+"""The rows of the critical path from the columns: the same rows as the stored graph gives."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +23,18 @@ from tracegraph.vocabulary.mechanisms import MECHANISMS
 class Stretches:
     """The rows in numbers, in time order; they tile the window.
 
-    `segment`: the segment of a row, of a lag the one after it. `event`: index, -1 for a gap. `gap_name`:
-    position in `GAP_NAMES`, meaningful for gaps. `edge`: what binds it, -1 for the first row.
+    Attributes
+    ----------
+    segment
+        The segment of a row; for a lag the segment after it.
+    event
+        The index of the event, -1 for a gap.
+    gap_name
+        The position in `GAP_NAMES`; it means something for gaps only.
+    edge
+        The dependency that binds the row, -1 for the first row.
+    start, end
+        Times in ns.
     """
 
     segment: Ints
@@ -41,10 +51,10 @@ class Stretches:
 
 
 def find_stretches(solution: Solution) -> Stretches:
-    """Rows of the path of the whole window.
+    """Find the rows of the path of the whole window.
 
-    A lag before a segment is a row of its own, neighbouring pieces of one event are one row that keeps what
-    binds the first of them, and rows of no length are left out.
+    A lag before a segment is a row of its own. Neighbouring pieces of one event are one row, which keeps what
+    binds the first of them. Rows of no length are left out.
     """
     segments, found = solution.segments, solution.dependencies
     path = np.flatnonzero(solution.on_path)
@@ -73,12 +83,14 @@ def find_stretches(solution: Solution) -> Stretches:
 
 
 def path_table(solution: Solution) -> pa.Table:
-    """Rows of the path of the whole window, as the query `critical_path` gives them.
+    """Make the rows of the path of the whole window, as the query `critical_path` gives them.
 
-    Columns: position, rank, lane, lane_name, source_index (null for a gap), name, category (`gap` for a gap),
-    start_ns, end_ns,
-    dependency (`root` for the first row), mechanism, evidence, confidence, lag_ns, margin_ns (null for the
-    first row). Texts are dictionaries.
+    Returns
+    -------
+    pa.Table
+        Columns position, rank, lane, source_index (null for a gap), name, category (`gap` for a gap),
+        start_ns, end_ns, dependency (`root` for the first row), mechanism, evidence, confidence, lag_ns,
+        margin_ns (these five are null for the first row), lane_name. Texts are dictionaries.
     """
     rows, events, found = find_stretches(solution), solution.events, solution.dependencies
     is_gap, unbound = rows.event < 0, rows.edge < 0
@@ -116,12 +128,12 @@ def path_table(solution: Solution) -> pa.Table:
 
 
 def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray[Any]:
-    """Return the value of each row's edge, any for a row without."""
+    """Pick the value of each row's edge, any value for a row without an edge."""
     return values[edge] if len(values) else np.zeros(len(unbound), dtype=values.dtype)
 
 
 def path_rows(solution: Solution) -> pd.DataFrame:
-    """As `path_table`, as a frame; source_index is -1 for a gap, other nulls are empty texts or 0."""
+    """Make the rows of `path_table` as a frame; source_index is -1 for a gap, other nulls are "" or 0."""
     frame = (
         path_table(solution).drop_columns(["position", "rank", "lane_name"]).to_pandas(types_mapper=_nullable)
     )

@@ -1,8 +1,8 @@
-"""SYNCHRONIZATION between ranks: every member of a collective arrives, and all go on when the last one has.
+"""SYNCHRONIZATION between ranks: the members of a collective arrive, and all go on when the last has.
 
-In segments: each member's arrival has no length; the operation's rendezvous, without a length either, stands
-right behind the arrival of the last one; until then a member waits, from then on it transfers. With W members
-that makes 2 W dependencies instead of W².
+In segments, each member's arrival has no length. The operation's rendezvous, which has no length either,
+stands right behind the arrival of the last member. Until then a member waits, from then on it transfers. With
+W members that makes 2 W dependencies instead of W².
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE, PROGRAM_ORDER
 
 
 def thread_waits(meetings: Meetings, events: Events) -> Waits:
-    """Return the waits of members on threads, whose ends cut the lanes; `join_ranks` cuts GPU work."""
+    """Make the waits of members on threads, whose ends cut the lanes; `join_ranks` cuts GPU work."""
     chosen = np.flatnonzero(events.on_thread[meetings.event])
     event, until = meetings.event[chosen], meetings.rendezvous[meetings.member_of[chosen]]
     return inferred_waits(COLLECTIVE, events.lane[event], meetings.arrival[chosen], until, event)
@@ -38,7 +38,7 @@ class _Cut:
 
 
 def join_ranks(segments: Segments, events: Events, meetings: Meetings) -> tuple[Segments, Candidates]:
-    """Return the segments with the pieces of collectives, and what they depend on.
+    """Insert the pieces of collectives into the segments, and find what they depend on.
 
     A member whose activity is complete before the last one arrives is left out: times are noisy.
     """
@@ -50,7 +50,7 @@ def join_ranks(segments: Segments, events: Events, meetings: Meetings) -> tuple[
 
 
 def _taking_part(segments: Segments, meetings: Meetings, at: Ints) -> Ints:
-    """Find the members with a segment that lasts until the last one arrives, with at least one other."""
+    """Find the members whose segment lasts until the last one arrives, if another member's does, too."""
     since = meetings.rendezvous[meetings.member_of]
     there = (at >= 0) & (segments.start[at] <= since) & (segments.end[at] >= since)
     there &= meetings.arrival >= segments.start.min(initial=0)
@@ -61,7 +61,7 @@ def _taking_part(segments: Segments, meetings: Meetings, at: Ints) -> Ints:
 
 
 def _member_segments(segments: Segments, events: Events, meetings: Meetings) -> Ints:
-    """Where each member's transfer begins or, on a stream, its activity; -1 for none."""
+    """Find the segment with which each member's transfer or, on a stream, its activity begins, else -1."""
     threads = np.flatnonzero(segments.on_thread)
     found = segments.gpu_first[meetings.event].copy()
     on_thread = np.flatnonzero(events.on_thread[meetings.event])
@@ -93,7 +93,7 @@ def _insert(
         _pieces(segments, meetings, at, last, since[last], since[last]),
     ]
     whole = join_rows(parts)
-    # Of those that begin and end together: arrivals, rendezvous, others; a stream's as the file has them.
+    # Pieces that begin and end together: arrivals, rendezvous, others; those of a stream as in the file.
     kind = np.repeat([3, 2, 0, 1], [len(part) for part in parts])
     tie = np.where(whole.on_thread, -1, whole.event)
     order = np.lexsort((kind, tie, whole.end, whole.start, whole.lane))
@@ -113,14 +113,14 @@ def _insert(
 
 
 def _spread(values: Ints, places: Ints, count: int) -> Ints:
-    """Return the values at their places among `count`, -1 elsewhere."""
+    """Put the values at their places among `count`, and -1 elsewhere."""
     spread = np.full(count, -1, dtype=np.int64)
     spread[places] = values
     return spread
 
 
 def _joints(segments: Segments, meetings: Meetings, cut: _Cut, there: Ints, on_gpu: Flags) -> Candidates:
-    """Return what the pieces depend on; on a thread the order of its segments says the half of it."""
+    """Make the dependencies of the pieces; on a thread, program order already makes half of them."""
     meets = cut.rendezvous[meetings.member_of]
     other, last = there[~meetings.is_last[there]], there[meetings.is_last[there]]
     waiting = np.flatnonzero(cut.wait >= 0)
@@ -150,7 +150,7 @@ def _joints(segments: Segments, meetings: Meetings, cut: _Cut, there: Ints, on_g
 def _pieces(
     segments: Segments, meetings: Meetings, at: Ints, chosen: Ints, start: Ints, end: Ints
 ) -> Segments:
-    """Return a wait of each chosen member."""
+    """Make a waiting segment of each chosen member, from `start` to `end`."""
     count = len(chosen)
     return Segments(
         lane=segments.lane[at[chosen]],

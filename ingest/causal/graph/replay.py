@@ -1,4 +1,4 @@
-"""Replays of a causal graph: when segments may end at the latest, and what remains without some of the work.
+"""Replays of a causal graph: how late segments may end, and what remains without some of the work.
 
 Segments that follow each other on a lane move together between their ports, so that only the ports need a
 loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
@@ -20,14 +20,15 @@ from tracegraph.ingest.causal.graph.segments import GAP, Segments
 from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
 
 _FAR = 1 << 62
-"""Later than any time of a file, and far enough from the largest number to add to it."""
+"""Stands for a bound that does not exist yet, ns; half of the range of int64 is left for sums with it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A replay: when each segment starts, and when the last that counts is complete; ns.
+    """A replay: when the last segment that counts is complete, ns, and, on demand, more about it.
 
-    `starts`, `walk`: find when each segment starts, and the segments that lead to the end.
+    `starts` and `walk` find when each segment starts, and the segments that lead to the end. They are called
+    only if somebody asks for `start` or `on_path`.
     """
 
     end: int
@@ -46,11 +47,17 @@ class Outcome:
 
 
 class Replay:
-    """The graph of a run as runs and ports.
+    """The causal graph as runs and ports, for replays.
 
-    A run is a stretch of a lane in which each segment has an edge from the one before; a port is a segment at
-    either end of any other edge. `fixed`: times before which segments do not start whatever their causes, by
-    their positions, ns.
+    A run is a stretch of a lane in which each segment has an edge from the one before. A port is a segment at
+    either end of any other edge.
+
+    Parameters
+    ----------
+    sink
+        The position of the segment in which the path ends.
+    fixed
+        For positions of segments, the times in ns before which they do not start whatever their causes.
     """
 
     def __init__(
@@ -64,7 +71,7 @@ class Replay:
         self.segments, self.window, self.sink = segments, window, sink
         self._fixed = fixed
         count = len(segments)
-        # At other times others would hold the GIL: its holder holds nobody up.
+        # In a replay others may hold the GIL, so its recorded holder holds nobody up.
         found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
         along = (found.cause == found.effect - 1) & (
             segments.lane[found.cause] == segments.lane[found.effect]
@@ -90,16 +97,16 @@ class Replay:
         self._effects = _Edges(place[cause], place[effect], lag, len(self._ports))
 
     def _offsets(self, work: Ints) -> Ints:
-        """Start of each segment after the start of its run, as if nothing else held it."""
+        """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
         total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
         offsets: Ints = total - total[self._begins][self._run]
         return offsets
 
     def slack(self) -> Ints:
-        """By how much each segment's completion may move before the window gets longer: a backward pass, ns.
+        """Calculate by how many ns each segment's completion may move before the window gets longer.
 
-        latest(s) = min over its effects of latest(e) - work(e) - lag(s, e), the window's end without effects.
-        The gap after the last event of a thread gives way: it is no work that anything waits for.
+        This is a backward pass: latest(s) = min over its effects e of latest(e) - work(e) - lag(s, e), or the
+        window's end without effects. The gap after the last event of a thread gives way: nothing awaits it.
         """
         segments, ports = self.segments, self._ports
         work = np.where(self._trailing_gaps(), 0, segments.work)
@@ -125,18 +132,24 @@ class Replay:
         return slack
 
     def _trailing_gaps(self) -> Flags:
-        """Gaps that end the window on their thread, except the one that the path ends in."""
+        """Tell which gaps end the window on their thread, except for the one in which the path ends."""
         segments = self.segments
         trailing: Flags = (segments.kind == GAP) & (segments.end == self.window.end) & segments.on_thread
         trailing[self.sink] = False
         return trailing
 
     def without(self, removed: Flags, counts: Flags) -> Outcome:
-        """Replay without the work of the `removed` segments, up to the last of `counts`, not empty."""
+        """Replay without the work of the `removed` segments.
+
+        The outcome ends with the last segment of `counts`, which must not be empty.
+        """
         return self.run(np.where(removed, 0, self.segments.work), counts)
 
     def run(self, work: Ints, counts: Flags) -> Outcome:
-        """Replay the graph with that much work in each segment, up to the last of `counts`, not empty."""
+        """Replay with the given work of each segment, ns.
+
+        The outcome ends with the last segment of `counts`, which must not be empty.
+        """
         ports, begun = self._ports, self.window.start
         total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
         origin = total[self._firsts]
@@ -179,7 +192,10 @@ class Replay:
         return Outcome(int((starts(last) + work[last]).max()), starts, walk)
 
     def _last_of_runs(self, counts: Flags) -> Ints:
-        """Of the segments that count the last of each run, which completes last: no work is negative."""
+        """Find the last segment of each run among those that count.
+
+        It completes last in its run, since no work is negative.
+        """
         if self._counted is None or self._counted[0] is not counts:
             counted = np.flatnonzero(counts)
             run = self._run[counted]
@@ -212,7 +228,7 @@ class Replay:
         return self._port_nearest(following=False)
 
     def _port_nearest(self, *, following: bool) -> Ints:
-        """Place of the nearest port of the same run at or before (or after) each segment, -1 for none."""
+        """Find the nearest port of the same run at or before (or after) each segment, -1 for none."""
         place = np.full(len(self.segments), -1, dtype=np.int64)
         place[self._ports] = np.arange(len(self._ports))
         index = np.arange(len(place))
@@ -225,7 +241,7 @@ class Replay:
         return np.where(there & (self._run[index] == self._run), place[index], -1)
 
     def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
-        """Return the anchor of every segment: that of its nearest port, or its run's without one."""
+        """Give every segment the anchor of its nearest port, or of its run if there is none."""
         known = np.array([*port_anchor, 0], dtype=np.int64)
         anchors: Ints = np.where(nearest >= 0, known[nearest], base[self._run])
         return anchors
@@ -253,10 +269,13 @@ class _Edges:
         return ports
 
     def along(self, at: Ints, done: Ints) -> list[int]:
-        """By how much each effect is anchored after its cause; `at`, `done`: of ports, from anchors."""
+        """Calculate by how many ns each effect is anchored after its cause.
+
+        `at`, `done`: start and completion of each port, counted from its anchor.
+        """
         later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
         return later
 
     def lists(self) -> tuple[list[int], list[int], list[int]]:
-        """Where each port's edges begin, the port at their other end, and their lag."""
+        """List where each port's edges begin, the port at their other end, and their lag."""
         return self._first.tolist(), self._other.tolist(), self._lag.tolist()

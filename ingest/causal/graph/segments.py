@@ -22,9 +22,18 @@ _UNTRACED = GAP_CODE[UNTRACED_CPU]
 class Segments:
     """All segments of a run by (lane, start, end); times in ns.
 
-    `event`: index of the innermost event, -1 for a gap. `kind`: position in `SEGMENT_KINDS`. `gap_name`:
-    position in `GAP_NAMES`, meaningful for waits and gaps. `work`: own work, 0 while waiting. `on_thread`: on
-    a CPU lane.
+    Attributes
+    ----------
+    event
+        The index of the innermost event, -1 for a gap.
+    kind
+        The position in `SEGMENT_KINDS`.
+    gap_name
+        The position in `GAP_NAMES`; it means something for waits and gaps only.
+    work
+        The segment's own work, ns; 0 while it waits.
+    on_thread
+        Whether it is on a CPU lane.
     """
 
     lane: Ints
@@ -38,19 +47,19 @@ class Segments:
     gpu_first: Ints
     """For each GPU activity the segment it begins with; -1 for others, and for empty ones off the window."""
     gpu_last: Ints
-    """The segment that it ends with: the same, but for a collective that first waits."""
+    """The segment it ends with: the same, except for a collective that first waits."""
 
     def __len__(self) -> int:
         return len(self.start)
 
     @property
     def completion(self) -> Ints:
-        """Start plus own work."""
+        """Start plus own work, ns."""
         return self.start + self.work
 
 
 def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints, Ints, Ints, Ints]:
-    """Pieces clipped to the window, with gaps before the first and after the last of each lane."""
+    """Clip the pieces to the window, and add gaps before the first and after the last of each lane."""
     lane, event = stack.piece_lane, stack.piece_event
     start = np.clip(stack.piece_start, window.start, window.end)
     end = np.clip(stack.piece_end, window.start, window.end)
@@ -82,10 +91,10 @@ def build_segments(
     waits: Waits,
     cuts: tuple[Ints, Ints],
 ) -> Segments:
-    """Cut the threads at the ports of `edges`, the ends of `waits` and `cuts` (lanes, times).
+    """Cut the threads at the ports of `edges`, the bounds of `waits`, and `cuts` (lanes, times).
 
-    A stream lane whose first activity no edge reaches gets a gap from the window's start until its rank's
-    recording begins, which of one rank is empty, from which the activity is bound ("queue start").
+    A stream lane with an activity that no edge reaches gets a root: a gap from the window's start until its
+    rank's recording begins (with one rank it is empty), to which the activity is bound ("queue start").
     """
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
@@ -138,7 +147,7 @@ def _passed_by(edges: Edges, keys: Keys, kind: Ints, start: Ints, end: Ints) -> 
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
-    """For each lane when the first event of its rank starts, and when the last one ends."""
+    """Find for each lane when the first event of its rank starts, and when the last one ends, ns."""
     ranks = int(lanes.rank.max(initial=0)) + 1
     first = np.full(ranks, np.iinfo(np.int64).max)
     last = np.full(ranks, np.iinfo(np.int64).min)
@@ -150,9 +159,9 @@ def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
 def _mark_waits(
     events: Events, waits: Waits, keys: Keys, bounds: Ints, event: Ints, kind: Ints, gap_name: Ints
 ) -> None:
-    """Turn the segments inside each wait into waits: those of its event, else all but operators'.
+    """Turn the segments inside each wait into waits: those of its event, else all but those of operators.
 
-    Those of no rule become gaps.
+    Waits of no rule become gaps.
     """
     passive = np.append(is_passive(events), True)
     begin = np.clip(waits.start, keys.start, keys.end)
@@ -169,9 +178,9 @@ def _mark_waits(
 
 
 def _completion(events: Events, edges: Edges) -> Ints:
-    """When each event is complete: at its end, or where an effect of GPU work starts before that.
+    """Find when each event is complete: at its end, or when an effect of GPU work starts before that, ns.
 
-    The rules make an edge between rows that overlap only where their order is known.
+    The rules make an edge between rows that overlap only if their order is known.
     """
     completion = events.end.copy()
     from_gpu = edges.cause_event >= 0
@@ -186,9 +195,10 @@ def _with_streams(
     recorded: Ints,
     threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints],
 ) -> Segments:
-    """Add one segment for each GPU activity until it is complete, and the roots, and sort.
+    """Add one segment for each GPU activity until it is complete, and the roots, and sort all.
 
-    A root lasts until the recording of its rank begins (`recorded`, by lane): of the first rank it is empty.
+    A root lasts until the recording of its rank begins (`recorded`, by lane): it is empty for the rank whose
+    recording begins first.
     """
     inside = (events.start >= window.start) & (events.end <= window.end)
     end = _completion(events, edges)

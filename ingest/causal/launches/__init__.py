@@ -1,1 +1,1 @@
-"""Which call launched which GPU work, what the host waited for, and what has no rows."""
+"""Which call launched which GPU work, what the host waited for, and which work has no rows."""

@@ -1,4 +1,4 @@
-"""Correlation ids that several calls of a file carry, told apart: by process, then by order."""
+"""Distinguishes calls of a file that share a correlation id: by process, then by order."""
 
 from dataclasses import dataclass, replace
 
@@ -12,24 +12,30 @@ from tracegraph.ingest.causal.launches.reused_ids import Named, assign_in_order
 from tracegraph.vocabulary.categories import Role
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
-"""By how much work may seem to start before its call, and how soon after the call it starts if idle."""
+"""By how much clocks may disagree, and how long after its call work starts that follows it soon."""
 _HALF = 0.5
-"""If most ids stand at several works, they tell no work from another."""
+"""If more than this share of the ids of several processes have several activities on a device, these
+processes share the device."""
 _ENOUGH_WORK = 10_000
-"""Activities from which the owner of a device is told, evenly over the file."""
+"""How many activities decide who owns a device at most; they are taken evenly over the file."""
 _MOST_BEGUN = 64
-"""Calls of one id that can wait in queues at a time: more would take time and memory beyond all bounds."""
+"""How many calls of one id may wait in queues at a time: it bounds time and memory on hostile files."""
 _ANY = -1
-"""The owner of a device that is not known."""
+"""Stands for an unknown process: calls of any may be meant."""
 
 
 def tell_calls_apart(events: Events, process: Ints) -> Events:
-    """Give each call a correlation of its own, and all other rows that of their call.
+    """Give each call a correlation of its own, and every other row that of its call.
 
-    Where a call of a runtime or driver carries an id, other rows on threads do not (an overhead row may carry
-    that of the operator around it). An id that several processes use belongs to the process that owns the
-    device of the row (`_owner`); one that a process uses again, to its calls and their work in their order.
-    `process`: number of the process of each lane.
+    If a call of a runtime or driver carries an id, other rows on threads lose it (an overhead row may carry
+    the id of the operator around it). An id that several processes use belongs to the process that owns the
+    device of the row (`_owner`). An id that a process uses again belongs to its calls and their work in their
+    order.
+
+    Parameters
+    ----------
+    process
+        The number of the process of each lane.
     """
     is_call = events.of_role(Role.CALL) & events.on_thread & (events.correlation > 0)
     others = events.on_thread & ~is_call & np.isin(events.correlation, events.correlation[is_call])
@@ -63,13 +69,13 @@ class _Calls:
 
     @property
     def of_several(self) -> Ints:
-        """Ids that calls of several processes carry."""
+        """The ids that calls of several processes carry."""
         users = pd.Series(self.process).groupby(self.ids).nunique()
         several: Ints = users.index[users > 1].to_numpy(np.int64)
         return several
 
     def named(self, ids: Ints, owner: Ints, time: Ints) -> Named:
-        """Return the calls of each of `ids`, of its owner if several processes use it, around each time."""
+        """Find the calls of each of `ids` around each time: its owner's, if several processes use the id."""
         everyone = np.where(np.isin(ids, self.of_several), owner, _ANY) == _ANY
         parts = [self._of_keys((self.ids,), (ids,), time, everyone)]
         parts.append(self._of_keys((self.ids, self.process), (ids, owner), time, ~everyone))
@@ -79,7 +85,10 @@ class _Calls:
         ).sorted()
 
     def _of_keys(self, keys: tuple[Ints, ...], wanted: tuple[Ints, ...], time: Ints, chosen: Flags) -> Named:
-        """For the chosen rows the calls with the same keys: the last before each time, and the next."""
+        """Find for the chosen rows the calls with the same keys: the last before each time, and the next.
+
+        At most `_MOST_BEGUN` calls before each time are listed.
+        """
         rows = np.flatnonzero(chosen)
         count = len(self.index)
         code = np.zeros(count + len(rows), dtype=np.int64)
@@ -100,7 +109,7 @@ class _Calls:
 
 
 def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Events:
-    """Give new numbers to calls, by their order, then the rows whose id no call carries."""
+    """Assign new numbers: to calls by their order, then to rows whose id no call carries."""
     call = np.full(len(events), -1, dtype=np.int64)
     call[calls.index] = np.arange(len(calls.index))
     work = events.is_gpu[rows]
@@ -120,13 +129,13 @@ def _renumbered(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Event
 
 
 def _numbers(written: Ints, call: Ints, count: int) -> Ints:
-    """1 + the position of the call, beyond these for written ids without one; absent stays absent."""
+    """Assign 1 + the position of the call, higher numbers to written ids without one, absent to absent."""
     alone = count + 1 + pd.factorize(written)[0]
     return np.where(call >= 0, call + 1, np.where(written > 0, alone, written))
 
 
 def _latest(calls: _Calls, named: Named, time: Ints) -> Ints:
-    """Return the last call that started by each row's time, else the first; -1 for none."""
+    """Find the last call that started by each row's time, else the first; -1 for none."""
     found = np.full(len(time), -1, dtype=np.int64)
     found[named.row[::-1]] = named.call[::-1]
     begun = calls.start[named.call] <= time[named.row]
@@ -135,7 +144,7 @@ def _latest(calls: _Calls, named: Named, time: Ints) -> Ints:
 
 
 def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
-    """Return the call that starts nearest to each row; -1 for none."""
+    """Find the call that starts nearest to each row; -1 for none."""
     time = events.start[rows]
     named = calls.named(events.correlation[rows], owner, time)
     order = np.argsort(-np.abs(calls.start[named.call] - time[named.row]), kind="stable")
@@ -145,10 +154,7 @@ def _nearest(events: Events, calls: _Calls, rows: Ints, owner: Ints) -> Ints:
 
 
 def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
-    """Return the call of each activity.
-
-    In their order where there are as many calls of an id as activities.
-    """
+    """Find the call of each activity: by order if its id has no fewer calls than activities, else by time."""
     named = calls.named(events.correlation[work], owner, events.start[work])
     found = _latest(calls, named, events.start[work])
     ordered = (named.calls > 0) & (named.rows <= named.calls)
@@ -158,7 +164,7 @@ def _launching(events: Events, calls: _Calls, work: Ints, owner: Ints) -> Ints:
 
 
 def _owners(events: Events, calls: _Calls, rows: Ints) -> Ints:
-    """Return the process that owns the device of each row, `_ANY` where that cannot be told."""
+    """Find the process that owns the device of each row, `_ANY` if it is unknown."""
     owner = np.full(len(rows), _ANY, dtype=np.int64)
     if len(np.unique(calls.process)) == 1:
         return owner
@@ -170,11 +176,11 @@ def _owners(events: Events, calls: _Calls, rows: Ints) -> Ints:
 
 
 def _owner(events: Events, calls: _Calls, work: Ints) -> int:
-    """Return the process whose calls launched the work of one device.
+    """Find the process whose calls launched the work of one device, `_ANY` if several did.
 
-    It is the one with the most ids that no other process uses, if any; else the one after whose calls most of
-    the work starts soon, and little before. Where most ids of several processes have several activities on
-    the device, they share it.
+    It is the process with the most ids that no other process uses, if there are such ids; else the one after
+    whose calls most of the work starts soon, and little of it before them. If most ids of several processes
+    have several activities on the device, these processes share it.
     """
     work = work[np.isin(events.correlation[work], calls.ids)]
     ids = events.correlation[work]
@@ -193,7 +199,7 @@ def _owner(events: Events, calls: _Calls, work: Ints) -> int:
 
 
 def _follows(events: Events, calls: _Calls, work: Ints, process: int) -> float:
-    """Share of work that starts soon after the last call of its id in a process, less that of before it."""
+    """Calculate which share of work starts soon after its id's last call in a process, less that before."""
     time = events.start[work]
     owner = np.full(len(work), process, dtype=np.int64)
     call = _latest(calls, calls.named(events.correlation[work], owner, time), time)

@@ -11,17 +11,26 @@ from tracegraph.ingest.causal.launches.holes import Stretches, find_holes
 from tracegraph.ingest.causal.launches.launches import Launches
 
 _LEAST_PART, _FEWEST = 0.01, 3
-"""A second process shares a stream if it launched that part of its work, and more than a stray row or two."""
+"""A second process shares a stream if it launched at least this share of its work, and this many activities;
+a file has launches if it has this many."""
 _JOINED = 0.1
-"""If fewer works than this share have a call, launches and work have nothing that joins them."""
+"""Work and calls are not joined if less than this share of the work has a call."""
 
 
 @dataclass(frozen=True)
 class Doubts:
-    """What one file leaves in doubt.
+    """What one file cannot tell.
 
-    `holes`: stretches whose events were lost. `shared`: streams that several processes launch work on.
-    `unjoined`: whether launches and GPU work have nothing that joins them. `lanes`: the file's own.
+    Attributes
+    ----------
+    holes
+        Stretches whose events were lost: starts and ends, ns.
+    shared
+        Which lanes are streams on which several processes launch work.
+    unjoined
+        Whether nothing joins launches with GPU work.
+    lanes
+        Which lanes are of this file.
     """
 
     holes: Stretches
@@ -31,7 +40,7 @@ class Doubts:
 
 
 def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
-    """Look for what takes the evidence from causes."""
+    """Look for what makes the evidence for causes unreliable."""
     return Doubts(
         find_holes(events, launches),
         _shared_streams(events, lanes, launches),
@@ -41,7 +50,7 @@ def find_doubts(events: Events, lanes: Lanes, launches: Launches) -> Doubts:
 
 
 def _shared_streams(events: Events, lanes: Lanes, launches: Launches) -> Flags:
-    """Streams of which a second process launched at least 1 % of the work, and three activities."""
+    """Tell on which streams a second process launched at least 1 % of the work, and three activities."""
     work = np.flatnonzero(launches.call >= 0)
     process = lanes.process
     count = np.zeros((len(lanes.frame), int(process.max(initial=0)) + 1), dtype=np.int64)
@@ -52,7 +61,7 @@ def _shared_streams(events: Events, lanes: Lanes, launches: Launches) -> Flags:
 
 
 def _is_unjoined(events: Events, launches: Launches) -> bool:
-    """Whether there are launches and GPU work, and under a tenth of it has a call."""
+    """Tell whether there are launches and GPU work, and under a tenth of the work has a call."""
     launching = int(is_call_named(events, "Launch").sum())
     joined = int((launches.call[events.is_gpu] >= 0).sum())
     return launching >= _FEWEST and joined < _JOINED * int(events.is_gpu.sum())

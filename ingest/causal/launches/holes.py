@@ -11,22 +11,22 @@ from tracegraph.vocabulary.categories import Role
 _LEAST_SHARE = 0.005
 """A hole is a silence of all streams that lasts that share of the recording: shorter ones cost little."""
 _SHORTEST_NS = 50_000
-"""In a short recording, a hole is at least longer than a usual pause between launches."""
+"""A hole is a silence of at least this share of the file's time, and at least this long."""
 _LEAST_LOST = 3
-"""One or two launches without work also stand at the end of a buffer."""
+"""How many calls or works a hole must lack."""
 _USUALLY, _FEWEST = 0.8, 5
-"""A call launches work if this share of the calls of its name does, of at least that many."""
+"""Calls of a name usually have work if this share of them does, and this many do."""
 Stretches = tuple[Ints, Ints]
 """Starts and ends, ns."""
 
 
 def find_holes(events: Events, launches: Launches) -> Stretches:
-    """Silences of at least .5 % of the file's time in which calls or launched work must have been.
+    """Find silences of at least .5 % of the file's time in which calls or launched work must have been.
 
     Silence alone proves nothing: a thread may run code that is not traced. But correlation ids count on while
-    nothing is recorded, and what was launched before a hole and ran in it is missing. A hole lacks three
-    calls or works: ids skip at least twice as many as anywhere else, or calls of names that usually have work
-    have none between calls whose work ran before and after the silence.
+    nothing is recorded, and work that was launched before a hole and ran in it is missing. A hole lacks at
+    least three calls or works: ids skip at least twice as many as anywhere else, or calls of names that
+    usually have work have none between calls whose work ran before and after the silence.
     """
     start, end = _silences(events)
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
@@ -38,7 +38,7 @@ def find_holes(events: Events, launches: Launches) -> Stretches:
 
 
 def _silences(events: Events) -> Stretches:
-    """Long stretches in which nothing but annotations and steps is open on any lane."""
+    """Find long stretches in which nothing but annotations and steps is open on any lane."""
     active = (events.on_thread | events.is_gpu) & ~is_annotation(events)
     start, end = events.start[active], events.end[active]
     begin, until = pauses(start, end)
@@ -48,9 +48,9 @@ def _silences(events: Events) -> Stretches:
 
 
 def _skipped_ids(events: Events, calls: Ints, until: Ints) -> Ints:
-    """How many more correlation ids than at any other place are skipped before the first call at `until`.
+    """Count how many more ids than anywhere else are skipped before the first call from `until` on.
 
-    0 where it is not at least twice as many: calls that are never recorded have ids, too.
+    0 if these are not at least twice as many: calls that are never recorded have ids, too.
     """
     ids = np.maximum.accumulate(events.written_correlation[calls])
     skipped = np.append(0, np.diff(ids))
@@ -59,11 +59,11 @@ def _skipped_ids(events: Events, calls: Ints, until: Ints) -> Ints:
     next_call = np.searchsorted(events.start[calls], until)
     here = np.append(skipped, 0)[next_call]
     elsewhere = np.delete(skipped, next_call[next_call < len(calls)]).max(initial=1)
-    return np.where(here // 2 >= elsewhere, here - elsewhere, 0)  # twice a hostile id is no int64
+    return np.where(here // 2 >= elsewhere, here - elsewhere, 0)  # twice a hostile id overflows int64
 
 
 def _missing_work(events: Events, launches: Launches, calls: Ints, start: Ints, end: Ints) -> Ints:
-    """How many calls lack the work that ran in each silence."""
+    """Count the calls that lack the work that ran in each silence."""
     has, lacks = working_calls(events, launches, calls)
     first = np.full(len(events), np.iinfo(np.int64).max)
     launched = np.flatnonzero(launches.call >= 0)
@@ -78,7 +78,7 @@ def _missing_work(events: Events, launches: Launches, calls: Ints, start: Ints, 
 
 
 def working_calls(events: Events, launches: Launches, calls: Ints) -> tuple[Flags, Flags]:
-    """Which calls have GPU work in the file, and which lack it although their name usually has it."""
+    """Tell which calls have GPU work in the file, and which lack it although their name usually has it."""
     has, name = launches.launching[calls], events.name.codes[calls]
     count = np.bincount(name, minlength=1)
     working = np.bincount(name, has, minlength=1)

@@ -1,4 +1,4 @@
-"""Which work on the GPU a blocking call waits for, as rows of the file say, else as its name does."""
+"""Which work on the GPU a blocking call waits for, by rows of the file, else by its name."""
 
 from dataclasses import dataclass
 
@@ -21,19 +21,25 @@ from tracegraph.vocabulary.mechanisms import (
 from tracegraph.vocabulary.memory_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
-"""How a row of a wait names all streams of a device."""
+"""The stream number of a cuda_sync row that stands for all streams of its device."""
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
 SLIGHT = 10
-"""A call that lasts this many times as long as that difference waited: it is too small to tell otherwise."""
+"""A call that lasts this many times as long as that difference waited all the same: it is too small to tell
+otherwise."""
 
 
 @dataclass(frozen=True)
 class HostWaits:
     """Which GPU activity each blocking call waits for: one row for each call and stream concerned.
 
-    `recorded`: a cuda_sync row names the stream. `certain`: the stream is beyond doubt, by such a row or
-    because the call waits for all of them, so that the pair may date the clocks.
+    Attributes
+    ----------
+    recorded
+        Whether a cuda_sync row names the stream.
+    certain
+        Whether the stream is beyond doubt, by such a row or because the call waits for all streams, so that
+        the pair may date the clocks.
     """
 
     call: Ints
@@ -98,11 +104,15 @@ class _Collector:
 
 
 def late_ends(events: Events, calls: Ints, moved: Ints) -> Ints:
-    """How long after each call's return work may end that it waited for, ns.
+    """Calculate how long after each call's return the work that it waited for may end, ns.
 
-    10 µs: clocks disagree by that. `moved`: by how much rows of the GPU were moved at each of these returns.
-    What the file itself has in order no such correction may put out of order, so that much counts, too,
-    where the call lasts ten times as long.
+    That is 10 µs, by which clocks disagree. A correction of the clock must not put out of order what the file
+    itself has in order, so the correction counts, too, if the call lasts ten times as long.
+
+    Parameters
+    ----------
+    moved
+        By how much rows of the GPU were moved at each of these returns, ns.
     """
     slight = (events.end[calls] - events.start[calls]) // SLIGHT
     late: Ints = np.maximum(LATE_NS, np.minimum(LATE_NS + np.maximum(moved, 0), slight))
@@ -112,11 +122,16 @@ def late_ends(events: Events, calls: Ints, moved: Ints) -> Ints:
 def find_host_waits(
     events: Events, launches: Launches, streams: Streams, rows: SyncRows, moved: Ints
 ) -> HostWaits:
-    """Rule 2: the last work enqueued before each blocking call, from cuda_sync rows, else by name.
+    """Find the last work enqueued before each blocking call (rule 2), by cuda_sync rows, else by name.
 
-    By name, a stream synchronisation concerns the stream that the thread launched on last if that work ended
-    before the call returned, else the stream whose work ended last before the return. `moved`: by how much
-    rows of the GPU were moved at the end of each event, ns.
+    By name, a stream synchronisation concerns the stream on which the thread launched last, if that work
+    ended before the call returned; else the stream whose work ended last before the return. A wait for a
+    stream is 0.98 sure, one for an event 0.8, since its event and stream are guesses.
+
+    Parameters
+    ----------
+    moved
+        By how much rows of the GPU were moved at the end of each event, ns.
     """
     collect = _Collector(events, launches, streams)
     with_row = np.zeros(len(events), dtype=bool)
@@ -142,7 +157,10 @@ def find_host_waits(
 
 
 def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
-    """Find calls that wait for all streams of a device: the one that their thread launched on last."""
+    """Collect calls that wait for all streams of a device: the one on which their thread launched last.
+
+    A wait is 0.98 sure if the file has one device and the call is made for waiting, else 0.8.
+    """
     events, streams, lanes = collect.events, collect.streams, list(collect.streams.queue)
     device = np.array([events.device[streams.by_lane[lane][0]] for lane in lanes], dtype=np.int64)
     only = len(np.unique(device)) == 1
@@ -156,14 +174,14 @@ def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
 
 
 def concerns(events: Events, row: Ints, stream: Ints, lane_event: int) -> Flags:
-    """Whether a stream number of each row means the stream, and the device, that an activity runs on."""
+    """Tell whether a stream number of each row means the stream and the device on which an activity runs."""
     device, same = events.device[row], stream == events.stream[lane_event]
     found: Flags = same & ((device == events.device[lane_event]) | (device == NONE))
     return found
 
 
 def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
-    """Collect the waits that cuda_sync rows name; returns the calls that need no inference."""
+    """Collect the waits that cuda_sync rows name, and find the calls that need no inference."""
     events, streams = collect.events, collect.streams
     called = rows.call >= 0
     named = pd.Series(events.name[np.maximum(rows.call, 0)], dtype=object).astype(str)
@@ -190,9 +208,9 @@ def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
 
 
 def _likely_work(events: Events, launches: Launches, streams: Streams, calls: Ints, late: Ints) -> Ints:
-    """For calls that do not name their stream: see `find_host_waits`; -1 where no work fits.
+    """Find the likely work of calls that do not name their stream: see `find_host_waits`; -1 for none.
 
-    `late`: how long after each return it may end.
+    `late`: how long after each return the work may end, ns.
     """
     lanes = list(streams.queue)
     if not lanes or not len(calls):
@@ -210,7 +228,7 @@ def _likely_work(events: Events, launches: Launches, streams: Streams, calls: In
 
 
 def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[int]) -> Ints:
-    """Position in `lanes` of the stream on which the calling thread launched last, -1 for none."""
+    """Find the position in `lanes` of the stream on which the calling thread launched last, -1 for none."""
     work = np.flatnonzero(launches.call >= 0)
     last = nearest_on_thread(events, calls, launches.call[work], "backward")
     found: Ints = np.searchsorted(lanes, np.append(events.lane[work], -1)[last])
@@ -218,7 +236,7 @@ def _last_stream(events: Events, launches: Launches, calls: Ints, lanes: list[in
 
 
 def _blocking_copies(collect: _Collector, launches: Launches) -> None:
-    """Rule 11: a copy call that returns after its copy ended, where its kind is one that blocks."""
+    """Collect copy calls that return after their copy ended, if their kind blocks (rule 11)."""
     events = collect.events
     work = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
     call = launches.call[work]

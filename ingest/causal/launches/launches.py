@@ -1,4 +1,4 @@
-"""Which call launched which GPU activity, in what order work was enqueued, and the device's usual lags."""
+"""Which call launched which GPU activity, in which order work was enqueued, and the usual lags."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,17 +15,17 @@ from tracegraph.ingest.intervals import ended_before
 LONGEST_LAUNCH_NS = 20_000
 """What takes longer is no latency of a launch: the work waited for something else."""
 LONGEST_STREAM_GAP_NS = 5_000
-"""A usual lag estimated above these is not one: no kernel in the file met an idle device, or a full queue."""
+"""Above these an estimate is not a usual lag: no kernel in the file met an idle device, or a full queue."""
 USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
-"""The lag from a call's start and from its end, where the file shows none: as launches usually take."""
+"""The lag from a call's start and from its end that launches usually have, if the file does not show it."""
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
 REACH_NS = 20_000
-"""How long after the end of work on another stream a stream goes on because of it."""
+"""How long after the end of work on another stream a stream goes on because of it at most."""
 _LOW = 0.05
-"""The usual lag is a low quantile: longer ones had another cause. The least would be one lucky case."""
+"""The quantile of lags that is taken for the usual one."""
 _ENOUGH_GAPS = 20
-"""A stream with fewer gaps takes the usual one of all streams."""
+"""With fewer gaps a stream gets the usual gap of all streams: the least of a few may be far above it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,10 @@ class Lags:
 
 
 def match_launches(events: Events) -> Launches:
-    """Rule 1: join GPU work with its call by correlation, whatever the call's name, else by the file's flow.
+    """Join GPU work with its call by correlation, else by the file's flow (rule 1).
 
-    Each correlation belongs to one call (see `tell_calls_apart`); one graph launch may have many kernels.
+    The name of the call does not matter. Each correlation belongs to one call (see `tell_calls_apart`); one
+    graph launch may have many kernels.
     """
     has_id = events.correlation > 0
     calls = np.flatnonzero(has_id & events.on_thread)
@@ -77,10 +78,14 @@ def match_launches(events: Events) -> Launches:
 class Streams:
     """GPU activities of each stream, once in the order of start and once in the order of enqueueing.
 
-    `by_lane[lane]`: event indices by (start, end); `queue[lane]`: event indices by the start of the launching
-    call, and `queued_at[lane]` that time. Work without a call stands between the calls with the nearest ids;
-    where ids do not tell, it was enqueued before it started, and before the work after it on its stream: the
-    earlier of these counts.
+    Attributes
+    ----------
+    by_lane
+        For each lane event indices by (start, end).
+    queue, queued_at
+        For each lane event indices by the start of the launching call, and these times, ns. Work without a
+        call stands between the calls with the nearest ids. If ids do not tell, it was enqueued before it
+        started, and before the next work on its stream: the earlier of these times counts.
     """
 
     by_lane: dict[int, Ints]
@@ -88,12 +93,12 @@ class Streams:
     queued_at: dict[int, Ints]
 
     def last_queued(self, lane: int, before: Ints) -> Ints:
-        """Index of the activity enqueued last on `lane` before each time, -1 for none."""
+        """Find the index of the activity enqueued last on `lane` before each time, -1 for none."""
         position = np.searchsorted(self.queued_at[lane], before, "left") - 1
         return np.where(position >= 0, self.queue[lane][np.maximum(position, 0)], -1)
 
     def next_queued(self, lane: int, after: Ints) -> Ints:
-        """Index of the activity enqueued first on `lane` after each time, -1 for none."""
+        """Find the index of the activity enqueued first on `lane` after each time, -1 for none."""
         position = np.searchsorted(self.queued_at[lane], after, "right")
         there = position < len(self.queue[lane])
         return np.where(there, self.queue[lane][np.minimum(position, len(self.queue[lane]) - 1)], -1)
@@ -118,7 +123,10 @@ def order_streams(events: Events, launches: Launches) -> Streams:
 
 
 def _low_quantile(values: Ints, limit: int, beyond: int | None = None) -> int:
-    """Return a low quantile, 0 without values; above the limit that, or what is given for it."""
+    """Find a low quantile of the values that are not negative; 0 without any.
+
+    If it is above `limit`, the result is `beyond`, or the limit itself if `beyond` is not given.
+    """
     values = values[values >= 0]
     found = int(np.quantile(values, _LOW, method="lower")) if len(values) else 0
     return found if found <= limit else limit if beyond is None else beyond
@@ -132,7 +140,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
         idle = (call >= 0) & (ended_before(events.end[work], NONE) < events.start[call])
         from_start.append((events.start[work] - events.start[call])[idle])
         from_end.append((events.start[work] - events.end[call])[idle])
-    # Where most work starts before its call returns, what does not was late for another reason.
+    # If most work starts before its call returns, the rest was late for another reason.
     after_calls = np.maximum(np.concatenate(from_end), 0)
     launch_from_end = min(
         _low_quantile(np.concatenate(from_end), LONGEST_LAUNCH_NS, USUAL_LATE_LAUNCH_NS),
@@ -157,7 +165,7 @@ def measure_lags(events: Events, launches: Launches, streams: Streams, lane_coun
 
 
 def done_before(events: Events, streams: Streams) -> Ints:
-    """For each activity the latest end of those that started before it on its stream; `NONE` without any."""
+    """Find the latest end, ns, of work that started before each activity on its stream, `NONE` without."""
     done = np.full(len(events), NONE, dtype=np.int64)
     for work in streams.by_lane.values():
         done[work] = ended_before(events.end[work], NONE)
@@ -167,7 +175,10 @@ def done_before(events: Events, streams: Streams) -> Ints:
 def nearest_on_thread(
     events: Events, calls: Ints, others: Ints, direction: Literal["backward", "forward"]
 ) -> Ints:
-    """Position in `others` of the nearest one on each call's thread, before or after it; -1 for none."""
+    """Find the position in `others` of the nearest before or after each call on its thread; -1 for none.
+
+    Nearness counts between starts; one that starts at the same time is neither before nor after.
+    """
     left = pd.DataFrame({"lane": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
     right = pd.DataFrame({"lane": events.lane[others], "at": events.start[others]})
     found = pd.merge_asof(

@@ -9,9 +9,9 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.vocabulary.categories import Role
 
 _FEWEST_CALLS = 10
-"""With fewer calls no order of their ids is certain."""
+"""With fewer calls nothing is said about how ids grow."""
 _FALLING = 0.01
-"""Ids grow with time but for a few calls of other threads."""
+"""Ids grow with time if at most this share of the steps from one id to the next goes back in time."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class LostLaunches:
 
 
 def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
-    """All GPU work with an id but no call, where the ids of the calls grow with time; else none.
+    """Find all GPU work with an id but no call, if the ids of the calls grow with time; else none.
 
-    `call`: of each event the call that launched it, -1 for none. Ids do not grow where processes share a
-    file, or where they start again.
+    Ids do not grow if processes share a file, or if they start again. `call`: the call that launched each
+    event, -1 for none.
     """
     nothing = np.empty(0, dtype=np.int64)
     lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.written_correlation > 0))
@@ -53,7 +53,7 @@ def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
 
 
 def queued_times(events: Events, lost: LostLaunches) -> Ints:
-    """Return a moment of each lost launch that lies between the starts of the calls around it, in ns."""
+    """Choose a moment for each lost launch between the starts of the calls around it, ns."""
     if not len(lost.work):
         return lost.work
     earliest = int(events.start[events.on_thread].min()) - 1

@@ -1,4 +1,4 @@
-"""Launches whose GPU work has no row, although work that was launched after them has, or was waited for."""
+"""Launches whose GPU work has no row, although work launched after it has one, or was waited for."""
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")
+"""If less than the share `_JOINED` of the work has a call, nothing joins work with its calls. Parts of names
+lack their first letter, so that they match a capital and a small one."""
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
 
 
 class MissingWork:
-    """The launches without work, `call`, by thread and start; counts those between moments of a thread."""
+    """The launches without work (`call`); it counts those between two moments of a thread."""
 
     def __init__(self, events: Events, call: Ints) -> None:
         self.call = call
@@ -25,7 +27,7 @@ class MissingWork:
         self._placed = np.sort(self._keys.of(events.lane[call], events.start[call]))
 
     def between(self, lane: Ints, since: Ints, until: Ints) -> Ints:
-        """How many launches of each thread begin after `since` and before `until`, ns."""
+        """Count the launches of each thread that begin from `since` on and before `until`, ns."""
         bounds = [np.clip(moment, self._keys.start, self._keys.end) for moment in (since, until)]
         first, last = (np.searchsorted(self._placed, self._keys.of(lane, moment)) for moment in bounds)
         count: Ints = np.maximum(last - first, 0)
@@ -33,12 +35,12 @@ class MissingWork:
 
 
 def find_missing(events: Events, launches: Launches, stack: CallStack) -> MissingWork:
-    """Find launches that lack their work, while later ones of their thread have theirs, or a wait returned.
+    """Find launches that lack their work, though later ones have theirs, or a wait for it returned.
 
-    Calls of names that launch, or usually do, but for copies, which have no row where they move nothing. A
-    call inside or around one that has work shares its work; what a graph's capture takes up runs later, in
-    the graph; where as much work as calls carry an id, none of it is lost; and where nothing joins work with
-    its calls, or none of them has any, nothing is known.
+    Calls count whose name launches, or usually does, except for copies, which have no row if they move
+    nothing. These calls lack nothing: a call inside or around one that has work, whose work it shares; a call
+    in a graph's capture, whose work runs later in the graph; and calls of an id that as much work as calls
+    carry. If nothing joins work with its calls, or no call has work, nothing is known.
     """
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
@@ -63,7 +65,7 @@ def _keys(events: Events) -> Keys:
 
 
 def _shares_work(events: Events, has: Flags, stack: CallStack) -> Flags:
-    """Find calls right inside or around a call that launched work."""
+    """Tell which calls are right inside or around a call that launched work."""
     inner = np.append(has, False)[stack.parent]
     outer = np.zeros(len(events) + 1, dtype=bool)
     outer[stack.parent[has]] = True
@@ -72,7 +74,7 @@ def _shares_work(events: Events, has: Flags, stack: CallStack) -> Flags:
 
 
 def _all_there(events: Events, launching: Flags) -> Flags:
-    """Events with an id, as written, that as much GPU work as launching calls carry, several of them."""
+    """Tell which events have an id, as written, of several launching calls and as much GPU work."""
     ids, place = np.unique(events.written_correlation, return_inverse=True)
     works, calls = (np.bincount(place[chosen], minlength=len(ids)) for chosen in (events.is_gpu, launching))
     there: Flags = ((ids > 0) & (calls > 1) & (works >= calls))[place]
@@ -80,7 +82,7 @@ def _all_there(events: Events, launching: Flags) -> Flags:
 
 
 def _captured(events: Events, calls: Ints) -> Flags:
-    """Which calls of a thread stand between the begin and the end of a graph's capture."""
+    """Tell which calls of a thread stand between the begin and the end of a graph's capture."""
     kind = np.select([is_call_named(events, *_BEGINS), is_call_named(events, *_ENDS)], [1, 2], 0)
     marks = np.flatnonzero((kind > 0) & events.on_thread)
     if not len(marks):
@@ -98,7 +100,7 @@ def _captured(events: Events, calls: Ints) -> Flags:
 
 
 def _followed(events: Events, has: Flags) -> Flags:
-    """Tell what begins before a call of its thread with work or a wait, or one of its rank for a device."""
+    """Tell what begins before a call of its thread that has work or waits, or its rank's for a device."""
     waits = is_call_named(events, *WAITING) & events.on_thread
     last = np.full(int(events.lane.max(initial=0)) + 1, np.iinfo(np.int64).min)
     chosen = np.flatnonzero((has & events.on_thread) | waits)

@@ -1,4 +1,4 @@
-"""Backward passes: when the autograd engine works on a thread of its own, and on whose behalf."""
+"""Backward passes: when the autograd engine works on a thread of its own, and for which caller."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,13 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
 
 _MOST_CALLERS = 16
-"""A number that operators of more threads carry does not tell who called: pairs of all have no bound."""
+"""A sequence number that operators of more threads carry does not show who called, and to pair all of them
+would have no bound in memory."""
 
 
 @dataclass(frozen=True)
 class Passes:
-    """One row a backward pass: engine lane, caller lane, first start and last end of its work there."""
+    """One row per backward pass: engine lane, caller lane, first start and last end of its work there, ns."""
 
     engine: Ints
     caller: Ints
@@ -24,10 +25,15 @@ class Passes:
 
 
 def backward_links(events: Events, process: Ints) -> pd.DataFrame:
-    """Pairs of a forward and a backward operator with one sequence number on two threads of a process.
+    """Pair forward and backward operators with one sequence number on two threads of a process.
 
-    Columns caller, engine (lanes), forward, backward (event indices). Forward operators carry forward thread
-    0 or none, backward ones a positive one. Files without these numbers may join the two by a flow.
+    Forward operators carry forward thread 0 or none, backward ones a positive one. Files without these
+    numbers may join the two by a flow.
+
+    Returns
+    -------
+    pd.DataFrame
+        Columns caller, engine (lanes), forward, backward (event indices).
     """
     ends = np.flatnonzero(events.forward_flow >= 0)
     if len(ends):
@@ -61,9 +67,9 @@ def backward_links(events: Events, process: Ints) -> pd.DataFrame:
 
 
 def find_passes(events: Events, stack: CallStack, process: Ints) -> Passes:
-    """Return the backward passes of all threads.
+    """Find the backward passes of all threads.
 
-    The caller is the thread that shares sequence numbers with the engine.
+    The caller is the thread that shares most sequence numbers with the engine.
     """
     links = backward_links(events, process)
     found: list[tuple[int, int, int, int]] = []
@@ -104,7 +110,10 @@ def _passes_of(
 
 
 def _begin_of_burst(start: Ints, end: Ints, first: int, forward: int) -> int:
-    """Work of the engine just before its first linked operator belongs to the pass."""
+    """Find where a pass begins: engine work up to 1 ms before its first linked operator belongs to it.
+
+    Work before the pass's forward operator does not.
+    """
     while first > 0 and start[first - 1] > forward and start[first] - end[first - 1] < 1_000_000:
         first -= 1
     return first

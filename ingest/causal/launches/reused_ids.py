@@ -1,4 +1,4 @@
-"""Correlation ids that are used again while work waits in queues: whose call is whose, from their order."""
+"""Correlation ids that are used again while work waits in queues: order shows whose call is whose."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,17 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events
 
 _DENSE = 20
-"""Ids are used again if the calls of a cycle fill at least a twentieth of it."""
+"""A stream is launched on much more often than ids come back if this many of its works fall between two calls
+of one id."""
 _MOST = 0.9
-"""An order of calls and works is believed if it fits nearly all of them."""
+"""A name of calls is a stream's usual one if this share of its activities has a free call of it."""
 
 
 @dataclass(frozen=True)
 class Named:
     """Pairs of a row and a call that carry one id, by (row, call): positions among those asked about.
 
-    For each row `calls` and `rows`: how many of each there are of its id.
+    `calls`, `rows`: for each row, how many calls and how many rows have its id.
     """
 
     row: Ints
@@ -26,18 +27,25 @@ class Named:
     rows: Ints
 
     def sorted(self) -> "Named":
-        """Return the same by (row, call)."""
+        """Sort the pairs by (row, call)."""
         order = np.lexsort((self.call, self.row))
         return Named(self.row[order], self.call[order], self.calls, self.rows)
 
 
 def assign_in_order(events: Events, calls: Ints, named: Named, work: Ints, chosen: Flags) -> Ints:
-    """Find the launching call of each chosen activity, as a position in `calls` (in order of start).
+    """Find the launching call of each chosen activity, as a position in `calls`.
 
-    `named`: activities as positions in `work`. Work of one stream was launched in its
-    order, and each call launches one activity. On a stream that is launched on much more often than ids come
-    back the next call of the id is taken, on the others the last one before the work started, of the name
-    that most often is there. A loop over the activities of files that use ids again.
+    Work of one stream was launched in its order, and each call launches one activity. On a stream that is
+    launched on much more often than ids come back, the next call of the id is taken; on other streams the
+    last call before the work started, of the name that is there most often. This is a Python loop over the
+    activities, for files that use ids again only.
+
+    Parameters
+    ----------
+    calls
+        Indices of the calls, in the order of their start.
+    named
+        The calls that each activity may have; activities are positions in `work`.
     """
     by_row = dict(_groups(named))
     cycle = _cycle(events.correlation[calls])
@@ -65,7 +73,7 @@ def _groups(named: Named) -> list[tuple[int, Ints]]:
 
 
 def _cycle(ids: Ints) -> float:
-    """How many calls usually lie between two of one id."""
+    """Count how many calls usually lie between two of one id; infinite if no id comes back."""
     order = np.argsort(ids, kind="stable")
     again = np.append(False, ids[order][1:] == ids[order][:-1])
     apart = np.diff(order, prepend=0)[again]
@@ -73,13 +81,13 @@ def _cycle(ids: Ints) -> float:
 
 
 def _begun(events: Events, calls: Ints, options: Ints, start: int) -> Ints:
-    """Those of the calls that began before the work, else the first."""
+    """Keep the calls that began before the work, else the first."""
     count = int(np.searchsorted(events.start[calls[options]], start, "right"))
     return options[: max(count, 1)]
 
 
 def _next_calls(possible: list[Ints], taken: Flags) -> Ints:
-    """For each activity the first free call after that of the activity before; at first the last one."""
+    """Pick for each activity the first free call after that of the activity before; at first the last."""
     picked, before = [], -1
     for options in possible:
         later = options[(options > before) & ~taken[options]]
@@ -92,7 +100,7 @@ def _next_calls(possible: list[Ints], taken: Flags) -> Ints:
 
 
 def _last_calls(free: list[Ints], possible: list[Ints]) -> Ints:
-    """For each activity the last of its free calls, before that of the activity after."""
+    """Pick for each activity the last of its free calls before that of the activity after it."""
     picked, after = [], np.iinfo(np.int64).max
     for options, all_options in zip(reversed(free), reversed(possible), strict=True):
         earlier = options[options < after]
@@ -103,7 +111,7 @@ def _last_calls(free: list[Ints], possible: list[Ints]) -> Ints:
 
 
 def _of_usual_name(events: Events, calls: Ints, free: list[Ints]) -> list[Ints]:
-    """Only calls of the name that nearly every activity has a free call of, if there is one."""
+    """Keep only calls of the name of which nearly every activity has a free call, if there is one."""
     codes = [np.unique(events.name.codes[calls[options]]) for options in free]
     seen, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int32), *codes]), return_counts=True)
     if not len(seen) or counts.max() < _MOST * len(free):

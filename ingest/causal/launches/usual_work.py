@@ -11,14 +11,14 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.launches.launches import Lags, Launches
 
 _FEWEST = 3
-"""Of a name with fewer samples the median is chance."""
+"""A name with fewer clear calls gets the figure of all launching calls."""
 _LOW, _SAME_KIND = 0.05, 4
-"""Calls of up to four times the 5 % quantile are taken for those that nothing held."""
+"""Calls of up to four times the 5 % quantile count as those that nothing held."""
 Codes = npt.NDArray[np.signedinteger[Any]]
 
 
 def median_by_name(lengths: Ints, names: Codes, of: Codes, fewest: int = 1) -> Floats:
-    """Median of the lengths of each name in `of`; infinite for one with fewer than `fewest`."""
+    """Find the median length of each name in `of`; infinite for a name with fewer than `fewest` lengths."""
     wanted = np.isin(names, of)
     groups = pd.Series(lengths[wanted]).groupby(names[wanted])
     medians = groups.median().where(groups.size() >= fewest, np.inf).reindex(of, fill_value=np.inf)
@@ -26,11 +26,16 @@ def median_by_name(lengths: Ints, names: Codes, of: Codes, fewest: int = 1) -> F
 
 
 def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> Ints:
-    """For each event the ns that launching calls of its name work when nothing holds them; 0 for others.
+    """Measure how many ns launching calls of each event's name work if nothing holds them; 0 for others.
 
-    Measured on calls that return before their work starts, and up to the launch on those whose stream was
-    idle when they began (`done`: see `done_before`). A name with fewer than three of these gets the figure of
-    all launching calls; none gets more than the shortest time in which one of its calls was seen to launch.
+    Calls count that return before their work starts; and, up to the launch, calls whose stream was idle when
+    they began. A name with fewer than three of these gets the figure of all launching calls. No name gets
+    more than the shortest time in which one of its calls was seen to launch.
+
+    Parameters
+    ----------
+    done
+        See `launches.done_before`.
     """
     call, begun, idle = _first_work(events, launches, done)
     usual = np.zeros(len(events), dtype=np.int64)
@@ -51,12 +56,12 @@ def usual_work(events: Events, launches: Launches, lags: Lags, done: Ints) -> In
 
 
 def _unheld(lasted: "pd.Series[int]") -> int:
-    """Median of the calls that nothing held: those of the shortest kind."""
+    """Find the median of the calls that nothing held: those of the shortest kind."""
     return int(lasted[lasted <= _SAME_KIND * lasted.quantile(_LOW)].median())
 
 
 def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, Ints, Flags]:
-    """Find launching calls, when the first work of each starts, and whether its stream was idle before."""
+    """Find launching calls, the start of each one's first work, and whether its stream was idle then."""
     work = np.flatnonzero(launches.call >= 0)
     work = work[np.lexsort((events.start[work], launches.call[work]))]
     call, first = np.unique(launches.call[work], return_index=True)
@@ -64,11 +69,12 @@ def _first_work(events: Events, launches: Launches, done: Ints) -> tuple[Ints, I
 
 
 def left_at(events: Events, launches: Launches, lags: Lags, usual_work: Ints, done_before: Ints) -> Ints:
-    """For each activity the moment at which its launch left the call; `NONE` without one.
+    """Find the moment at which each activity's launch left its call, ns; `NONE` without a call.
 
     That is the call's end. Work that starts while the call still runs was launched from inside it: one usual
-    latency before the work's start, but not in the first half of the time since the call's start; and where
-    the stream was busy for longer than such a call works, after the call's usual work, since then it waited.
+    latency before the work's start, but not in the first half of the time since the call's start. If the
+    stream was busy for longer than such a call works, the launch left after the call's usual work, since from
+    then on the call waited.
     """
     call = np.maximum(launches.call, 0)
     start, call_start, call_end = events.start, events.start[call], events.end[call]

@@ -1,6 +1,7 @@
-"""The rules of the causal model in their order; a new one is a module here and a line in a table below.
+"""The rules of the causal model in order; a new one is a module here and a line in a table below.
 
-Each is a pure function of the context and of what the rules before it found. Docs: docs/rules.md.
+Each rule is a pure function of the context and of what the rules before it found. `docs/rules.md` says when
+each fires, and when it is wrong.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +41,7 @@ class Adds:
     find: Find
 
     def apply(self, context: Context, found: Found) -> Found:
-        """All that holds after the rule."""
+        """Add what the rule finds to what was found before."""
         return found.plus(self.find(context, found))
 
 
@@ -51,7 +52,7 @@ class Revises:
     find: Find
 
     def apply(self, context: Context, found: Found) -> Found:
-        """All that holds after the rule."""
+        """Replace what was found before by what the rule leaves of it and adds."""
         return self.find(context, found)
 
 
@@ -75,7 +76,7 @@ SHARED: tuple[Rule, ...] = (
     Adds(collective_waits),
     Adds(early_ends),
 )
-"""Rules of the GPU and of other ranks, which hold whatever threads wait for each other."""
+"""Rules of the GPU and of other ranks, which hold under every policy between threads."""
 
 _BETWEEN_THREADS: tuple[tuple[Rule, ...], ...] = (
     (Adds(autograd), Adds(collective_callers), Adds(resume), Adds(gil_waits), Adds(off_cpu)),
@@ -83,14 +84,14 @@ _BETWEEN_THREADS: tuple[tuple[Rule, ...], ...] = (
     (Adds(off_cpu),),
 )
 POLICIES = dict(zip(CROSS_THREAD_POLICIES, _BETWEEN_THREADS, strict=True))
-"""What comes after the shared rules, by name of the policy: `evidence` (recorded hand-overs, then inferred
-ones with their confidence), `serialise` (all threads of a process ordered by time, as if the GIL let only
-one run), `none`."""
+"""The rules that come after the shared ones, by name of the policy: `evidence` (recorded hand-overs, then
+inferred ones with their confidence), `serialise` (all threads of a process ordered by time, as if the GIL let
+only one run), `none`."""
 EVIDENCE = CROSS_THREAD_POLICIES[0]
 
 
 def apply(rules: Iterable[Rule], context: Context, found: Found) -> Found:
-    """Return what holds after all of the rules, one after the other."""
+    """Apply the rules one after the other to what was found before."""
     for rule in rules:
         found = rule.apply(context, found)
     return found

@@ -1,4 +1,4 @@
-"""What the rules of the causal model look at: the events of a run, and what ids, order and nesting tell."""
+"""What the rules of the causal model look at: events, and how ids, order and nesting relate them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +27,8 @@ from tracegraph.ingest.findings import Integrity
 class Scene:
     """What a graph is made on, besides edges: of one rank, or of all ranks of a job.
 
-    `events` are on the CPU's clock, those of several ranks on that of the first; `doubts`: of each file.
+    `events` are on the CPU's clock, those of several ranks on that of the first. `doubts` has one entry for
+    each file.
     """
 
     events: Events
@@ -42,7 +43,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Context(Scene):
-    """All that a rule may look at: one rank."""
+    """All that a rule may look at; it is of one rank."""
 
     streams: Streams
     sync_rows: SyncRows
@@ -50,7 +51,7 @@ class Context(Scene):
     lags: Lags
     passes: Passes
     clock: GpuClock
-    """What was added to the GPU rows, told from the window's start."""
+    """What was added to the GPU rows, counted from the window's start."""
 
     @cached_property
     def missing(self) -> MissingWork:
@@ -81,7 +82,11 @@ class Context(Scene):
 def find_context(
     events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
 ) -> Context:
-    """Clip what cannot be, nest the events, match calls with their work, put the clocks right, find steps."""
+    """Prepare the events of a rank for the rules.
+
+    Impossible times are clipped, events nested, calls matched with their work, clocks put right, and steps
+    and phases found. `integrity` gets the findings on the way.
+    """
     process = lanes.process
     events = put_possible(tell_calls_apart(events, process), process, integrity)
     events, stack = nest_possible(events, integrity)

@@ -15,15 +15,16 @@ from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, LOST_WORK, UNKNOWN
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 
 GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
-"""By position in `MECHANISMS`: what the rule's usual lag, or the wait that it ends, is called."""
+"""By position in `MECHANISMS`: the name of the rule's usual lag, or of the wait that it ends."""
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Dependencies between ports, one array an attribute; times in ns, event -1 for a port of a thread.
+    """Dependencies between ports, one array per attribute; times in ns, event -1 for a port of a thread.
 
     `arrival`: when the effect could have started had this been its only cause. `mechanism`: position in
-    `MECHANISMS`. `recorded`: whether ids or order in the file say so, else a timing rule does.
+    `MECHANISMS`. `recorded`: whether ids or order in the file prove the edge; else a timing rule made it.
+    `confidence`: how often such edges are true, 0 to 1.
     """
 
     cause_event: Ints
@@ -41,7 +42,7 @@ class Edges:
         return len(self.arrival)
 
     def latest_arrival(self, events: Events) -> Ints:
-        """When each GPU activity could have started by the last of these causes, `NONE` without any; ns."""
+        """Find when each GPU activity could have started by its last cause here, ns; `NONE` without one."""
         arrival = np.full(len(events), NONE, dtype=np.int64)
         of_work = self.effect_event >= 0
         np.maximum.at(arrival, self.effect_event[of_work], self.arrival[of_work])
@@ -49,28 +50,28 @@ class Edges:
 
 
 def no_edges() -> Edges:
-    """Return a table without rows."""
+    """Make a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
     return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
 
 
 UNEXPLAINED, OFF_CPU, LOST = -1, -2, -3
-"""Stand for the mechanism of a stretch that no rule explains, of one in which its thread did not run, and of
-a wait for work that is not in the file."""
+"""Stand for the mechanism of a stretch that no rule explains, of a stretch in which its thread did not run,
+and of a wait for work that is not in the file."""
 GAP_OF_STRETCH = {
     UNEXPLAINED: GAP_CODE[UNKNOWN],
     OFF_CPU: GAP_CODE[CPU_TURN],
     LOST: GAP_CODE[LOST_WORK],
 }
-"""What such stretches are called: gaps that keep their length in a replay."""
+"""The names of such stretches: gaps that keep their length in a replay."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """Stretches in which a thread waits: inside `event`, or in all but operators where it is -1.
+    """Stretches in which a thread waits: inside `event`, or, if that is -1, in everything but operators.
 
-    `mechanism`: position in `MECHANISMS`, `UNEXPLAINED` where it may be work as well, `OFF_CPU` or `LOST`:
-    gaps that keep their length in a replay. `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`; or `UNEXPLAINED` if it may be work as well, `OFF_CPU` or `LOST`,
+    which are gaps that keep their length in a replay. `recorded`: as of the edges that end them.
     """
 
     lane: Ints
@@ -85,13 +86,13 @@ class Waits:
 
 
 def no_waits() -> Waits:
-    """Return a table without rows."""
+    """Make a table without rows."""
     no = np.empty(0, dtype=np.int64)
     return Waits(no, no, no, no, no, np.empty(0, dtype=bool))
 
 
 def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:
-    """Make waits that a timing rule found, in all but operators unless `event` is given."""
+    """Make waits that a timing rule found, in everything but operators unless `event` is given."""
     inside = np.full(len(lane), -1, dtype=np.int64) if event is None else event
     code = np.full(len(lane), CODE[mechanism], dtype=np.int64)
     return Waits(lane, start, end, inside, code, np.zeros(len(lane), dtype=bool))
@@ -101,12 +102,12 @@ Ports = tuple[Ints, Ints, Ints]
 
 
 def on_gpu(events: Events, index: Ints, *, at_end: bool) -> Ports:
-    """Ports of GPU activities: their end as causes, their start as effects."""
+    """Make ports of GPU activities: at their end as causes, at their start as effects."""
     return index, events.lane[index], (events.end if at_end else events.start)[index]
 
 
 def on_thread(lane: Ints, time: Ints) -> Ports:
-    """Ports of threads."""
+    """Make ports of threads."""
     return np.full(len(lane), -1, dtype=np.int64), lane, time
 
 
@@ -119,7 +120,10 @@ def make_edges(
     recorded: Flags | bool,
     confidence: Floats | float,
 ) -> Edges:
-    """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all."""
+    """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all.
+
+    An arrival after the effect's start is put at the start.
+    """
     count = len(arrival)
     return Edges(
         *cause,

@@ -1,4 +1,4 @@
-"""Repetition against chance: which stretches of a kind end just after, or before, work of the GPU does."""
+"""Tests repetition against chance: which stretches of a kind end just after, or before, GPU work does."""
 
 from collections import Counter
 
@@ -9,43 +9,53 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.rules.sureness import by_chance
 
 REACH_NS = (100_000, 60_000)
-"""How long before the end of a stretch work may end that explains it, and after it, where clocks disagree or
-the work said before its end that it was done."""
+"""How long before the end of a stretch work that explains it may end, and how long after it, because clocks
+disagree or the work said before its end that it was done."""
 _REACH_SHARE, _FURTHEST_NS = 0.02, 500_000
-"""An end is near that of a stretch within that part of its length, at most that long."""
+"""Around a long stretch the reach is this share of it, but at most `_FURTHEST_NS`."""
 _ALIKE_NS = (10_000, 20_000, 40_000)
-"""Windows in which the lags of one kind may lie: what wakes a thread takes about as long each time."""
+"""Widths of windows of lags in which ends count as alike."""
 _WIDER_NS = (80_000, 160_000, 320_000)
-"""Wider windows, only for stretches that are much longer than these."""
+"""Wider windows, for stretches that last `_TIMES_WIDER` times as long as the window is wide."""
 _TIMES_WIDER = 20
 """Ends of stretches that last twenty times as long may differ by more than 40 µs."""
 _CHANCE, _HARDLY, _SURE, _ONE = 0.05, 0.01, 0.95, 0.8
-"""Largest chance for several of a kind, and for close ends; confidence if it is excluded, and of a single
-one."""
+"""How likely chance may give a result at most: if the stretches fit, and on the stricter terms if they are
+only close. Then the confidence before the share of chance is taken off, and that of a single case."""
 _CONDITIONS = (("fits", "least", _CHANCE), ("close", "least_close", _HARDLY))
+"""Which column must hold, which column says how many must end alike then, and the limit of chance."""
 _FEW = 3
-"""Above so many candidates in a window, more than chance gives are needed."""
+"""Only if there are more cases than this, their number alone is tested first."""
 _RESOLUTION_NS = 1_000
-"""Times may be whole µs, so that a lag of 0 may be 1 µs."""
+"""What is added to the lag of a single case, so that a lag of 0 has a chance, too."""
 COLUMNS = ("silence", "work", "lag", "rate", "crowd", "fits", "close")
+"""The columns of candidates: see `explained`."""
 
 
 def reach(length: Ints) -> tuple[Ints, Ints]:
-    """How long before the end of each stretch, and after it, work may end that explains it, ns."""
+    """Calculate how long before and after the end of each stretch work that explains it may end, ns."""
     more = np.minimum((_REACH_SHARE * length).astype(np.int64), _FURTHEST_NS)
     return np.maximum(REACH_NS[0], more), np.maximum(REACH_NS[1], more)
 
 
 def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Candidates whose lag repeats on a stream, in enough stretches of a kind, with `confidence`.
+    """Find candidates whose lag repeats on a stream in enough stretches of a kind, with `confidence`.
 
-    `streams`: for each stream rows of `silence`, `work`, `lag` (from the end of the work to that of the
-    stretch, ns), `rate` (ends in each ns of the stretch), `crowd` (how many more around its end), `fits`
-    (nothing speaks against it), `close` (something does, but the lag is a small part of the stretch).
-    `kinds`: which `silence` is of which `kind`; the `name` that kinds share; `works`, whether they do work of
-    their own; how many must end alike where they fit, `least`, and where they are close, `least_close`.
-    Alike is within 40 µs of one lag, more where they last longer, and more often than by chance (Poisson, for
-    all kinds, lags and streams). The confidence is the share that chance leaves.
+    Stretches end alike if their lags lie within 40 µs, or more if they last longer, and do so more often than
+    by chance (Poisson, for all kinds, lags and streams). The confidence is the share that chance leaves.
+
+    Parameters
+    ----------
+    streams
+        For each stream a table of candidates: `silence` (number of the stretch), `work` (index of the event),
+        `lag` (from the end of the work to that of the stretch, ns), `rate` (ends of work per ns of the
+        stretch), `crowd` (how many more per ns around its end), `fits` (nothing speaks against it), `close`
+        (something does, but the lag is a small part of the stretch).
+    kinds
+        For each `silence` its `kind`; the `name` that kinds share; `works`, whether it does work of its own;
+        and how many must end alike: `least` if they fit, `least_close` if they are close.
+    stretches
+        `start` and `end` of each stretch, ns, by its number.
     """
     parts = [pd.DataFrame({name: [] for name in (*COLUMNS, "confidence")})]
     frames = [_near(found, kinds, stretches) for found in streams]
@@ -63,7 +73,7 @@ def explained(streams: list[pd.DataFrame], kinds: pd.DataFrame, stretches: pd.Da
 
 
 def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Return the candidates by kind, and which of them are near enough."""
+    """Join the candidates with their kinds, and mark those that are near enough to the stretch's end."""
     frame = found.merge(kinds, on="silence")
     length = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[frame["silence"]]
     before, after = reach(length)
@@ -72,7 +82,7 @@ def _near(found: pd.DataFrame, kinds: pd.DataFrame, stretches: pd.DataFrame) -> 
 
 
 def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names: int) -> pd.DataFrame:
-    """Return the candidates of one kind that chance explains least; none where it explains them."""
+    """Find the candidates of one kind that chance explains least; none if chance explains them."""
     best, least_likely = near.iloc[:0].assign(confidence=0.0), 1.0
     near = near.sort_values("lag", kind="stable")
     for width in (*_ALIKE_NS, *_WIDER_NS):
@@ -97,7 +107,7 @@ def _most_alike(near: pd.DataFrame, everything: pd.DataFrame, tests: int, names:
 
 
 def _with_more(alike: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
-    """Keep what is as near to the usual lag of those believed as ends may differ, the nearest of each."""
+    """Add candidates as near to the usual lag of the believed ones as ends may differ, one per stretch."""
     distance = (candidates["lag"] - alike["lag"].median()).abs()
     tolerance = (candidates["length"] / (2 * _TIMES_WIDER)).clip(_ALIKE_NS[-1] / 2, _WIDER_NS[-1] / 2)
     near = candidates.assign(distance=distance)[distance <= tolerance]
@@ -108,10 +118,10 @@ def _with_more(alike: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
 def _likelihood(
     alike: pd.DataFrame, expected: float, width: int, tests: int, names: int, least: str
 ) -> tuple[float, float]:
-    """How likely as many alike are by chance in all tests, and how sure one may be of each.
+    """Calculate how likely as many alike are by chance in all tests, and the confidence of each.
 
-    What works may do the same each time, and last as long, behind GPU work that does so, too: stretches of
-    one length are one case, and where there is no other one, the lag itself must be small.
+    A stretch that works may do the same each time, and last as long, behind GPU work that does so, too. So
+    stretches of one length are one case, and if there is no other case, the lag itself must be small.
     """
     first, hits = alike.iloc[0], len(alike)
     if first["works"]:
@@ -128,7 +138,7 @@ def _likelihood(
 
 
 def _alike(near: pd.DataFrame, width: int) -> pd.DataFrame:
-    """Keep the candidates in the window of lags with most stretches, the nearest to their median of each."""
+    """Find the window of lags with most stretches; of each stretch keep what is nearest to its median."""
     lag, silence = near["lag"].tolist(), near["silence"].tolist()
     inside: Counter[int] = Counter()
     most, begin, first, last = 0, 0, 0, 0

@@ -1,4 +1,4 @@
-"""Long stretches of threads in which nothing more is recorded: there waits without a row hide."""
+"""Long stretches of threads in which nothing more is recorded: waits without a row hide there."""
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,15 @@ SILENCE_COLUMNS = ("lane", "event", "start", "end", "queued")
 
 
 def find_silences(context: Context) -> pd.DataFrame:
-    """Stretches of at least 100 µs without an operator or a call: lane, event, start, end, queued, by number.
+    """Find stretches of at least 100 µs of a thread without an operator or a call.
 
-    `event`: what is open, an annotation or a python frame, -1 for nothing. `queued`: what was enqueued before
-    that moment may end the stretch. The one from the first event of the file to the first of a thread is one
-    of them.
+    The stretch from the first event of the file to the first of a thread is one of them.
+
+    Returns
+    -------
+    pd.DataFrame
+        A row for each stretch: `lane`; `event`, the annotation or Python frame that is open, -1 for none;
+        `start` and `end`, ns; `queued`: work that was enqueued before that moment may end the stretch.
     """
     stack, passive = context.stack, np.append(is_passive(context.events), True)
     lanes, begins = np.unique(stack.piece_lane, return_index=True)
@@ -35,10 +39,10 @@ def find_silences(context: Context) -> pd.DataFrame:
 
 
 def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILENCE_NS) -> pd.DataFrame:
-    """Do the same for calls, operators and all else that works: stretches in which one is innermost.
+    """Find the same stretches of calls, operators and all else that works, in which one is innermost.
 
-    Without those in which a wait is known, and without the profiler's own work. A call may wait for what it
-    launches itself.
+    Stretches in which a wait is known, and the profiler's own work, are left out. A call may wait for what it
+    launches itself, so `queued` of a stretch with which a call begins is 1 ns after its start.
     """
     events, stack = context.events, context.stack
     works = ~is_passive(events) & ~events.of_role(Role.OVERHEAD)
@@ -51,7 +55,7 @@ def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILE
 
 
 def without_waits(stretches: pd.DataFrame, known: Waits) -> pd.DataFrame:
-    """Those stretches in which no wait is known."""
+    """Keep the stretches in which no wait is known."""
     lane, start, end = (stretches[name].to_numpy(np.int64) for name in ("lane", "start", "end"))
     free = covered(Spans(lane, start, end), Spans(known.lane, known.start, known.end)) == 0
     found: pd.DataFrame = stretches[free].reset_index(drop=True)

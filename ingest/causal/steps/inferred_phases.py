@@ -1,4 +1,4 @@
-"""What tells a phase that no annotation names: the autograd engine's work, gradients, updating operators."""
+"""Evidence for phases that no annotation names: the autograd engine's work, gradients, updates."""
 
 import re
 from dataclasses import dataclass
@@ -18,15 +18,17 @@ _BACKWARD_FRAME = re.compile(
     r"|<built-in method run_backward of .*>",
     re.DOTALL,
 )
-"""PyTorch's own: a function of the user's of that name may do anything."""
+"""PyTorch's own frames that call the engine: a user's function of that name may do anything."""
 _UPDATE = re.compile(r"aten::_(?:fused_(?:adamw?|sgd|adagrad)_?|foreach_(?:add|addcdiv|addcmul|lerp)_)")
+"""Fused and multi-tensor operators that update parameters."""
 
 
 @dataclass(frozen=True)
 class BackwardPass:
-    """A backward pass as its caller sees it; ns.
+    """A backward pass as its caller sees it, from `start` to `end`; ns.
 
-    `engine`: the thread that works, from `begin` to `until`; `end_lane`: the one that ends it.
+    `engine`: the lane of the thread that works, from `begin` to `until`. `end_lane`: the lane that ends the
+    pass.
     """
 
     start: int
@@ -38,7 +40,7 @@ class BackwardPass:
 
 
 def is_engine(events: Events) -> Flags:
-    """Which events are work of the autograd engine: operators of the backward pass, or what runs them."""
+    """Tell which events are work of the autograd engine: backward operators, or what runs them."""
     told = np.array([str(name).startswith(_ENGINE) for name in events.name.values], dtype=bool)
     linked = (events.forward_thread > 0) & (events.sequence_number != NONE)
     flags: Flags = events.of_role(Role.OPERATOR) & events.on_thread & (linked | events.name.matching(told))
@@ -46,9 +48,9 @@ def is_engine(events: Events) -> Flags:
 
 
 def backward_passes(events: Events, stack: CallStack, passes: Passes, lane: int) -> list[BackwardPass]:
-    """Return the backward passes that a thread waits for, or runs itself, in order.
+    """Find the backward passes that a thread waits for, or runs itself, in order.
 
-    Where the Python frame of PyTorch is recorded that calls the engine, its times are those of the pass.
+    If the Python frame of PyTorch that calls the engine is recorded, its times are those of the pass.
     """
     rows = [
         (int(passes.begin[k]), int(passes.end[k]), int(passes.engine[k]))
@@ -68,7 +70,7 @@ def backward_passes(events: Events, stack: CallStack, passes: Passes, lane: int)
 
 
 def _own_passes(events: Events, stack: CallStack, lane: int) -> list[tuple[int, int]]:
-    """When a thread itself works for the engine with no other operator in between, as without a GPU."""
+    """Find when a thread itself works for the engine without other operators between, as without a GPU."""
     engine = is_engine(events)
     if not engine[events.lane == lane].any():
         return []
@@ -80,7 +82,7 @@ def _own_passes(events: Events, stack: CallStack, lane: int) -> list[tuple[int, 
 
 
 def outermost_operators(events: Events, stack: CallStack, lane: int) -> Ints:
-    """Return the events of a thread that do work and are inside no other such event, by time."""
+    """Find the events of a thread that do work and are inside no other such event, by time."""
     works = ~is_passive(events)
     found = np.flatnonzero(events.on_thread & (events.lane == lane) & works)
     above = stack.parent[found]
@@ -100,7 +102,7 @@ def _backward_frames(events: Events, lane: int) -> tuple[Ints, Ints]:
 
 
 def outermost(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Of stretches those that begin in no other one, by time."""
+    """Keep the stretches that begin in no other one, by time."""
     order = np.lexsort((-end, start))
     start, end = start[order], end[order]
     keep = start >= np.append(NONE, np.maximum.accumulate(end))[: len(start)]
@@ -110,10 +112,17 @@ def outermost(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 def forward_begin(
     events: Events, stack: CallStack, lane: int, of: BackwardPass, after: int, operators: Ints
 ) -> int | None:
-    """When the forward pass of a backward pass begins on a thread, not before `after`; None if unknown.
+    """Find when the forward pass of a backward pass begins on a thread; None if unknown.
 
-    With the first operator whose gradient the engine computes, or with the module or operator around it.
-    `operators`: the `numbered_operators` of the thread.
+    It begins with the first operator whose gradient the engine computes, or with the module or operator
+    around that.
+
+    Parameters
+    ----------
+    after
+        The earliest time at which it may begin, ns.
+    operators
+        The `numbered_operators` of the thread.
     """
     works = (events.lane == of.engine) & (events.start >= of.begin) & (events.start < of.until)
     linked = np.flatnonzero(works & (events.forward_flow >= 0))
@@ -127,21 +136,21 @@ def forward_begin(
     if not len(found):
         return None
     if not len(linked):
-        # Operators without a gradient carry the number of the next one that has one: the last is that.
+        # Operators without a gradient carry the number of the next one with a gradient: of each the last.
         _, last = np.unique(events.sequence_number[found][::-1], return_index=True)
         found = found[::-1][last]
     return _around(events, stack, int(found[np.argmin(events.start[found])]), after)
 
 
 def numbered_operators(events: Events, lane: int) -> Ints:
-    """Operators of a thread with an autograd number that are not of a backward pass, by time."""
+    """Find operators of a thread with an autograd number that are not of a backward pass, by time."""
     numbered = (events.sequence_number != NONE) & ~(events.forward_thread > 0)
     found = np.flatnonzero(events.on_thread & (events.lane == lane) & numbered)
     return found[np.argsort(events.start[found], kind="stable")]
 
 
 def _around(events: Events, stack: CallStack, event: int, after: int) -> int:
-    """Start of the outermost module or operator around an event, not before `after`."""
+    """Find the start of the outermost module or operator around an event, not before `after`."""
     begin, above = int(events.start[event]), int(stack.parent[event])
     while above >= 0 and events.start[above] >= after:
         is_operator = (
@@ -154,7 +163,7 @@ def _around(events: Events, stack: CallStack, event: int, after: int) -> int:
 
 
 def updates(events: Events, lane: int) -> Ints:
-    """Operators of a thread that update parameters, by time."""
+    """Find the operators of a thread that update parameters, by time."""
     told = np.array([_UPDATE.fullmatch(str(name)) is not None for name in events.name.values], dtype=bool)
     found = np.flatnonzero(events.on_thread & (events.lane == lane) & events.name.matching(told))
     return found[np.argsort(events.start[found], kind="stable")]

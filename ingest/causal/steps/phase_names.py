@@ -11,9 +11,11 @@ _OWN = (
     (re.compile(r"Optimizer\.zero_grad#"), ZERO_GRAD),
     (re.compile(r"enumerate\(DataLoader\)#"), DATA_LOADING),
 )
-"""What PyTorch writes by itself; in old files as operators."""
+"""The annotations that PyTorch writes by itself; in old files they are operators."""
 _BOTH = re.compile(r"(?:forward|fwd).*(?:backward|bwd)|(?:backward|bwd).*(?:forward|fwd)")
+"""Names of forward and backward at once name neither phase."""
 _LAST = r"(?:^| )(?:{})(?: (?:pass|step|compute))?$"
+"""A pattern for the last words of a name."""
 _WRITTEN = (
     (re.compile(_LAST.format("zero grad|zero gradients|optimizer zero grad")), ZERO_GRAD),
     (re.compile(_LAST.format("backward|bwd|loss backward")), BACKWARD),
@@ -32,14 +34,14 @@ _WRITTEN = (
         DATA_LOADING,
     ),
 )
-"""What an annotation ends with, in words of small letters: `## forward ##`, `MyModel.forward`,
+"""The last words, in small letters, of an annotation that names a phase: `## forward ##`, `MyModel.forward`,
 `[Strategy]DDPStrategy.backward` (Lightning), `forward_step` (Megatron), `[param|alex_net|forward]`."""
 
 
 def phase_of(name: str, *, is_annotation: bool) -> str | None:
-    """Return the phase that an annotation names, None for none.
+    """Find the phase that an annotation names, None if it names none, or forward and backward at once.
 
-    An operator names one only where PyTorch writes it so: old files have annotations as operators.
+    An operator names a phase only by PyTorch's own names, since old files have annotations as operators.
     """
     for pattern, phase in _OWN:
         if pattern.match(name):
@@ -53,4 +55,4 @@ def phase_of(name: str, *, is_annotation: bool) -> str | None:
 
 
 _LONGEST = 300
-"""No name of a phase is longer."""
+"""The most characters of a name that is searched for a phase: no name of a phase is longer."""

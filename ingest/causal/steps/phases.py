@@ -1,4 +1,4 @@
-"""Phases: which stretches of a rank's main thread are forward, backward, optimizer, and how that is known."""
+"""Phases: which stretches of a rank's main thread are forward, backward, optimizer, and why we know."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,17 +26,30 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 
 _SURE, _PASS, _LINKED, _OPERATORS = 1.0, 0.98, 0.9, 0.6
-"""Confidence of an annotation, a backward pass, a forward pass linked to it, and operators alone."""
+"""The confidence of a phase that an annotation names; of a backward pass by the engine's work; of a forward
+pass by the operators whose gradients it computes; and of an optimizer by operators that update parameters."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Phases by rank and time; times in ns. Those of a rank never overlap.
+    """Phases by rank and time; times in ns. Phases of one rank never overlap.
 
-    `step`: number of the step that it lies in, `NONE` for none. `name`: position in `PHASE_NAMES`.
-    `occurrence`: of several of a name in a step, counted from 1. `lane`: the thread that it is a stretch of;
-    `end_lane`: the one whose work ends it. `window_end`: the later of its end and the end of the GPU work
-    that threads launched in it. `recorded`: an annotation says so, else what ran does.
+    Attributes
+    ----------
+    step
+        The number of the step in which the phase lies, `NONE` for none.
+    name
+        The position in `PHASE_NAMES`.
+    occurrence
+        Which of the phases of its name in the step it is, counted from 1.
+    lane, end_lane
+        The thread of which the phase is a stretch, and the lane whose work ends it.
+    window_end
+        The later of its end and the end of the GPU work that threads launched in it.
+    recorded
+        Whether an annotation names it; else it is inferred from what ran.
+    confidence
+        How likely it is that phase, 0 to 1.
     """
 
     rank: Ints
@@ -62,7 +75,7 @@ class Phases:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """A phase before it is known which of its step it is."""
+    """A phase before its step and occurrence are known."""
 
     name: str
     start: int
@@ -75,11 +88,11 @@ class _Stretch:
 def find_phases(
     events: Events, lanes: Lanes, stack: CallStack, launches: Launches, steps: Steps, passes: Passes
 ) -> Phases:
-    """Find the phases of all ranks: those that annotations name, else those that can be told.
+    """Find the phases of all ranks: those that annotations name, else those that can be inferred.
 
-    A backward pass is where the autograd engine works, up to where its caller goes on. Its forward begins
-    with the first operator whose gradient it computes, and ends where the next phase begins. An optimizer is
-    told by the fused or multi-tensor operators that update parameters.
+    A backward pass lasts while the autograd engine works, until its caller goes on. Its forward pass begins
+    with the first operator whose gradient it computes, and ends when the next phase begins. An optimizer is
+    recognised by the fused or multi-tensor operators that update parameters.
     """
     named = _named(events)
     issued = issue_times(events, launches)
@@ -97,7 +110,7 @@ def find_phases(
 
 
 def _named(events: Events) -> Ints:
-    """For each event on a thread the phase that it names, as a position in `PHASE_NAMES`, -1 for none."""
+    """Find the phase that each event on a thread names, as a position in `PHASE_NAMES`, -1 for none."""
     named = np.full(len(events), -1, dtype=np.int64)
     for role in (Role.ANNOTATION, Role.OPERATOR):
         told = [phase_of(str(text), is_annotation=role is Role.ANNOTATION) for text in events.name.values]
@@ -110,9 +123,10 @@ def _named(events: Events) -> Ints:
 def _main_lane(
     events: Events, lanes: Lanes, steps: Steps, passes: Passes, named: Ints, rank: int
 ) -> int | None:
-    """Return the thread of a rank whose stretches are its phases: that of its steps, else of its annotations.
+    """Choose the thread of a rank whose stretches are its phases, None if there is no sign of one.
 
-    Else the one that waits for most backward passes, or runs most of them itself.
+    It is the thread of the rank's steps, else of the annotations that name phases, else the one that waits
+    for most backward passes, or runs most of them itself.
     """
     of_rank = lanes.rank == rank
     marks = np.flatnonzero((named >= 0) & of_rank[events.lane])
@@ -131,7 +145,7 @@ def _main_lane(
 
 
 def _recorded(events: Events, named: Ints, lane: int) -> list[_Stretch]:
-    """Return what annotations of a thread name, in order; one inside another one is a part of it."""
+    """List the phases that annotations of a thread name, in order; one inside another is a part of it."""
     found = np.flatnonzero((named >= 0) & (events.lane == lane))
     found = found[np.lexsort((-events.end[found], events.start[found]))]
     until = np.append(NONE, np.maximum.accumulate(events.end[found]))[: len(found)]
@@ -142,7 +156,7 @@ def _recorded(events: Events, named: Ints, lane: int) -> list[_Stretch]:
 
 
 _Bounds = tuple[Ints, Ints, Ints]
-"""Start, end and number of the steps of a rank."""
+"""Start, end (ns) and number of the steps of a rank."""
 
 
 def _told(
@@ -153,7 +167,7 @@ def _told(
     recorded: list[_Stretch],
     steps: _Bounds,
 ) -> list[_Stretch]:
-    """Return the recorded phases of a thread with those that can be told, in order."""
+    """Add to the recorded phases of a thread those that can be inferred, in order."""
     own = backward_passes(events, stack, passes, lane)
     known = recorded + [
         _Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS)
@@ -179,7 +193,7 @@ def _forwards(
     known: Sequence[_Stretch],
     steps: _Bounds,
 ) -> list[_Stretch]:
-    """Find forward passes that no annotation names: one for each backward pass whose operators tell it."""
+    """Find forward passes that no annotation names, one for each backward pass whose operators show it."""
     operators = numbered_operators(events, lane)
     backwards = [one for one in known if one.name == BACKWARD]
     found: list[_Stretch] = []
@@ -195,7 +209,7 @@ def _forwards(
         if begin is None:
             continue
         begin = max([begin, *(phase.end for phase in known if phase.start <= begin < phase.end)])
-        if begin > mine.start:  # what it saves to go back through is inside the backward pass itself
+        if begin > mine.start:  # its operators ran inside the backward pass itself: no forward pass before
             continue
         end = min(phase.start for phase in known if phase.start >= begin)
         if begin < end and not _meets(found, begin, end):
@@ -209,7 +223,7 @@ def _begin_of_step(steps: _Bounds, time: int) -> int:
 
 
 def _optimizers(events: Events, lane: int, known: Sequence[_Stretch], steps: _Bounds) -> list[_Stretch]:
-    """Find updates of parameters after a backward pass, up to the next phase or the step's end."""
+    """Find updates of parameters after a backward pass, up to the next phase or the end of the step."""
     operators = updates(events, lane)
     found = []
     for place, one in enumerate(known):
@@ -229,7 +243,7 @@ def _optimizers(events: Events, lane: int, known: Sequence[_Stretch], steps: _Bo
 def _of_rank(
     events: Events, issued: Ints, rank: int, lane: int, found: Sequence[_Stretch], steps: _Bounds
 ) -> Phases:
-    """Return the phases of a rank with their steps, occurrences and windows."""
+    """Make the phases of a rank with their steps, occurrences and windows."""
     start = np.array([one.start for one in found], dtype=np.int64)
     end = np.array([one.end for one in found], dtype=np.int64)
     name = np.array([PHASE_NAMES.index(one.name) for one in found], dtype=np.int64)

@@ -16,9 +16,17 @@ from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
 class Steps:
     """Steps by rank and time; times in ns.
 
-    `event`: index of the annotation that marks each. `window_end`: the later of its end and the end of the
-    GPU work launched in it. `of_event`: number of the step of its rank that each event runs in (GPU work: was
-    launched in), `NONE` outside of all. `marker`: what their names have in common.
+    Attributes
+    ----------
+    marker
+        What the names of the steps have in common.
+    event
+        The index of the annotation that marks each step.
+    window_end
+        The later of the step's end and the end of the GPU work launched in it.
+    of_event
+        For each event the number of the step of its rank in which it runs (GPU work: was launched), `NONE`
+        outside of all steps.
     """
 
     marker: str
@@ -38,7 +46,7 @@ class Steps:
 
 
 def join_steps(parts: Sequence[Steps]) -> Steps:
-    """Return the steps of several ranks."""
+    """Join the steps of several ranks; the marker is that of the first."""
     names = [field.name for field in fields(Steps) if field.name != "marker"]
     return Steps(
         marker=parts[0].marker,
@@ -47,13 +55,13 @@ def join_steps(parts: Sequence[Steps]) -> Steps:
 
 
 def issue_times(events: Events, launches: Launches) -> Ints:
-    """When a thread began each event: GPU work at the start of its call, `NONE` where none is known."""
+    """Find when a thread issued each event, ns: GPU work at the start of its call, `NONE` without one."""
     issued = np.where(launches.call >= 0, events.start[launches.call], events.start)
     return np.where(events.is_gpu & (launches.call < 0), NONE, issued)
 
 
 def find_steps(events: Events, launches: Launches, marker: str | None = None) -> Steps:
-    """Find the steps by the events that mark them; of two of a rank with one number the first counts."""
+    """Find the steps by the events that mark them; of several of a rank with one number the first counts."""
     numbers = events.step_number
     found = np.flatnonzero(numbers != NONE)
     found = found[np.lexsort((events.start[found], events.rank[found]))]
@@ -83,13 +91,13 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
 
 
 def _marker(events: Events, found: Ints) -> str:
-    """Return what steps that no user marked are counted under."""
+    """Choose the common name of steps that no user marked: that of iterations, or the profiler's."""
     served = len(found) > 0 and step_number(str(events.name[found[0]])) is None
     return ITERATION if served else STEP_PREFIX
 
 
 def step_at(steps: Steps, rank: int, times: Ints) -> Ints:
-    """Return the number of the step of a rank in which each moment lies, `NONE` outside of all."""
+    """Find the number of the step of a rank in which each moment lies, `NONE` outside of all."""
     own = np.flatnonzero(steps.rank == rank)
     step = np.searchsorted(steps.start[own], times, "right") - 1
     inside = (step >= 0) & (times < np.append(steps.end[own], NONE)[step])

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to CPU inside an allocator: it frees what it cached once the GPU has used it."""
+"""SYNCHRONIZATION GPU to CPU inside an allocator, which frees what it cached once the GPU has used it."""
 
 import numpy as np
 
@@ -13,21 +13,23 @@ from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
 from tracegraph.vocabulary.memory_calls import ALLOCATE, FREE, WITHOUT_WAITING
 
 _NEAR_NS, _EARLY_NS = 100_000, 20_000
-"""The call returns within that time of the end it waits for; clocks may make it return before."""
+"""How long before the first call that frees the awaited work may end, and how long after its start, since
+clocks disagree."""
 _BETWEEN_NS = 50_000
-"""The allocator tries again at once after an allocation that failed."""
+"""How long after the call that allocates the silence must begin."""
 _SURE, _LEAST = 0.95, 0.6
-"""Confidence if chance is excluded, and at least: the allocator does wait for all of the device."""
+"""The confidence before the share of chance is taken off, and the least that is given: once is enough."""
 
 
 def allocator_flush(context: Context, _: Found) -> Found:
-    """Edges from GPU work to the first of the calls that give memory back after an allocation failed.
+    """Find edges from GPU work to the first call that gives memory back after an allocation failed.
 
-    A caching allocator that gets no memory waits until the GPU has used what it keeps for other streams, by
-    events without a row, frees it, and tries again. That shows: a call that allocates, a silence of at
-    least 100 µs in the same operator, then calls that free, several or one with another allocation behind
-    it. The work that had been enqueued before and ended last, at most 100 µs before the first of these
-    calls (20 µs after its start, as clocks disagree), is what the allocator waited for. Once is enough.
+    A caching allocator that gets no memory waits, by events without a row, until the GPU has used what it
+    keeps for other streams; then it frees that and tries again. This has a pattern: a call that allocates, a
+    silence of at least 100 µs in the same operator, then calls that free, several or one with another
+    allocation behind it. The allocator waited for the work that had been enqueued before and ended last, at
+    most 100 µs before the first of these calls (or 20 µs after its start, since clocks disagree). One such
+    case is enough.
     """
     events, stack = context.events, context.stack
     flushes = _flushes(context)
@@ -50,7 +52,7 @@ def allocator_flush(context: Context, _: Found) -> Found:
 
 
 def _flushes(context: Context) -> Ints:
-    """Pieces of the call stack between a call that allocates and the calls that free."""
+    """Find the pieces of the call stack between a call that allocates and the calls that free."""
     events, stack = context.events, context.stack
     counts = ~is_call_named(events, *WITHOUT_WAITING)
     allocations = np.flatnonzero(is_call_named(events, *ALLOCATE) & counts)
@@ -77,14 +79,14 @@ def _flushes(context: Context) -> Ints:
 
 
 def _same_parent(context: Context, one: Ints, other: Ints) -> Flags:
-    """Whether two events of a thread lie directly in the same one."""
+    """Tell whether two events of a thread lie directly in the same one."""
     parent = context.stack.parent
     same: Flags = (other >= 0) & (parent[one] == parent[other])
     return same
 
 
 def _ended_last(context: Context, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Find what ended last of the work enqueued before each stretch, and how likely that is by chance."""
+    """Find what ended last of the work enqueued before each stretch, and how likely chance puts it there."""
     events, streams = context.events, context.streams
     work, latest = np.full(len(start), -1, dtype=np.int64), np.full(len(start), NONE)
     ends = np.zeros(len(start), dtype=np.int64)
@@ -97,5 +99,6 @@ def _ended_last(context: Context, start: Ints, end: Ints) -> tuple[Ints, Ints]:
             if len(near) and int(events.end[near].max()) > latest[i]:
                 work[i] = near[int(events.end[near].argmax())]
                 latest[i] = int(events.end[work[i]])
+    # The lag is taken 1 µs longer, so that a lag of 0 has a chance, too.
     chance = ends * (np.abs(end - latest) + 1_000) / (end - start)
     return work, np.where(work >= 0, np.minimum(chance, 1), 1.0)

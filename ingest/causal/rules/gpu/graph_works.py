@@ -1,4 +1,4 @@
-"""Graph launches: calls that launched several works, told apart by what they launched."""
+"""Graph launches: calls that launched several works, distinguished by what they launched."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,8 +14,16 @@ from tracegraph.ingest.causal.launches.launches import Launches
 class Graphs:
     """Works of calls that launched several, by (call, lane, start, end).
 
-    `launch`: number of the launch of each work; `first`: where each launch begins, with one more at the end;
-    `kind`: of each launch, the same for those whose works have the same names on the same lanes.
+    Attributes
+    ----------
+    work, launch
+        The event index of each work, and the number of its launch.
+    first
+        Where each launch begins among the works, and one more entry at the end.
+    kind
+        A number for each launch, the same for launches whose works have the same names on the same lanes.
+    call
+        The call of each launch.
     """
 
     work: Ints
@@ -25,7 +33,7 @@ class Graphs:
     call: Ints
 
     def among(self, events: Events) -> Flags:
-        """Which events are works of a graph."""
+        """Tell which events are works of a graph."""
         flags = np.zeros(len(events), dtype=bool)
         flags[self.work] = True
         return flags

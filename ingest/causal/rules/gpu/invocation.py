@@ -8,10 +8,11 @@ from tracegraph.vocabulary.mechanisms import LAUNCH
 
 
 def invocation(context: Context, _: Found) -> Found:
-    """Return an edge from every launching call to each activity that shares its correlation.
+    """Make an edge from every launching call to each activity that shares its correlation.
 
-    Work from inside a call is scored from the call's start. Work that seems to start before its call (a clock
-    error) keeps the edge, from the moment of its own start.
+    The arrival counts from the call's end, or from its start if the work started inside the call. Work that
+    seems to start before its call (a clock error) keeps the edge, from the moment of its own start, with a
+    confidence of 0.9 instead of 1.
     """
     events, lags = context.events, context.lags
     work = np.flatnonzero(context.launches.call >= 0)

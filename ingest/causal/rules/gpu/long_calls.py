@@ -1,4 +1,4 @@
-"""Calls that last far longer than calls of their name do while the GPU works, and nothing shows why."""
+"""Finds calls that last far longer than others of their name while the GPU works, for no known reason."""
 
 import numpy as np
 
@@ -11,20 +11,20 @@ from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.vocabulary.categories import Role
 
 _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
-"""A call is held up if it takes so many times what its name usually does, and at least that long."""
+"""A rest of a call is unexplained if it lasts this many times the usual length, and at least this long."""
 _FEWEST = 5
-"""Of a name with fewer calls nothing is usual."""
+"""A name has a usual length if it has this many events."""
 _BUSY = 0.5
-"""The GPU must have worked for at least half of a call that it held up."""
+"""In which share of the rest the GPU must be busy: an idle GPU is not what a call waits for."""
 
 
 def unexplained_calls(context: Context, found: Found) -> Found:
-    """Stretches of calls that are neither their work nor a wait found before.
+    """Find stretches of calls that are neither their work nor a wait found before.
 
     A call works for as long as calls of its name do at the median (at least five are needed; calls that are
-    named after waiting do no work). What is left before and after its waits is unexplained where it lasts ten
-    times as long, and at least 100 µs, while the GPU is busy for half of it. Where the GPU idles there is
-    nothing on it to wait for: then it is the driver's own work, as in the first call of a library.
+    named after waiting do no work). The rest before and after its waits is unexplained if it lasts ten times
+    as long, and at least 100 µs, while the GPU is busy for half of it. If the GPU idles, there is nothing on
+    it to wait for: then the rest is the driver's own work, as in the first call of a library.
     """
     events = context.events
     call = np.flatnonzero(events.on_thread & events.of_role(Role.CALL))
@@ -44,14 +44,14 @@ def unexplained_calls(context: Context, found: Found) -> Found:
 
 
 def _usual(events: Events, call: Ints) -> Floats:
-    """Median duration of events of the name of each, 0 for those that only wait, infinite for rare ones."""
+    """Find the median duration of each call's name, ns; 0 for names of waits, infinite for rare ones."""
     name, lasted = events.name.codes, events.end - events.start
     usual = median_by_name(lasted[events.on_thread], name[events.on_thread], name[call], _FEWEST)
     return np.where(is_call_named(events, "Synchronize")[call], 0, usual)
 
 
 def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
-    """Begin and end of what each call does before its first wait, then of what it does after its last."""
+    """Find begin and end of what each call does before its first wait, then of what follows its last."""
     inside = known.event >= 0
     first = np.full(len(events), np.iinfo(np.int64).max)
     last = events.start.copy()
@@ -66,6 +66,6 @@ def _left_over(events: Events, call: Ints, known: Waits) -> tuple[Ints, Ints]:
 
 
 def _busy(events: Events, begin: Ints, end: Ints) -> Ints:
-    """Ns of each stretch in which any GPU of the file ran something."""
+    """Measure in how many ns of each stretch any GPU of the file ran something."""
     work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])
     return covered(ungrouped(begin, end), work)

@@ -1,4 +1,4 @@
-"""INVOCATION without a row: where the call that launched GPU work must have been."""
+"""INVOCATION without a row: finds where the call that launched GPU work must have been."""
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from tracegraph.vocabulary.mechanisms import LAUNCH
 UNSURE_NS = 5_000
 """By how much a launch whose moment is a guess gives way to causes that are known."""
 _CONFIDENCE = 0.7
-"""Ids show the order of the calls, but not what ran between them."""
+"""The confidence of a launch without a row, whose thread and moment are inferred."""
 
 
 def lost_calls(context: Context, _: Found) -> Found:
-    """Edges to work without a call from the silent stretch, inside an operator, in which the call was.
+    """Find edges to work without a call from the silent stretch of an operator in which the call was.
 
-    The stretch lies between the calls with the nearest ids, on the thread of one of them: the one from which
-    the work could start when it did, else the longest. Work enqueued before the recording has no such call.
+    The stretch lies between the calls with the nearest ids, on the thread of one of them. It is the stretch
+    from which the work could start when it did, else the longest. Work enqueued before the recording has no
+    such call.
     """
     events, lags, lost = context.events, context.lags, context.launches.lost
     if not len(lost.work):
@@ -56,7 +57,7 @@ def _edges(events: Events, work: Ints, lane: Ints, moment: Ints, lags: Lags) -> 
 
 
 def _launched_in_time(context: Context, lost: LostLaunches) -> Flags:
-    """Which work was launched just before it started: after a pause of the GPU, with no call between."""
+    """Tell which work was launched just before it started: after a pause of the GPU, with no call between."""
     events = context.events
     work = np.flatnonzero(events.is_gpu)
     work = work[np.argsort(events.start[work], kind="stable")]
@@ -69,7 +70,7 @@ def _launched_in_time(context: Context, lost: LostLaunches) -> Flags:
 
 
 def _bounds(events: Events, lost: LostLaunches) -> tuple[Ints, Ints]:
-    """From when to when each lost call can have run: between its neighbours, and before its work began."""
+    """Find from when to when each lost call can have run: between its neighbours, before its work began."""
     first = int(events.start[events.on_thread].min())
     until = events.start[lost.work]
     until = np.where(lost.after >= 0, np.minimum(until, events.start[lost.after]), until)
@@ -79,7 +80,7 @@ def _bounds(events: Events, lost: LostLaunches) -> tuple[Ints, Ints]:
 
 
 def _idle_before(events: Events, work: Ints) -> Flags:
-    """Which work starts later than its stream alone would have it."""
+    """Tell which work starts later than its stream alone would let it."""
     chosen = np.flatnonzero(events.is_gpu)
     chosen = chosen[np.lexsort((events.start[chosen], events.lane[chosen]))]
     lane, end = events.lane[chosen], events.end[chosen]
@@ -100,29 +101,29 @@ class _Pieces:
         self.begins = self.keys.of(self.lane, self.start)
 
     def at(self, lane: Ints, time: Ints) -> Ints:
-        """Return the piece of each lane that is open just before each time; -1 for none."""
+        """Find the piece of each lane that is open just before each time; -1 for none."""
         found = np.searchsorted(self.begins, self.keys.of(np.maximum(lane, 0), time), "left") - 1
         there = (found >= 0) & (lane >= 0)
         there &= (self.lane[found] == lane) & (self.end[found] >= time) if len(self.lane) else False
         return np.where(there, found, -1)
 
     def in_operator(self, lane: Ints, time: Ints) -> Flags:
-        """Whether an operator is the innermost event of each lane just before each time."""
+        """Tell whether an operator is the innermost event of each lane just before each time."""
         found = self.at(lane, time)
         inside: Flags = np.append(self.operator, False)[found]
         return inside
 
     def between(self, lane: Ints, begin: Ints, until: Ints) -> tuple[Ints, Ints]:
-        """First and last + 1 of the pieces that begin from `begin` on and before `until`."""
+        """Find first and last + 1 of the pieces that begin from `begin` on and before `until`."""
         low = np.searchsorted(self.begins, self.keys.of(lane, begin), "left")
         high = np.searchsorted(self.begins, self.keys.of(lane, until), "left")
         return low, np.maximum(low, high)
 
 
 def _longest_silence(events: Events, pieces: _Pieces, lost: LostLaunches, usual: Ints) -> tuple[Ints, Ints]:
-    """Lane and moment of each lost call: as many of the longest pieces between two calls as calls are lost.
+    """Find lane and moment of each lost call; lane -1 if no piece began before the work.
 
-    Lane -1 where there is no piece that began before the work.
+    Between two recorded calls the longest pieces are taken, as many as calls are lost there.
     """
     lane, moment = np.full(len(lost.work), -1, dtype=np.int64), usual.copy()
     if not len(lost.work):
@@ -152,7 +153,10 @@ def _longest_silence(events: Events, pieces: _Pieces, lost: LostLaunches, usual:
 
 
 def _pieces_between(events: Events, pieces: _Pieces, lost: LostLaunches) -> tuple[Ints, Ints]:
-    """Pieces in which an operator is innermost between two calls, on their threads: position, piece."""
+    """Find pieces between two calls, on their threads, in which an operator is innermost.
+
+    Gives pairs: the position in `lost`, and the piece.
+    """
     known = lost.before >= 0
     begin = np.where(known, events.end[lost.before], pieces.keys.start)
     until = np.where(lost.after >= 0, events.start[lost.after], pieces.keys.end)

@@ -1,4 +1,4 @@
-"""Waits for GPU work whose rows are missing: what a call waited for then is not in the file."""
+"""Finds waits for GPU work whose rows are missing from the file."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from tracegraph.vocabulary.waiting_calls import WAITING
 
 
 def lost_work(context: Context, _: Found) -> Found:
-    """Bind synchronising calls that return long after all recorded work, behind lost work.
+    """Find synchronising calls that return long after all recorded work they waited for, behind lost work.
 
-    A launch without work must stand between the last one that has its work, of the thread or of any of its
-    process, and the call. What is left of the call is a gap that keeps its length: nothing shows when that
-    work ended.
+    A launch without work must stand between the call and the last launch that has its work, of the thread or
+    of any thread of its process. The rest of the call is a gap that keeps its length: nothing shows when the
+    lost work ended.
     """
     events, launches = context.events, context.launches
     calls = np.flatnonzero(is_call_named(events, *WAITING) & events.on_thread)
@@ -41,7 +41,10 @@ def lost_work(context: Context, _: Found) -> Found:
 
 
 def _of_other_threads(context: Context, calls: Ints, launching: Ints) -> Flags:
-    """Whether the launch before each call, on whatever thread of one process, lacks its work."""
+    """Tell whether the last launch before each call, on any thread, lacks its work.
+
+    False if several processes launch work.
+    """
     events = context.events
     if len(np.unique(context.lanes.process[events.lane[launching]])) > 1:
         return np.zeros(len(calls), dtype=bool)
@@ -53,7 +56,7 @@ def _of_other_threads(context: Context, calls: Ints, launching: Ints) -> Flags:
 
 
 def _awaited_until(context: Context) -> Ints:
-    """When the last recorded work that each call waited for had ended; `NONE` for none."""
+    """Find when the last recorded work that each call waited for had ended; `NONE` for none."""
     events, waits = context.events, context.host_waits
     until = np.full(len(events), NONE, dtype=np.int64)
     done = events.end[waits.work] <= events.end[waits.call]

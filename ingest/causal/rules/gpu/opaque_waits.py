@@ -1,4 +1,4 @@
-"""Stretches of threads that may be work or a wait for the GPU: nothing shows which, and the GPU is busy."""
+"""Finds stretches of threads beside a busy GPU that may be work or a wait: nothing shows which."""
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,18 @@ from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences,
 from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5
-"""The GPU works through a wait for it; and most of the work has no launch in a file of such waits."""
+"""In which share of a stretch the GPU must be busy; and which share of the GPU's time must have no call for
+its launching thread to count as not recorded."""
 
 
 def opaque_waits(context: Context, found: Found) -> Found:
-    """Stretches without a known wait in which the GPU worked nearly throughout, and for which they may wait.
+    """Find stretches without a known wait in which the GPU worked nearly throughout: they may wait for it.
 
-    At least 100 µs of a call, an operator, or of an annotation or python frame itself count where all that
-    had been enqueued before ends about when they do, near enough for `silent_waits`. A stretch that ends at
-    another moment waited for none of it, and while more is enqueued, the GPU does not wait for the thread.
-    Where most of the file's GPU work has no call, what launched it is not recorded, and neither is when:
-    there any such stretch may wait, silence included.
+    At least 100 µs of a call, an operator, or of an annotation or Python frame itself count if all work
+    enqueued before ends about when they do, near enough for `silent_waits`. A stretch that ends at another
+    moment waited for none of it, and while more is enqueued, the GPU does not wait for the thread. If most
+    of the file's GPU work has no call, neither the thread that launched it nor the moment is recorded: then
+    any such stretch may wait, silence included.
     """
     silences = without_waits(find_silences(context), found.waits)
     stretches = pd.concat([find_opaque(context, found.waits), silences], ignore_index=True)
@@ -38,7 +39,10 @@ def opaque_waits(context: Context, found: Found) -> Found:
 
 
 def _drained(context: Context, stretches: pd.DataFrame) -> Flags:
-    """Where all work enqueued before the stretch, by its process as far as known, ends about when it does."""
+    """Tell for which stretches all work enqueued before them ends about when they do.
+
+    Only work of the stretch's process counts, and work whose process is not known.
+    """
     events, streams, process = context.events, context.streams, context.lanes.process
     call = context.launches.call
     owner = np.where(call >= 0, process[events.lane[call]], NONE)
@@ -58,7 +62,7 @@ def _drained(context: Context, stretches: pd.DataFrame) -> Flags:
 
 
 def _launched_elsewhere(context: Context) -> bool:
-    """Whether most of the GPU's work has no call, although the file joins the two."""
+    """Tell whether most of the GPU's work has no call, although the file joins work with calls."""
     events = context.events
     work = np.flatnonzero(events.is_gpu)
     length: Ints = events.end[work] - events.start[work]
@@ -67,7 +71,7 @@ def _launched_elsewhere(context: Context) -> bool:
 
 
 def _busy(context: Context, stretches: pd.DataFrame) -> Flags:
-    """Where the GPU ran something nearly throughout."""
+    """Tell in which stretches the GPU ran something nearly throughout."""
     events = context.events
     start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
     work = ungrouped(events.start[events.is_gpu], events.end[events.is_gpu])

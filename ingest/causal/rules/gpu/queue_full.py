@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to CPU by the launch queue: a launch returns once earlier work has made room for it."""
+"""SYNCHRONIZATION GPU to CPU by the launch queue: a launch returns once earlier work has made room."""
 
 import numpy as np
 
@@ -10,24 +10,24 @@ from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edg
 from tracegraph.vocabulary.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
-"""A call waits for room if it takes so many times its usual length, and that much longer."""
+"""A call is long if it lasts `_TIMES_USUAL` its usual work, and `_LONGER_NS` longer than it."""
 _LEAST_CALLS = 8
-"""Fewer long calls may be held up by anything."""
+"""How many calls must agree on the depth of the queue."""
 _SHARE = 0.5
-"""The depth is believed if it explains at least half of the long calls."""
+"""Which share of the long calls must agree on it."""
 _LEAST_DEPTH = 8
-"""No queue of a GPU is shorter; driver queues hold 1,024 launches."""
+"""The least depth that is believed of a queue."""
 _CONFIDENCE = 0.95
-"""The depth repeats, but it is inferred from times."""
+"""The confidence of these edges."""
 
 
 def queue_full(context: Context, _: Found) -> Found:
-    """Edges from the work that made room in a stream's launch queue into the call that waited for it.
+    """Find edges from the work that made room in a stream's launch queue to the call that waited for room.
 
     A full queue shows in the file: calls that last twice their usual work, and 5 µs longer, return while
     one and the same number of works of their stream is not done. At least eight calls and half of the long
-    ones must agree on that number, and no launch may have returned with more. A call then waits from its
-    start until the work that number of places before its own has ended.
+    ones must agree on that number (within one), and at most 1 % of the launches may have returned with more.
+    A call then waits from its start until the work that number of places before its own has ended.
     """
     events = context.events
     calls, causes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
@@ -50,7 +50,7 @@ def queue_full(context: Context, _: Found) -> Found:
 
 
 def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple[Ints, Ints]:
-    """Find calls that waited for room on one stream, and the work that made it."""
+    """Find the calls that waited for room on one stream, and the work that made it."""
     nothing = np.empty(0, dtype=np.int64)
     call = launches.call[queue]
     place = np.flatnonzero((call >= 0) & (events.start[queue] >= events.end[np.maximum(call, 0)]))
@@ -64,6 +64,7 @@ def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple
     agree = np.abs(pending[long] - depth) <= 1
     if depth < _LEAST_DEPTH or agree.sum() < max(_LEAST_CALLS, _SHARE * long.sum()):
         return nothing, nothing
+    # If launches return with more works ahead of theirs, a queue of that depth is not what held the others.
     if np.quantile(pending, 0.99) > depth + 1:
         return nothing, nothing
     made_room = queue[np.maximum(place - depth, 0)]

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to CPU without a row: a thread does nothing that is recorded until GPU work ends."""
+"""SYNCHRONIZATION GPU to CPU without a row: a thread records nothing until GPU work ends."""
 
 import numpy as np
 import pandas as pd
@@ -15,30 +15,35 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SILENT_SYNCHRONIZE
 
 _LEAST_SILENCES, _LEAST_BESIDE_WORK, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 2, 1
-"""How many of a kind must end as GPU work does: more, the likelier another cause is."""
+"""How many stretches of a kind must end alike: silences, silences while the GPU worked, calls and operators,
+and calls that launch nothing, which have little else to do than to wait."""
 _SURE, _LEAST = 0.95, 0.6
-"""Confidence if chance is excluded, and the least that is stored."""
+"""For a wait in which the recording begins: the confidence before the share of chance is taken off, and the
+least with which it is believed."""
 _BUSY, _CLOSE, _VERY_CLOSE = 0.8, 0.1, 0.01
-"""Shares of a stretch: worked on by the GPU, and the largest lag that is close, or very close, to its end."""
+"""The GPU works throughout a stretch if it does for the share `_BUSY`; a lag is close if it is at most the
+second share of a call that launches nothing, or the third of a silence."""
 _PAUSE_NS = 10_000
-"""A stream that runs nothing for longer had no work left in its queue."""
+"""How long a stream must pause after work without a launch, so that this work may have ended a stretch."""
 
 
 def silent_waits(context: Context, found: Found) -> Found:
-    """Edges from GPU work into stretches of threads without a row that end just after it.
+    """Find edges from GPU work into stretches of threads that end just after it.
 
-    A stretch of at least 100 µs in which a thread runs nothing but an annotation or a python frame may be a
-    wait for a GPU event that no row tells of; so may the time that a call or an operator takes itself,
-    whatever it is called: runtimes have waits of all names, operators wait in libraries that are not
-    recorded, and threads spin on what kernels write. Work that was enqueued before it and ended up to 100 µs
-    before its end may have ended it (up to 60 µs after it; 2 % of a long one): the last work of a stream,
-    or any, where the event was recorded in between. One end proves nothing: stretches of one kind count
-    together, and must end alike far more often than by chance (see `repetition`): annotations, frames and
-    silence of one thread and one order of magnitude three times, or twice where the GPU worked throughout
-    and the lag is 1 % of the stretch at most; calls and operators of one name twice, while the GPU worked
-    throughout. A call into the runtime that launches nothing has little else to do:
-    there one is enough, where its end is so near as chance would hardly have it. Where the recording begins
-    in the middle of a wait, one end is all there is: of work from before the recording.
+    A stretch of at least 100 µs in which a thread runs nothing but an annotation or a Python frame may be a
+    wait for a GPU event that has no row. So may the own time of a call or an operator of any name: runtimes
+    have waits of all names, operators wait in libraries that are not recorded, and threads spin on what
+    kernels write. Work that was enqueued before the stretch may have ended it if the work ended at most
+    100 µs before its end or 60 µs after it (2 % of a long stretch). That is the last work of a stream, or any
+    work, since the event may have been recorded in between.
+
+    One such end proves nothing. So stretches of one kind count together, and must end alike far more often
+    than by chance (see `repetition`): annotations, frames and silence of one thread and one order of
+    magnitude three times, or twice if the GPU worked throughout and the lag is at most 1 % of the stretch;
+    calls and operators of one name twice, while the GPU worked throughout. A call into the runtime that
+    launches nothing has little else to do, so that one is enough if its end is so near as chance would hardly
+    put it. If the recording begins in the middle of a wait, there is only one end, of work from before the
+    recording, and it is enough.
     """
     silences, opaque = find_silences(context), find_opaque(context, found.waits)
     running = _running(context)
@@ -50,9 +55,9 @@ def silent_waits(context: Context, found: Found) -> Found:
 
 
 def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
-    """Group silences of one thread, in one kind of event, of one order of magnitude.
+    """Group silences by thread, kind of event and order of magnitude.
 
-    What ends by chance in a short one says nothing of the long ones.
+    What ends by chance in a short silence says nothing about the long ones.
     """
     name = np.append(context.events.name.codes, -1)[silences["event"]]
     kind = _numbered(pd.DataFrame({"lane": silences["lane"], "name": name, "size": _magnitude(silences)}))
@@ -61,7 +66,7 @@ def _kinds_of_silences(context: Context, silences: pd.DataFrame) -> pd.DataFrame
 
 
 def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Stretches in events of one name, on any thread, that last at least 100 µs, 1 ms, 10 ms and so on."""
+    """Group stretches in events of one name, on any thread, that last 100 µs, 1 ms, 10 ms, … or more."""
     events, event = context.events, stretches["event"].to_numpy(np.int64)
     name, magnitude = events.name.codes[event].astype(np.int64), _magnitude(stretches)
     least = np.where(_launches_nothing(context)[event], _LEAST_CALLS, _LEAST_OPEN)
@@ -78,7 +83,7 @@ def _kinds_of_work(context: Context, stretches: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbered(kinds: pd.DataFrame) -> Ints:
-    """Return a number for each row, the same for equal ones."""
+    """Assign a number to each row, the same to equal rows."""
     # A MultiIndex without rows cannot be factorised by pandas 2.
     numbers: Ints = np.asarray(kinds.groupby(list(kinds), sort=False).ngroup(), dtype=np.int64)
     return numbers
@@ -90,13 +95,13 @@ def _magnitude(stretches: pd.DataFrame) -> Ints:
 
 
 def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:
-    """For each stream the work that may have ended each stretch: the last enqueued, then any of it."""
+    """List for each stream the work that may have ended each stretch: the last enqueued, then any of it."""
     ways = (_last_of_stream, _last_of_unlaunched, _any_of_stream)
     return [way(context, lane, stretches) for way in ways for lane in context.streams.queue]
 
 
 def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Return the work enqueued last on a stream before each stretch, where it ended in it or just after."""
+    """Find the work enqueued last on a stream before each stretch, if it ended in it or just after."""
     events = context.events
     start, end, queued = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
     work = context.streams.last_queued(lane, queued)
@@ -108,7 +113,10 @@ def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.
 
 
 def _last_of_unlaunched(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Do the same if nothing says when work was enqueued: after it the stream ran nothing for a while."""
+    """Find the last work in each stretch if it has no launch, and the stream paused after it.
+
+    Nothing says when such work was enqueued.
+    """
     events, work = context.events, context.streams.by_lane[lane]
     start, end = (stretches[name].to_numpy(np.int64) for name in ("start", "end"))
     done = np.maximum.accumulate(events.end[work])
@@ -126,7 +134,7 @@ def _last_of_unlaunched(context: Context, lane: int, stretches: pd.DataFrame) ->
 
 
 def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
-    """All work of a stream that ended around the end of each stretch and had been enqueued before it."""
+    """Find all work of a stream that ended around the end of each stretch and was enqueued before it."""
     events, streams, launches = context.events, context.streams, context.launches
     start, end, before = (stretches[name].to_numpy(np.int64) for name in ("start", "end", "queued"))
     work = streams.by_lane[lane]
@@ -150,13 +158,13 @@ def _any_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.D
 def _as_candidates(
     context: Context, stretches: pd.DataFrame, silence: Ints, work: Ints, rate: Floats, crowd: Floats | int
 ) -> pd.DataFrame:
-    """Return a table of candidates with their lags."""
+    """Make a table of candidates with their lags, in the columns that `repetition.explained` takes."""
     lag = stretches["end"].to_numpy(np.int64)[silence] - context.events.end[work]
     return pd.DataFrame(dict(zip(COLUMNS, (silence, work, lag, rate, crowd, True, False), strict=True)))
 
 
 def _running(context: Context) -> Spans:
-    """When any GPU works."""
+    """Find when any GPU works."""
     events = context.events
     return ungrouped(*without_overlaps(events.start[events.is_gpu], events.end[events.is_gpu]))
 
@@ -164,7 +172,10 @@ def _running(context: Context) -> Spans:
 def _beside_work(
     context: Context, running: Spans, found: pd.DataFrame, silences: pd.DataFrame
 ) -> pd.DataFrame:
-    """Who does nothing while the GPU works, and goes on as it ends, hardly does so by chance."""
+    """Mark candidates as close if the GPU worked throughout the silence and the lag is very small.
+
+    A thread that does nothing while the GPU works, and goes on as it ends, hardly does so by chance.
+    """
     lag, length = found["lag"].to_numpy(np.int64), _lengths(found, silences)
     close = np.flatnonzero(np.abs(lag) <= _VERY_CLOSE * length)
     beside = np.zeros(len(found), dtype=bool)
@@ -173,27 +184,27 @@ def _beside_work(
 
 
 def _of_work(context: Context, running: Spans, found: pd.DataFrame, stretches: pd.DataFrame) -> pd.DataFrame:
-    """Find ends of work for stretches in which a thread works: these may hold up the GPU as well.
+    """Let candidates fit if the GPU worked throughout the stretch; calls that launch nothing may be close.
 
-    So the GPU must have worked throughout, but for calls that launch nothing, if the lag is a small part of
-    the call.
+    Beside an idle GPU, a stretch that works may hold the GPU up as well as the other way round. A call that
+    launches nothing is close if the lag is a small part of it.
     """
     event = stretches["event"].to_numpy(np.int64)[found["silence"]]
     close = found["lag"].abs() <= _CLOSE * _lengths(found, stretches)
-    # What works may end in the midst of a row of short work: then any of it is as near.
+    # A stretch that works may end amid a series of short GPU work: then each of these ends is as near.
     rate = found["rate"] + found["crowd"]
     worked = _worked(context, running, found, stretches)
     return found.assign(rate=rate, fits=worked, close=close & _launches_nothing(context)[event])
 
 
 def _lengths(found: pd.DataFrame, stretches: pd.DataFrame) -> Ints:
-    """How long the stretch of each candidate lasts, ns."""
+    """Measure how long the stretch of each candidate lasts, ns."""
     length: Ints = (stretches["end"] - stretches["start"]).to_numpy(np.int64)[found["silence"]]
     return length
 
 
 def _worked(context: Context, running: Spans, found: pd.DataFrame, stretches: pd.DataFrame) -> Flags:
-    """Whether the GPU worked throughout the stretch of each candidate, until its work ended."""
+    """Tell whether the GPU worked throughout the stretch of each candidate, until its work ended."""
     events, silence = context.events, found["silence"].to_numpy(np.int64)
     start, end = (stretches[name].to_numpy(np.int64)[silence] for name in ("start", "end"))
     until = np.minimum(end, events.end[found["work"].to_numpy(np.int64)])
@@ -202,13 +213,13 @@ def _worked(context: Context, running: Spans, found: pd.DataFrame, stretches: pd
 
 
 def _launches_nothing(context: Context) -> Flags:
-    """Find calls into a runtime or driver without GPU work of their own."""
+    """Tell which events are calls into a runtime or driver without GPU work of their own."""
     found: Flags = context.events.of_role(Role.CALL) & ~context.launches.launching
     return found
 
 
 def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
-    """Find silences with which the file begins, and the last work enqueued before, if it ended with them."""
+    """Pair silences with which the file begins with the last work from before it, if both end together."""
     events, streams, first = context.events, context.streams, context.recording_start
     opening = np.flatnonzero(silences["start"] == first)
     end = silences["end"].to_numpy(np.int64)[opening]
@@ -229,7 +240,7 @@ def _opening(context: Context, silences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _held(context: Context, stretches: pd.DataFrame, found: pd.DataFrame) -> Found:
-    """Return the surest cause of each stretch as an edge, and the wait that it ends."""
+    """Make an edge of the surest cause of each stretch, and the wait that it ends."""
     events, launches = context.events, context.launches
     found = found.sort_values(["confidence", "lag"], ascending=[False, True], kind="stable")
     found = found.drop_duplicates("silence").sort_values("silence", kind="stable")

@@ -14,19 +14,20 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, no_ed
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
 _GUESSED = 0.7
-"""Of what starts beside other work of its stream: an estimate, since no simulated stream runs such work."""
+"""The confidence for work that starts beside other work of its stream: an estimate, since no simulated stream
+runs such work."""
 _LAUNCHED_NS = 5_000
-"""A launch explains a start that comes so much later than usual after it."""
+"""By how much more than its usual lag a start may follow its launch and be explained by that alone."""
 
 
 def stream_order(context: Context, _: Found) -> Found:
-    """Each activity comes after the last to end of those before it on its stream.
+    """Let each activity follow the last to end of those before it on its stream.
 
     Rows that overlap only slightly keep their order, unless most overlaps on the stream are deep (graphs run
-    branches in parallel, tools merge streams). Rows that overlap by more keep it where they start in step
-    (see `in_step`) and were launched long before: the later one waited until the earlier one let it start,
-    not for its end. Other rows that overlap have no order between these two: the cause is then a guess, the
-    last that had ended, unless one graph launch holds both.
+    branches in parallel, tools merge streams). Rows that overlap by more keep it if they start in step (see
+    `in_step`) and were launched long before: the later one waited until the earlier one let it start, not
+    for its end. Other rows that overlap have no order between these two: the cause is then a guess, the last
+    work that had ended, unless one graph launch holds both.
     """
     events = context.events
     parts = [no_edges()]
@@ -51,9 +52,10 @@ def stream_order(context: Context, _: Found) -> Found:
 
 
 def early_ends(context: Context, found: Found) -> Found:
-    """Return what waits for work that started early waits for the work before it, too: works end in order.
+    """Let whatever waits for work that started early wait for the work before it, too: works end in order.
 
-    Without the later one a wait is as long as for the earlier one. None binds: the later one ends last.
+    If the later work were gone, the wait would last until the earlier one ends. None of these edges binds,
+    since the later work ends last.
     """
     events, edges = context.events, found.edges
     start, end = events.start, events.end
@@ -65,14 +67,14 @@ def early_ends(context: Context, found: Found) -> Found:
     rows = select_rows(edges, waiting & (edges.effect_time >= end[edges.cause_event]))
     cause = before[rows.cause_event]
     sooner = end[rows.cause_event] - end[cause]
-    # Causes of work that come as close as its lags vary would make a race of it.
+    # Two causes of GPU work that come closer than lags vary would be taken for a race.
     apart = (rows.effect_event < 0) | (sooner > REACH_NS)
     again = replace(rows, cause_event=cause, cause_time=end[cause], arrival=rows.arrival - sooner)
     return Found(select_rows(again, apart))
 
 
 def _in_order(events: Events, cause: Ints, effect: Ints, stepping: Flags) -> Flags:
-    """Which neighbours of a stream run one after the other, but for those whose starts are in step."""
+    """Tell which neighbours on a stream run one after the other, but for those whose starts are in step."""
     overlap = events.end[cause] > events.start[effect]
     ordered = only_slightly(events, cause, effect)
     slight = int((overlap & ordered).sum())
@@ -80,7 +82,7 @@ def _in_order(events: Events, cause: Ints, effect: Ints, stepping: Flags) -> Fla
 
 
 def _just_launched(context: Context, effect: Ints) -> Flags:
-    """Works that started so soon after their launch that it explains them."""
+    """Tell which works started so soon after their launch that it explains them."""
     events, call = context.events, context.launches.call[effect]
     late = events.start[effect] - events.end[call]
     just: Flags = (call >= 0) & (late <= context.lags.launch_from_end + _LAUNCHED_NS)
@@ -88,14 +90,14 @@ def _just_launched(context: Context, effect: Ints) -> Flags:
 
 
 def _last_ended(events: Events, work: Ints, effect: Ints) -> Ints:
-    """For each activity the last of its stream that had ended when it started, -1 for none."""
+    """Find for each activity the last of its stream that had ended when it started, -1 for none."""
     ended = work[np.argsort(events.end[work], kind="stable")]
     last = np.searchsorted(events.end[ended], events.start[effect], "right") - 1
     return np.where(last >= 0, ended[np.maximum(last, 0)], -1)
 
 
 def _can_follow(events: Events, ended: Ints, effect: Ints) -> Flags:
-    """Activities of some length for which one had ended that is not of the same graph launch."""
+    """Tell for which activities of some length another had ended that is not of the same graph launch."""
     correlation = events.correlation[effect]
     one_launch = (events.correlation[ended] == correlation) & (correlation > 0)
     can: Flags = (ended >= 0) & ~one_launch & (events.end[effect] > events.start[effect])

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to GPU by timing: a stream goes on just after work on another stream ended."""
+"""SYNCHRONIZATION GPU to GPU by timing: a stream goes on just after work on another stream has ended."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gp
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME
 
 _SURE, _LEAST = 0.8, 0.5
-"""Confidence if chance is excluded, and the least that is stored: nothing but times speaks for it."""
+"""The confidence before the share of chance is taken off, and the least with which an edge is made."""
 
 
 def stream_resume(context: Context, found: Found) -> Found:
-    """Edges to GPU work whose known causes came long before, from work that ended just before it.
+    """Find edges to GPU work whose known causes came long before, from work that ended just before it.
 
-    The cause is the last to end on another stream of the device, at most 20 µs before the start. How likely
-    an end is there by chance, from the number of ends since the known causes, lowers the confidence; below
-    0.5 no edge is made.
+    The cause is the last work to end on another stream of the device, at most 20 µs before the start. The
+    likelihood that an end is there by chance, from the number of ends since the known causes, lowers the
+    confidence; below 0.5 no edge is made.
     """
     events = context.events
     late, arrival = _unexplained(context, found.edges)
@@ -51,10 +51,10 @@ def stream_resume(context: Context, found: Found) -> Found:
 
 
 def _unexplained(context: Context, known: Edges) -> tuple[Ints, Ints]:
-    """GPU work that starts long after the last of its known causes arrived, and when that was.
+    """Find GPU work that starts long after the last of its known causes arrived, and when that was.
 
-    What has no cause at all, since the recording began after its launch, could have started with the first
-    event.
+    Work that has no cause at all, since the recording began after its launch, could have started with the
+    first event.
     """
     events = context.events
     work = np.flatnonzero(events.is_gpu)

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION GPU to GPU (rule 3): cudaStreamWaitEvent holds a stream until recorded work has ended."""
+"""SYNCHRONIZATION GPU to GPU (rule 3): cudaStreamWaitEvent holds a stream until an event's work ended."""
 
 import numpy as np
 
@@ -14,15 +14,15 @@ from tracegraph.ingest.causal.rules.gpu.wait_calls import HeldWork, infer_waits
 from tracegraph.vocabulary.mechanisms import STREAM_WAIT_EVENT
 
 _LOW = 0.05
-"""The usual lag is a low quantile: longer ones had another cause."""
+"""The quantile of lags that is taken for the usual one."""
 _ENOUGH_LAGS = 3
-"""A pair of streams with fewer lags takes that of all."""
+"""Two streams with fewer clear lags get the usual lag of all pairs of streams."""
 
 
 def stream_waits(context: Context, found: Found) -> Found:
-    """From the work enqueued before a recorded event to the work enqueued next on the waiting stream.
+    """Find edges from the work enqueued before a recorded event to the next work on the waiting stream.
 
-    The held work may be launched by any thread. Where no cuda_sync row names the streams, `infer_waits` does.
+    Any thread may launch the held work. If no cuda_sync row names the streams, `infer_waits` infers them.
     """
     events, rows = context.events, context.sync_rows
     arrival = found.edges.latest_arrival(events)
@@ -61,13 +61,13 @@ def _recorded(events: Events, streams: Streams, rows: SyncRows) -> HeldWork:
 
 
 def _distinct(waits: HeldWork) -> HeldWork:
-    """Each pair once; recorded ones come first."""
+    """Keep each pair once, the recorded one if there is one: these come first."""
     first = np.unique(np.stack([waits.cause, waits.effect]), axis=1, return_index=True)[1]
     return select_rows(waits, first)
 
 
 def _usual_lags(events: Events, waits: HeldWork, arrival: Ints) -> Ints:
-    """Low quantile of the lags between each two streams, from starts that no other cause can have held."""
+    """Find a low quantile of the lags, ns, between each two streams, over starts that nothing else held."""
     gap = np.maximum(events.start[waits.effect] - events.end[waits.cause], 0)
     clear = (events.end[waits.cause] > arrival[waits.effect]) & (gap <= REACH_NS)
     pair = np.stack([events.lane[waits.cause], events.lane[waits.effect]])

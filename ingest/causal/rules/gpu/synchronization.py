@@ -22,16 +22,16 @@ from tracegraph.vocabulary.mechanisms import (
 )
 
 _LOW, _ENOUGH_RETURNS = 0.05, 12
-"""The usual lag is a low quantile of at least that many returns."""
+"""The quantile of returns that is taken for the usual one, and how many returns it needs."""
 
 
 def synchronization(context: Context, _: Found) -> Found:
-    """Edges from awaited work into the call that waits, and the stretches in which it waits.
+    """Find edges from awaited work into the call that waits, and the stretches in which it waits.
 
     The call is cut where the last of its awaited work ends: before, it waits; after, it works. A call that
-    waits for its own work first launches it: until the launch has left it, it works. What every return takes
-    at least after that end is waiting, too: for the news. Work that ended before the call, or clearly after
-    its return, does not hold it: the former gets an edge to the call's start.
+    waits for its own work first launches it, and works until the launch has left it. The time that every
+    return takes at least after that end is waiting, too: for the news. Work that ended before the call, or
+    clearly after its return, does not hold it; the former gets an edge to the call's start.
     """
     events, waits = context.events, _in_time(context, context.host_waits)
     awaited = np.clip(events.end[waits.work], events.start[waits.call], events.end[waits.call])
@@ -61,10 +61,10 @@ def synchronization(context: Context, _: Found) -> Found:
 
 
 def _in_time(context: Context, waits: HostWaits) -> HostWaits:
-    """Return the waits whose work ended by the return, or so little after it that only clocks say so.
+    """Keep the waits whose work ended by the return, or so little after it that clocks explain it.
 
-    Where clocks put all of that work behind the return of a call that lasts far longer, the call waited for
-    its stream all the same: then for the work there that had begun.
+    If clocks put all of that work behind the return of a call that lasts far longer, the call waited for its
+    stream all the same: then for the work there that had begun.
     """
     events = context.events
     back = events.end[waits.call]
@@ -79,7 +79,7 @@ def _in_time(context: Context, waits: HostWaits) -> HostWaits:
 
 
 def _begun(context: Context, work: Ints, by: Ints) -> Ints:
-    """Return the last work that began before each time on the stream of each work, -1 for none."""
+    """Find the last work that began before each time on the stream of each work, -1 for none."""
     events, found = context.events, np.full(len(work), -1, dtype=np.int64)
     for lane, queue in context.streams.by_lane.items():
         mine = events.lane[work] == lane
@@ -88,9 +88,9 @@ def _begun(context: Context, work: Ints, by: Ints) -> Ints:
 
 
 def _wake_up(after: Ints, mechanism: Ints, held: Flags) -> Ints:
-    """Find how long the news of an end takes at least, by rule, ns.
+    """Estimate how long the news of an end takes at least, by rule, ns; 0 if few returns were seen.
 
-    It is two thirds of a low quantile of `after`, the rest being the call's own return; 0 if few were seen.
+    That is two thirds of a low quantile of `after`; the rest is the call's own return.
     """
     if held.sum() < _ENOUGH_RETURNS:
         return np.zeros(len(after), dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Rules between threads: autograd, collectives, the GIL, hand-overs."""
+"""Rules between threads: autograd, collectives, the GIL, hand-overs, turns on the CPU."""

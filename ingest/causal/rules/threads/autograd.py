@@ -1,4 +1,4 @@
-"""CROSS_THREAD (rule 4): the backward pass runs on the autograd engine's thread while its caller waits."""
+"""CROSS_THREAD (rule 4): the backward pass runs on autograd's thread while its caller waits."""
 
 import numpy as np
 
@@ -11,14 +11,15 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits, make_edges
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
 _CONFIDENCE = 0.98
-"""PyTorch hands each backward pass over and joins it; only which thread took it is inferred."""
+"""The most that any inferred edge gets: the simulator's lags, from which the figures come, are kinder than
+real ones (docs/rules.md)."""
 
 
 def autograd(context: Context, _: Found) -> Found:
-    """Hand-off where backward work appears on the engine's thread, join where its last work ends.
+    """Find the hand-off where backward work appears on the engine's thread, and the join where it ends.
 
-    The caller is the thread that shares sequence numbers with the engine. Between the two it waits wherever
-    it runs no operator of its own; where an operator of the caller spans the join, nothing was waited for.
+    The caller is the thread that shares sequence numbers with the engine. Between the two moments it waits
+    wherever it runs no operator of its own. If an operator of the caller spans the join, it did not wait.
     """
     events, window_end = context.events, context.window.end
     passes = context.passes
@@ -31,13 +32,13 @@ def autograd(context: Context, _: Found) -> Found:
 
 
 def _edges(mechanism: str, by: Ints, to: Ints, at: Ints) -> Edges:
-    """Edges between two lanes at one moment each."""
+    """Make edges from lane to lane, each at one moment."""
     ports = on_thread(by, at), on_thread(to, at)
     return make_edges(mechanism, *ports, at, recorded=False, confidence=_CONFIDENCE)
 
 
 def _busy(events: Events, passes: Passes) -> Flags:
-    """Whether an operator of the caller is open at the end of each pass."""
+    """Tell whether an operator of the caller is open at the end of each pass."""
     works = events.on_thread & ~is_passive(events)
     busy = np.zeros(len(passes.end), dtype=bool)
     for caller in np.unique(passes.caller).tolist():
@@ -51,7 +52,7 @@ def _busy(events: Events, passes: Passes) -> Flags:
 
 
 def _waits(events: Events, passes: Passes, joins: Flags) -> Waits:
-    """Make the waits: the caller's for the join, the engine's for the hand-off, from its last work on."""
+    """Make the waits of callers for the join, and of engines for the hand-off (since their last work)."""
     count = len(passes.begin)
     idle_since = np.empty(count, dtype=np.int64)
     for engine in np.unique(passes.engine).tolist():

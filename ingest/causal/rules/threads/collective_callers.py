@@ -1,4 +1,4 @@
-"""CROSS_THREAD around collectives on threads of their own, as gloo's: who calls and who awaits them."""
+"""CROSS_THREAD around collectives on threads of their own, such as gloo's: who calls and awaits them."""
 
 from typing import NamedTuple
 
@@ -14,18 +14,21 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
 _CALLS = "c10d::"
+"""How the names of the operators begin that call a collective."""
 _SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
-"""A shorter silence is no wait for others; a thread that takes up a call does so within the other."""
+"""The shortest silence that may be a wait, and how long after a call its collective begins at most."""
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE, _LARGEST_PART = 200_000, 1_000_000, 0.02, 1 / 3
-"""How soon after the collective a thread goes on: at least and at most so long, by a share of the stretch."""
+"""How near the end of a collective a silence must end: within `_WAKE_UP_NS`, or the share `_TOLERANCE` of a
+long silence up to `_LONGEST_WAKE_UP_NS`, and never more than the share `_LARGEST_PART` of the silence."""
 _OF_CALLER, _LONGEST_OF_CALLER_NS = 0.1, 5_000_000
-"""The same for the thread that called it, which also unpacks what came."""
+"""The same share and bound for the thread that called the collective."""
 _CALLED, _NEAREST, _RESUMED = 0.9, 0.6, 0.8
-"""Confidence that a call made a collective, that the nearest call did, and that a thread waited for it."""
+"""Confidences (estimates: the simulator has no case): the k-th call is the k-th collective's, the nearest
+call is, and a silence ended with the collective."""
 
 
 def collective_callers(context: Context, found: Found) -> Found:
-    """Edges from a call to the collective that it begins, and from there to the thread that awaits it."""
+    """Find edges from a call to the collective that it begins, and from that to the thread that awaits it."""
     events = context.events
     called = cpu_collectives(events, context.stack)
     called = called[np.argsort(events.end[called], kind="stable")]
@@ -35,19 +38,19 @@ def collective_callers(context: Context, found: Found) -> Found:
 
 
 class _Callers(NamedTuple):
-    """Of each event the call that it stands for if it is a collective (-1: none is known), and how surely."""
+    """For each event the call whose collective it is, -1 if none is known, and the confidence of that."""
 
     call: Ints
     confidence: Floats
 
 
 def _find_callers(context: Context, called: Ints) -> _Callers:
-    """Return the calls of `c10d::` of collectives.
+    """Find the calls of `c10d::` of collectives.
 
     The queue of a process group is first in, first out: the k-th call of a process is its k-th collective,
-    but for those that began before the first call. This is believed where there are as many of both and none
-    begins before its call; else, with less confidence, the first collective that begins at most 1 ms after a
-    call is its.
+    not counting those that began before the first call. This is believed if there are as many of both and
+    none begins before its call. Else, with less confidence, a call belongs to the first collective that
+    begins at most 1 ms after it.
     """
     events, process = context.events, context.lanes.process
     calls = _calls(context)
@@ -68,10 +71,7 @@ def _find_callers(context: Context, called: Ints) -> _Callers:
 
 
 def _begun(context: Context, called: Ints, callers: _Callers) -> Found:
-    """Return a collective is handed over by its call on another thread.
-
-    Its own waits since what it did before.
-    """
+    """Let each collective wait for its call on another thread, since the last event before on its own."""
     events, cause = context.events, callers.call
     works = called[(cause[called] >= 0) & (events.lane[cause[called]] != events.lane[called])]
     since = _ended_before(context, works)
@@ -98,7 +98,7 @@ def _calls(context: Context) -> Ints:
 
 
 def _ended_before(context: Context, works: Ints) -> Ints:
-    """When the last outermost event before each of these ended on its thread; `NONE` for the first."""
+    """Find when the last outermost event before each of these ended on its thread; `NONE` for the first."""
     events = context.events
     top = np.flatnonzero(context.stack.top_level(events) & np.isin(events.lane, events.lane[works]))
     order = top[np.lexsort((events.start[top], events.lane[top]))]
@@ -110,13 +110,13 @@ def _ended_before(context: Context, works: Ints) -> Ints:
 
 
 def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
-    """Bind a thread that goes on just after a collective during which nothing of it was recorded.
+    """Find threads that go on just after a collective during which they recorded nothing.
 
-    It was in the own time of a function or an annotation, or in nothing, for at least 100 µs. Just after is
-    a third of that and at most 200 µs, or 2 % of a long stretch, at most 1 ms; of the thread that called it
-    10 %, at most 5 ms. As much before counts, too: an end is noted after those who wait are told. It waits
-    from its last event on, or from when the collective began. Of several stretches the one that waits longest
-    counts. What is a wait already stays one.
+    Such a thread was for at least 100 µs in the own time of a function or an annotation, or in no event. Just
+    after means within a third of that and at most 200 µs, or 2 % of a long stretch up to 1 ms; for the thread
+    that called the collective 10 %, up to 5 ms. As much before the end counts, too: an end is recorded after
+    those who wait are notified. The thread waits since its last event, or since the collective began. Of
+    several stretches the one that waits longest counts. Stretches with a known wait are left alone.
     """
     events, stack = context.events, context.stack
     silent = np.flatnonzero(
@@ -153,7 +153,7 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
 
 
 def _near(context: Context, called: Ints, silent: Ints) -> tuple[Ints, Ints]:
-    """Pairs of a silent stretch, by its place among them, and a collective of its process that ends near."""
+    """Pair silent stretches, by their place, with the collectives of their process that end nearest."""
     events, stack, process = context.events, context.stack, context.lanes.process
     lane, end = stack.piece_lane[silent], stack.piece_end[silent]
     pairs = [np.empty((2, 0), dtype=np.int64)]
@@ -168,7 +168,7 @@ def _near(context: Context, called: Ints, silent: Ints) -> tuple[Ints, Ints]:
 
 
 def _may_wait(context: Context, called: Ints) -> Flags:
-    """Return the stretches in which nothing works as far as is recorded, on threads without collectives."""
+    """Tell in which pieces nothing works, as far as is recorded, on threads without collectives."""
     stack, events = context.stack, context.events
     idle = np.append(events.of_role(Role.FRAME, Role.ANNOTATION), True)
     busy: Flags = np.isin(stack.piece_lane, np.unique(events.lane[called]))

@@ -1,4 +1,4 @@
-"""SYNCHRONIZATION with other ranks, seen from one: a collective on a thread of its own waits, then sends."""
+"""SYNCHRONIZATION with other ranks, seen from one: a collective on its own thread waits, then sends."""
 
 import numpy as np
 
@@ -14,22 +14,23 @@ from tracegraph.vocabulary.mechanisms import COLLECTIVE
 _LATENCY_NS = 1_000_000
 """How long the smallest message takes at most, over Ethernet."""
 _NS_PER_ELEMENT = 8
-"""A slow link moves 8 bytes in 8 ns; what takes longer than that and 1 ms is not the transfer."""
+"""A slow link (1 GB/s) moves an element of 8 bytes in 8 ns; time beyond that and 1 ms is not the transfer."""
 _SHORTEST_WAIT_NS = 100_000
-"""A shorter wait is within what transfers differ."""
+"""The shortest rest of a collective that counts as a wait."""
 _ARRIVAL_NS = 1_000
-"""What remains of a member before it waits, so that its start stays an event."""
+"""How long after the start of the row its rank has arrived: the wait begins there."""
 _SEEN_FASTER, _BY_SIZE = 0.8, 0.6
-"""Confidence if a faster one of the same size is in the file, and if the size alone tells."""
+"""Confidences (estimates: the simulator has no case): a collective of that name and size was seen to be that
+fast, or only its size bounds the transfer."""
 
 
 def collective_waits(context: Context, _: Found) -> Found:
-    """Edges inside collectives that last longer than their transfer can: from their arrival to the transfer.
+    """Find edges inside collectives that last longer than their transfer can: from arrival to transfer.
 
     Only annotations of CPU back ends on threads that run no operator count: there the call holds the thread
     until all ranks took part. The transfer is put at the end. It is taken to last as long as the shortest one
-    of that name and size, at most 1 ms and 8 ns an element (more than a link of 1 GB/s needs); the rest is
-    waiting for another rank, surer where a collective of that size was seen to be that fast.
+    of that name and size, at most 1 ms plus 8 ns an element (more than a link of 1 GB/s needs). The rest is
+    waiting for another rank, surer if a collective of that size was seen to be that fast.
     """
     events = context.events
     found = cpu_collectives(events, context.stack)
@@ -53,7 +54,7 @@ def collective_waits(context: Context, _: Found) -> Found:
 
 
 def cpu_collectives(events: Events, stack: CallStack) -> Ints:
-    """Outermost collectives of CPU back ends on threads that run no operator outside of them."""
+    """Find outermost collectives of CPU back ends on threads that run no operator outside of them."""
     operates = np.zeros(int(events.lane.max(initial=-1)) + 1, dtype=bool)
     top = stack.top_level(events)
     operates[events.lane[top & events.of_role(Role.OPERATOR)]] = True
@@ -65,7 +66,7 @@ def cpu_collectives(events: Events, stack: CallStack) -> Ints:
 
 
 def _shortest_of_kind(events: Events, found: Ints) -> Ints:
-    """Shortest duration among the collectives of the same name and size as each."""
+    """Find the shortest duration among the collectives of the same name and size as each, ns."""
     names = np.unique(events.name[found].astype(str), return_inverse=True)[1]
     kinds = np.stack([names, events.elements[found]], axis=1)
     kind = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)

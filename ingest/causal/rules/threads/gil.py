@@ -1,4 +1,4 @@
-"""CROSS_THREAD by the GIL (rule 10): a thread is silent while another one runs Python."""
+"""CROSS_THREAD by the GIL (rule 10): a thread is silent while another thread runs Python."""
 
 import numpy as np
 import pandas as pd
@@ -16,23 +16,21 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import GIL_HOLDER, GIL_WAIT
 
 SHORTEST_WAIT_NS = 50_000
-"""Python hands the GIL over after 5 ms, or around system calls at once; shorter stretches are noise."""
+"""The shortest silence that counts, and the shortest wait in it."""
 _TIMES_USUAL = 5
-"""A frame waits if it takes so many times what it usually does."""
+"""How many times its usual length a silence must last to be a wait."""
 _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
-"""Confidence for a Python frame, a built-in, which may run without the GIL, and an operator, which mostly
-does."""
+"""Confidences (estimates: the simulator has no case): see `gil_waits`."""
 
 
 def gil_waits(context: Context, found: Found) -> Found:
-    """Find waits for the GIL: the path stays on the thread that waits, the holder is its second cause.
+    """Find waits for the GIL: the path stays on the thread that waits; the holder is its second cause.
 
-    Entering and leaving a python frame needs the GIL. So while another thread of the process does so and this
-    one does not, this one is without the GIL: it waits for it, or computes without it. It is taken to wait
-    where its innermost event lasts at least 50 µs and five times as long as it usually does, from the first
-    to the last of the other's steps. The confidence is that of what is silent: Python code can do nothing
-    without the GIL (0.8), a built-in function may release it (0.6), an operator may truly run in parallel
-    (0.5).
+    Entering and leaving a Python frame needs the GIL. So while another thread of the process does so and this
+    one does not, this one is without the GIL: it waits for it, or computes without it. It is taken to wait if
+    its innermost event lasts at least 50 µs and five times as long as usual, from the first to the last of
+    the other thread's steps. The confidence depends on the silent event: Python code can do nothing without
+    the GIL (0.8), a built-in function may release it (0.6), an operator may truly run in parallel (0.5).
     """
     events = context.events
     pieces = _silent_pieces(events, context.stack, context.lanes, found.waits)
@@ -60,7 +58,7 @@ def _confidence(events: Events, silent: Ints) -> Floats:
 
 
 def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Waits) -> pd.DataFrame:
-    """Stretches of one event in which other threads run Python: lane, event, first, last, holder."""
+    """Find stretches of one event in which other threads run Python: lane, event, first, last, holder."""
     long_enough = stack.piece_end - stack.piece_start >= SHORTEST_WAIT_NS
     chosen = np.flatnonzero(long_enough & (stack.piece_event >= 0))
     chosen = chosen[events.of_role(Role.FRAME, Role.OPERATOR)[stack.piece_event[chosen]]]
@@ -81,7 +79,7 @@ def _silent_pieces(events: Events, stack: CallStack, lanes: Lanes, explained: Wa
 
 
 def _between_steps(events: Events, stack: CallStack, steps: Ints, pieces: Ints) -> pd.DataFrame:
-    """Those of the pieces that are unusually long, with the first and last step of another thread inside."""
+    """Keep the unusually long pieces, with the first and the last step of another thread inside."""
     time = np.concatenate([events.start[steps], events.end[steps]])
     by_time = np.argsort(time, kind="stable")
     time, lane = time[by_time], np.tile(events.lane[steps], 2)[by_time]
@@ -105,7 +103,7 @@ def _between_steps(events: Events, stack: CallStack, steps: Ints, pieces: Ints) 
 
 
 def _usual(events: Events, stack: CallStack, of: Ints) -> Ints:
-    """Median length of the pieces of all events with the name of each."""
+    """Find the median length, in ns, of the pieces of all events with the name of each."""
     name = np.append(events.name.codes, -1)[stack.piece_event]
     lasted = stack.piece_end - stack.piece_start
     return median_by_name(lasted, name, events.name.codes[of]).astype(np.int64)

@@ -17,17 +17,21 @@ from tracegraph.ingest.intervals import Spans, covered
 _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
 """Linux looks for a thread to run instead at 1000, 300, 250 or 100 Hz."""
 _NEAR_NS = 60_000
-"""The scheduler looks every tick; a turn begins or ends within that of one."""
+"""How long before a tick a stretch may begin, and how long after one it may end. In the real files that show
+such turns, most of these stretches do so (docs/accuracy.md, "Off the CPU")."""
 _SHORTEST_NS, _TIMES_USUAL, _FEWEST = 1_000_000, 3, 5
-"""A held stretch lasts at least a tick and so many times what is usual, of a name with that many others."""
+"""A stretch is unusual if it lasts `_TIMES_USUAL` times as long as usual for its name, and `_SHORTEST_NS`
+longer; a name has a usual length if it has `_FEWEST` stretches."""
 _LEAST_HITS, _LEAST_SIDE, _LEAST_NAMES = 6, 2, 3
-"""Turns, those of either side, and names among them, without which a tick may fit by chance."""
+"""How many ticks must be hit at least in all, how many by starts and by ends each, and by events of how many
+names."""
 _CHANCE, _SHARE = 1e-3, 0.8
-"""How likely so many would be near ticks by chance, and which share of them must be beyond it."""
+"""Chance may show as much in one of a thousand files; a side counts alone if this share of its hits is beyond
+chance."""
 
 
 class _Hits(NamedTuple):
-    """Stretches that begin just before a tick, and those that end just after one; how likely by chance."""
+    """Which stretches begin just before a tick, which end just after one, and how likely chance does that."""
 
     begins: Flags
     ends: Flags
@@ -35,13 +39,13 @@ class _Hits(NamedTuple):
 
 
 def off_cpu(context: Context, found: Found) -> Found:
-    """Stretches of threads in which the system ran another thread instead.
+    """Find stretches of threads in which the system ran another thread instead.
 
     A busy CPU changes threads at the ticks of its scheduler, which come every 1, 3.3, 4 or 10 ms. Stretches
-    count that last three times as long as usual for what is open, and 1 ms longer. Where these begin up to
+    count that last three times as long as usual for the open event, and 1 ms longer. If these begin up to
     60 µs before such ticks and end up to 60 µs after them far more often than by chance (with one phase in
-    the whole file, in events of several names), those that do were held off the CPU, whatever was open.
-    Waits found before are explained already.
+    the whole file, in events of several names), the ones that do were held off the CPU, whatever was open.
+    Stretches with a known wait are explained already.
     """
     events = context.events
     lane, start, end, event, usual = _unusual(events, context.stack, found.waits)
@@ -56,7 +60,7 @@ def off_cpu(context: Context, found: Found) -> Found:
 
 
 def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Lane, start, end, event and usual length of stretches far longer than is usual for their name."""
+    """Find stretches far longer than usual for their name: lane, start, end, event and usual length."""
     lasted = stack.piece_end - stack.piece_start
     name = np.append(events.name.codes, -1)[stack.piece_event]
     long = np.flatnonzero(lasted >= _SHORTEST_NS)
@@ -73,7 +77,7 @@ def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints
 
 
 def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
-    """Return the phase of ticks of one length with which most stretches begin and end, each moment once."""
+    """Find the phase of ticks of one length with which most stretches begin and end, each tick once."""
     origin = int(start.min()) if len(start) else 0
     before, after = np.fmod(start - origin, tick), np.fmod(end - origin, tick)
     phases = np.concatenate([before, after])
@@ -89,15 +93,16 @@ def _find_phase(start: Ints, end: Ints, name: Ints, tick: float) -> _Hits:
     enough = total >= _LEAST_HITS and least >= _LEAST_SIDE
     if not enough or len(np.unique(name[begins | ends])) < _LEAST_NAMES:
         return _Hits(begins, ends, 1.0)
-    # What is near a tick at one side only may be there by chance.
+    # A stretch that is near a tick at one side only may be there by chance.
     both = begins & ends
     begins &= both | (expected <= (1 - _SHARE) * begins.sum())
     ends &= both | (expected <= (1 - _SHARE) * ends.sum())
+    # Chance counts once for each test: 2 * tick / _NEAR_NS phases, of each length of ticks.
     return _Hits(begins, ends, len(_TICKS_NS) * 2 * tick / _NEAR_NS * by_chance(total, 2 * expected))
 
 
 def _count(moments: Floats, since: Floats, tick: float) -> Ints:
-    """How many of the moments, told from a tick, lie up to 60 µs after each of `since`."""
+    """Count the moments, given as their phase within a tick, up to 60 µs after each of `since`."""
     around = np.sort(np.concatenate([moments - tick, moments, moments + tick]))
     first = np.searchsorted(around, since, "left")
     found: Ints = np.searchsorted(around, since + _NEAR_NS, "right") - first

@@ -1,4 +1,4 @@
-"""CROSS_THREAD between any two threads (rule 5): one is silent, and goes on just after the other one ends."""
+"""CROSS_THREAD between two threads (rule 5): one is silent and goes on just after the other one ends."""
 
 import numpy as np
 import pandas as pd
@@ -14,29 +14,34 @@ from tracegraph.ingest.causal.rules.threads.silence import Silence, find_silence
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
-"""Shorter pauses are what an operator takes between two others."""
+"""The shortest pause after which what a thread begins may have been handed over to it."""
 _PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
+"""The kinds of signals: those that a pause of at least this length follows."""
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE = 400_000, 1_000_000, 0.02
-"""Python wakes a thread 250 to 300 µs late; the limit grows with the stretch, to the last value."""
+"""How long after a signal a silence may end: `_WAKE_UP_NS` (Python wakes a thread 250 to 300 µs late), or the
+share `_TOLERANCE` of a long silence up to `_LONGEST_WAKE_UP_NS`."""
 _TAKE_UP_NS = 200_000
-"""A worker takes up what it is handed within this time."""
+"""How long after a thread began to wait another may begin what was handed over at that moment."""
 _SHARE_AWAITED, _SHARE_ACTIVE = 0.25, 0.25
-"""Of a worker that share of its ends is awaited; who is awaited is active for that share of the time."""
+"""Which share of a thread's events must be waited for, so that all that it begins after a pause counts as
+handed over; and in which share of a stretch the awaited thread must be active."""
 _EXPLAINED = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, HAND_OVER, RESUME))
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
-"""Confidence if chance is excluded, of what is handed over, the least stored, and the weight of few cases."""
+"""Confidences: that of an end before the share of chance is taken off, that of a hand-over (an estimate), and
+the least with which an end is believed. `_FEW` is added to the cases seen, so that few count for less."""
 
 
 def resume(context: Context, found: Found) -> Found:
-    """Edges from an end on one thread into a silent stretch of another that goes on just after it.
+    """Find edges from an end on one thread into a silence of another that goes on just after it.
 
     Such an end is only believed for two threads of a process between which it happens far more often than
-    by chance (see `believe_pairs`), and only where the other thread is not silent itself: it is active in at
-    least a quarter of the stretch until that end. Of several the surest counts, then the last.
-    Where the other thread was in a pause of at least 20 µs when the stretch began, what it begins first was
-    handed over at that moment by the thread that waits. Where at least a quarter of a thread's events is
-    waited for, what it begins after a pause elsewhere was handed over, too. Stretches around the hand-overs
-    of autograd are left alone.
+    by chance (see `believe_pairs`), and only if the other thread is not silent itself: it is active in at
+    least a quarter of the stretch until that end. Of several ends the surest counts, then the last.
+
+    If the other thread was in a pause of at least 20 µs when the stretch began, what it begins first was
+    handed over at that moment by the thread that waits. If at least a quarter of a thread's events is waited
+    for, what it begins after a pause elsewhere was handed over, too. Stretches around the hand-overs of
+    autograd are left alone.
     """
     silence = find_silence(context.events, context.stack, context.lanes, context.launches)
     stretches = silence.stretches
@@ -50,7 +55,7 @@ def resume(context: Context, found: Found) -> Found:
 
 
 def _count_signals(silence: Silence) -> Ints:
-    """Return the number of signals of each kind by lane."""
+    """Count the signals, by kind and lane."""
     by, pause = silence.signals["by"].to_numpy(), silence.signals["pause"].to_numpy()
     count = len(silence.process)
     return np.array(
@@ -59,10 +64,10 @@ def _count_signals(silence: Silence) -> Ints:
 
 
 def _of_callers(near: pd.DataFrame, silence: Silence) -> pd.DataFrame:
-    """Of two threads that take turns only the rows in which the caller waits, not the worker.
+    """Keep, of two threads that take turns, only the rows in which the caller waits, not the worker.
 
-    The caller is the one that is more often inside something while it is silent, then the one that began
-    first: a worker's pauses end with what is handed over to it.
+    The caller is the one that is more often inside an annotation or a frame while it is silent, else the one
+    that began first: a worker's pauses end with what is handed over to it.
     """
     stretches = silence.stretches
     inside = (stretches["inside"] & ~stretches["leaf"]).groupby(stretches["lane"]).mean()
@@ -76,10 +81,11 @@ def _of_callers(near: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
-    """Give the last signal of each kind of each other thread of the process shortly before each stretch ends.
+    """Find the last signals of other threads of the process shortly before each stretch ends.
 
-    The kinds are signals that a pause of at least 0, 20 and 100 µs follows. Shortly is a third of the stretch
-    and at most 400 µs, or 2 % of a long one, at most 1 ms: Python wakes a thread 250 to 300 µs late.
+    There is one for each thread and kind: signals that a pause of at least 0, 20 and 100 µs follows. Shortly
+    before means within a third of the stretch and at most 400 µs, or 2 % of a long one, at most 1 ms: Python
+    wakes a thread 250 to 300 µs late.
     """
     longest = (_TOLERANCE * stretches["length"]).clip(_WAKE_UP_NS, _LONGEST_WAKE_UP_NS)
     reach = np.minimum(longest, stretches["length"] / 3).astype(np.int64)
@@ -104,7 +110,7 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _unexplained(stretches: pd.DataFrame, known: Edges) -> "pd.Series[bool]":
-    """Stretches in which neither autograd nor a collective starts the thread."""
+    """Tell in which stretches neither autograd nor a collective starts the thread."""
     order = stretches.reset_index(names="row").sort_values("end", kind="stable")
     handed = np.isin(known.mechanism, _EXPLAINED)
     moments = pd.DataFrame({"lane": known.effect_lane[handed], "moment": known.effect_time[handed]})
@@ -114,7 +120,7 @@ def _unexplained(stretches: pd.DataFrame, known: Edges) -> "pd.Series[bool]":
 
 
 def _best_ends(near: pd.DataFrame, wanted: "pd.Series[bool]", silence: Silence) -> pd.DataFrame:
-    """For each stretch the end that explains it best: lane, start, end, by, cut, confidence."""
+    """Find for each stretch the end that explains it best: lane, start, end, by, cut, confidence."""
     found = near[wanted.reindex(near["row"]).to_numpy(bool)]
     found = found.assign(confidence=_SURE * found["share"] * found["seen"] / (found["seen"] + _FEW))
     by, start, cut = (found[name].to_numpy(np.int64) for name in ("by", "start", "cut"))
@@ -126,7 +132,7 @@ def _best_ends(near: pd.DataFrame, wanted: "pd.Series[bool]", silence: Silence) 
 
 
 def _first_begins(found: pd.DataFrame, silence: Silence) -> pd.DataFrame:
-    """With `began`: what `by` begins first in the stretch after a pause, else the start of the stretch."""
+    """Add `began`: when `by` first begins something in the stretch after a pause, else when that starts."""
     by, start, cut = (found[name].to_numpy(np.int64) for name in ("by", "start", "cut"))
     since, until = silence.pause_at(by, start)
     handed = (until - since >= SHORTEST_PAUSE_NS) & (until < cut)
@@ -134,7 +140,7 @@ def _first_begins(found: pd.DataFrame, silence: Silence) -> pd.DataFrame:
 
 
 def _handed_inside(found: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
-    """List what begins in a stretch that ends with it: lane, start of its pause, cut, by, confidence."""
+    """List what a thread begins in a stretch that ends with it, in the columns that `_found` takes."""
     usual = near.groupby(["lane", "by"])["share"].max()
     share = usual.reindex(pd.MultiIndex.from_frame(found[["by", "lane"]])).fillna(0.0).to_numpy()
     columns = {"lane": found["by"], "start": found["idle_since"], "cut": found["began"], "by": found["lane"]}
@@ -143,10 +149,10 @@ def _handed_inside(found: pd.DataFrame, near: pd.DataFrame) -> pd.DataFrame:
 
 
 def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return what a thread that is waited for begins after a pause, but for stretches that end with itself.
+    """List what an awaited thread begins after a pause, except in stretches that end with itself.
 
-    It is handed over by the thread that waits for it most: at that moment, or where that one began to wait
-    for another thread if that was at most 200 µs earlier.
+    It is handed over by the thread that waits for it most: at that moment, or when that thread began to wait
+    for another one, if that was at most 200 µs earlier.
     """
     names = ("lane", "start", "cut", "left_at", "by")
     parts = [pd.DataFrame({name: [] for name in names}, dtype=np.int64)]
@@ -172,13 +178,13 @@ def _hand_overs(top: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _top_level(events: Events, stack: CallStack) -> pd.DataFrame:
-    """Events outside all others: by (lane), begin, cut."""
+    """List the events that last and are inside no other: by (their lane), begin, cut (their end)."""
     top = np.flatnonzero(stack.top_level(events) & (events.end > events.start))
     return pd.DataFrame({"by": events.lane[top], "begin": events.start[top], "cut": events.end[top]})
 
 
 def _all_edges(ends: pd.DataFrame, *handed: pd.DataFrame) -> Found:
-    """Return the edges and waits of stretches that another thread ends, and of what was handed over to it."""
+    """Make the edges and waits of stretches that another thread ends, and of what was handed over to it."""
     back = ends.assign(start=ends["began"], left_at=ends["cut"])
     found = _found(RESUME, back)
     for frame in handed:
@@ -187,7 +193,7 @@ def _all_edges(ends: pd.DataFrame, *handed: pd.DataFrame) -> Found:
 
 
 def _found(mechanism: str, ends: pd.DataFrame) -> Found:
-    """Edges from lane `by` at `left_at` to `lane` at `cut`, which waited from `start` until then."""
+    """Make edges from lane `by` at `left_at` to `lane` at `cut`, which waited from `start` until then."""
     names = ("by", "left_at", "lane", "start", "cut")
     by, left_at, lane, start, cut = (ends[name].to_numpy(np.int64) for name in names)
     edges = make_edges(

@@ -1,4 +1,4 @@
-"""CROSS_THREAD by order alone: all threads of a process as if they ran one after the other under the GIL."""
+"""CROSS_THREAD by order alone: the threads of a process as if they ran one at a time under the GIL."""
 
 import numpy as np
 
@@ -11,15 +11,15 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SERIALISED
 
 _CONFIDENCE = 0.5
-"""That threads never run beside each other is an assumption of the user."""
+"""Nothing in a trace proves the order."""
 
 
 def serialised(context: Context, _: Found) -> Found:
-    """Edges to what a thread begins after a pause, from what ended last on another thread during the pause.
+    """Find edges to what a thread begins after a pause, from the last end on another thread during it.
 
-    The rule of CTDA-CPA: all CPU activity of a process is ordered by its timestamps. Activity is an operator,
-    a call or an innermost python frame; an innermost annotation counts where it ends, not where it begins, as
-    it may be waiting. Nothing in a trace proves such an order, so the confidence is 0.5 throughout.
+    This is the rule of CTDA-CPA: all CPU activity of a process is ordered by its timestamps. Activity is an
+    operator, a call or an innermost Python frame; an innermost annotation counts at its end, not at its
+    beginning, since it may be waiting. Nothing in a trace proves such an order, so the confidence is 0.5.
     """
     stack = context.stack
     process_of = context.lanes.process[stack.piece_lane]
@@ -46,7 +46,7 @@ def serialised(context: Context, _: Found) -> Found:
 
 
 def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
-    """Which events count where they begin, and which where they end; a last entry for no event, False."""
+    """Tell which events count at their beginning, and which at their end; both end with a False for -1."""
     innermost = np.ones(len(events) + 1, dtype=bool)
     innermost[stack.parent] = False
     innermost[-1] = False
@@ -56,7 +56,7 @@ def _active(events: Events, stack: CallStack) -> tuple[Flags, Flags]:
 
 
 def _last_ends(stack: CallStack, begins: Ints, ends: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """For what begins after a pause: lane and time of the last end elsewhere in it, lane, pause, begin."""
+    """Find for what begins after a pause the last end elsewhere: its lane and time, lane, pause, begin."""
     begins = begins[np.lexsort((stack.piece_start[begins], stack.piece_lane[begins]))]
     lane, start, end = (column[begins] for column in (stack.piece_lane, stack.piece_start, stack.piece_end))
     ends = ends[np.argsort(stack.piece_end[ends], kind="stable")]

@@ -1,4 +1,4 @@
-"""Where threads are silent, and what ends on them."""
+"""Finds where threads are silent, and what ends on them."""
 
 from dataclasses import dataclass, replace
 
@@ -14,24 +14,33 @@ from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.vocabulary.categories import Role
 
 SHORTEST_SILENCE_NS = 100_000
-"""Shorter silences are Python between two operators."""
+"""The shortest stretch without anything recorded in which rules look for a wait."""
 NEVER = np.iinfo(np.int64).max
-"""The pause after the last event of a thread, ns."""
+"""Stands for the length of the pause after the last event of a thread, ns."""
 _MOST = 0.95
-"""A thread polls if nearly all of its time is in short calls."""
+"""A thread only polls if at least this share of its events is shorter than a silence."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """What the threads of a run do not record, and what ends on them; times in ns, by lane and time.
+    """The pauses of the threads of a run, and what ends on them; times in ns, by lane and time.
 
-    `pauses`: lane, start, end, last, inside, leaf of all stretches in which no operator is open: the self
-    time of an annotation or a python frame (`inside`), or a gap between events; the `last` one lies after the
-    last event of a thread, and one before its first. A `leaf` is an annotation around nothing: its thread may
-    wait in it for another one, but no other can tell that it idles.
-    `signals`: by (lane), cut, pause: where something outside of operators ends or a long pause begins, and
-    how long nothing follows. Threads that only poll are left out of both.
-    `bounds`: first start and last end of each lane. `process`: number of the process of each lane.
+    Threads that only poll are left out of pauses and signals.
+
+    Attributes
+    ----------
+    pauses
+        Columns lane, start, end, last, inside, leaf of all stretches in which no operator is open: the self
+        time of an annotation or a Python frame (`inside`), or a gap between events. The `last` one lies after
+        the last event of a thread; one lies before its first. A `leaf` is an annotation around nothing: its
+        thread may wait in it for another one, but no other can tell that it idles.
+    signals
+        Columns by (lane), cut, pause: when something outside of operators ends or a long pause begins, and
+        how long nothing follows.
+    bounds
+        The first start and the last end of each lane.
+    process
+        The number of the process of each lane.
     """
 
     pauses: pd.DataFrame
@@ -48,14 +57,14 @@ class Silence:
         return chosen.drop(columns="last").reset_index(drop=True)
 
     def pause_at(self, lane: Ints, time: Ints) -> tuple[Ints, Ints]:
-        """Start and end of the pause under way on each lane at each time; both `time` where there is none."""
+        """Find start and end of the pause under way on each lane at each time; both `time` without one."""
         idle = self.pauses[~self.pauses["leaf"]]
         row, inside = self._find(idle, lane, time)
         start, end = (np.append(idle[c].to_numpy(), 0)[row] for c in ("start", "end"))
         return np.where(inside, start, time), np.where(inside, end, time)
 
     def active_share(self, lane: Ints, start: Ints, end: Ints) -> Floats:
-        """Return the part of each stretch in which its lane is in no pause of at least 100 µs."""
+        """Calculate the share of each stretch in which its lane is in no pause of at least 100 µs, 0 to 1."""
         long = self.pauses[_is_long(self.pauses) & ~self.pauses["leaf"]]
         before = np.append(0, np.cumsum(long["end"] - long["start"]))
         until = []
@@ -67,7 +76,7 @@ class Silence:
         return share
 
     def _find(self, pauses: pd.DataFrame, lane: Ints, time: Ints) -> tuple[Ints, Flags]:
-        """Find the last pause begun by each time, on its lane or one before, and whether it goes on."""
+        """Find the last pause that began by each time, maybe on an earlier lane, and whether it goes on."""
         begun = self.keys.of(pauses["lane"].to_numpy(), pauses["start"].to_numpy())
         row = np.searchsorted(begun, self.keys.of(lane, time), "right") - 1
         on, end = (np.append(pauses[c].to_numpy(), -1)[row] for c in ("lane", "end"))
@@ -79,7 +88,7 @@ def _is_long(pauses: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def find_silence(events: Events, stack: CallStack, lanes: Lanes, launches: Launches) -> Silence:
-    """Pauses and signals of all threads that do more than poll."""
+    """Find pauses and signals of all threads that do more than poll."""
     first, last = _bounds(events, len(lanes.frame))
     works = np.flatnonzero((last >= first) & ~_only_polls(events, launches, len(lanes.frame)))
     begin, until = int(first[works].min()) if len(works) else 0, int(last[works].max(initial=0))
@@ -100,7 +109,7 @@ def find_silence(events: Events, stack: CallStack, lanes: Lanes, launches: Launc
 
 
 def _bounds(events: Events, count: int) -> tuple[Ints, Ints]:
-    """First start and last end of the events of each lane; the last before the first for none."""
+    """Find the first start and last end of the events of each lane; without events last < first."""
     first = np.full(count, np.iinfo(np.int64).max)
     last = np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(first, events.lane[events.on_thread], events.start[events.on_thread])
@@ -109,7 +118,7 @@ def _bounds(events: Events, count: int) -> tuple[Ints, Ints]:
 
 
 def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
-    """Lanes with nothing but calls, of which 95 % are shorter than a silence and none launches work."""
+    """Tell which lanes hold only calls, 95 % of them shorter than a silence and none launching work."""
     is_call = events.of_role(Role.CALL)
     short = events.end - events.start < SHORTEST_SILENCE_NS
     on = events.lane[events.on_thread]
@@ -123,7 +132,7 @@ def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
 
 
 def _signals(events: Events, stack: CallStack, silence: Silence, works: Ints) -> pd.DataFrame:
-    """Find ends outside of operators, and where long pauses begin; by lane, with the pause after."""
+    """Find ends outside of operators, and begins of long pauses; by lane, once each, with the pause after."""
     passive = is_passive(events)
     outside = (stack.parent < 0) | (passive[stack.parent] & ~passive)
     ends = np.flatnonzero(
