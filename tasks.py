@@ -67,7 +67,6 @@ def docs(_: Sequence[str]) -> None:
     """Write what is generated: signatures, pages of queries, fixes and the schema, the storeys."""
     install("--editable", ".[test]")
     run(BIN / "python", "-m", "tracegraph.workbench.stubs", ".")
-    run(BIN / "python", "-m", "tracegraph.store.schema.schema_table", "docs/schema.md")
     run(BIN / "python", "docs/storeys.py")
 
 

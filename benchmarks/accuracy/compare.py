@@ -140,7 +140,7 @@ def missed_stretches(true: Sequence[Row], ours: Sequence[Row]) -> list[tuple[int
 
     Both paths are in time order. Each stretch has its length in ns and the position of the row of `ours`
     that it depends on: the path is chosen backwards, so what is missed between two stretches on which both
-    agree depends on what our row of the later one is bound to (-1 if there is no later one). Up to 2 µs in a
+    agree depends on the cause that we bind the later one to (-1 if there is no later one). Up to 2 µs in a
     row are the rounding of the file's times, not a miss.
     """
     points = sorted({p for start, end, _ in [*true, *ours] for p in (start, end)})

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.clock.proven_waits import TO_HOST
 from tracegraph.ingest.causal.events.events import Events, is_call_named, is_named
 from tracegraph.ingest.causal.launches.host_waits import HostWaits
 from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thread
@@ -13,8 +14,6 @@ from tracegraph.vocabulary.categories import Role
 
 _ENOUGH = 8
 """With this many waits whose stream is known, guessed ones are left out."""
-_TO_HOST = ("DtoH", "DeviceToHost")
-"""Parts of the names of copies to the host, by CUDA and by HIP."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def _of_each_call(events: Events, launches: Launches, times: Ints, which: str) -
 def _blocking_copies(events: Events, launches: Launches) -> "pd.Series[int]":
     """Find ends of copies to the host whose call returns after them: not `Async`, or to pageable memory."""
     copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY))
-    chosen = copies[_may_block(events, launches, copies) & is_named(events, *_TO_HOST)[copies]]
+    chosen = copies[_may_block(events, launches, copies) & is_named(events, *TO_HOST)[copies]]
     return pd.Series(events.end[chosen], index=launches.call[chosen])
 
 

@@ -7,16 +7,14 @@ import numpy as np
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import Events, is_call_named, is_named
-from tracegraph.ingest.causal.launches.host_waits import concerns, find_sync_rows
+from tracegraph.ingest.causal.launches.host_waits import concerns, concerns_all, find_sync_rows
 from tracegraph.ingest.causal.launches.launches import Launches, Streams
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
 _OF_EVENT = ("Event",)
 """Part of the names of calls that wait for an event, whose stream their name does not tell."""
-_ALL_STREAMS = -1
-"""The stream number of a cuda_sync row that stands for all streams of its device."""
-_TO_HOST = ("DtoH", "DeviceToHost")
+TO_HOST = ("DtoH", "DeviceToHost")
 """Parts of the names of copies to the host, by CUDA and by HIP."""
 
 
@@ -49,12 +47,10 @@ def _recorded(events: Events, streams: Streams) -> Proven:
     rows = find_sync_rows(events)
     named = events.name[np.maximum(rows.call, 0)]
     blocks = (rows.call >= 0) & np.array(["Query" not in str(one) for one in named], dtype=bool)
-    stream = events.stream[rows.row]
     calls, works = [_none()], [_none()]
     for lane in streams.queue:
         event = int(streams.by_lane[lane][0])
-        everywhere = concerns(events, rows.row, np.full(len(stream), events.stream[event]), event)
-        mine = concerns(events, rows.row, stream, event) | ((stream == _ALL_STREAMS) & everywhere)
+        mine = concerns_all(events, rows.row, event)
         whole = blocks & np.isin(rows.kind, ("Stream Sync", "Context Sync")) & mine
         calls.append(rows.call[whole])
         works.append(streams.last_queued(lane, events.start[rows.call[whole]]))
@@ -80,7 +76,7 @@ def _by_name(events: Events, streams: Streams) -> Proven:
 
 
 def _copies(events: Events, launches: Launches) -> Proven:
-    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY) & is_named(events, *_TO_HOST))
+    copies = np.flatnonzero((launches.call >= 0) & events.of_role(Role.COPY) & is_named(events, *TO_HOST))
     call = launches.call[copies]
     blocks = ~is_named(events, "Async")[call] & is_named(events, "emcpy")[call]
     return Proven(call[blocks], copies[blocks])

@@ -102,7 +102,7 @@ def build_model(
     context = find_context(events, lanes, integrity, step_marker)
     shared = apply(SHARED, context, Found())
     model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
-    return RankModel(**{**_fields(model), "scene": context})
+    return RankModel(**_fields(model))
 
 
 def _fields(solution: Solution) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def build_segments(
     outside = (seg_end <= recorded[0][seg_lane]) | (seg_start >= recorded[1][seg_lane])
     gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
-    passed = _passed_by(edges, keys, kind, keys.of(seg_lane, seg_start), keys.of(seg_lane, seg_end))
+    passed = _passed_by(edges, keys, np.flatnonzero(kind == WAIT), bounds, keys.of(seg_lane, seg_end))
     columns = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
     lane, start, end, event, kind, gap_name = (np.insert(own, passed, own[passed]) for own in columns)
     moment = passed + np.arange(len(passed))
@@ -134,16 +134,20 @@ def build_segments(
     return _with_streams(events, edges, window, recorded[0], (lane, start, end, event, kind, gap_name))
 
 
-def _passed_by(edges: Edges, keys: Keys, kind: Ints, start: Ints, end: Ints) -> Ints:
-    """Find waits that one edge enters and another leaves: a path passes them by at their start.
+def _passed_by(edges: Edges, keys: Keys, waits: Ints, start: Ints, end: Ints) -> Ints:
+    """Find the segments among `waits` that one edge enters and another leaves; `start`, `end`: keys of all.
 
-    Each begins with a moment of its own, so that the time before it belongs to what let it go on.
+    A path passes them by at their start. Each begins with a moment of its own, so that the time before it
+    belongs to what let it go on.
     """
-    entered, left = edges.effect_event < 0, edges.cause_event < 0
-    enters = np.isin(start, keys.of(edges.effect_lane[entered], edges.effect_time[entered]))
-    leaves = np.isin(end, keys.of(edges.cause_lane[left], edges.cause_time[left]))
-    found: Ints = np.flatnonzero((kind == WAIT) & enters & leaves)
-    return found
+
+    def ports(event: Ints, lane: Ints, time: Ints) -> Ints:
+        chosen = (event < 0) & (time > keys.start) & (time < keys.end)
+        return keys.of(lane[chosen], time[chosen])
+
+    enters = np.isin(start[waits], ports(edges.effect_event, edges.effect_lane, edges.effect_time))
+    leaves = np.isin(end[waits], ports(edges.cause_event, edges.cause_lane, edges.cause_time))
+    return waits[enters & leaves]
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:

@@ -180,21 +180,27 @@ def concerns(events: Events, row: Ints, stream: Ints, lane_event: int) -> Flags:
     return found
 
 
+def concerns_all(events: Events, row: Ints, lane_event: int) -> Flags:
+    """Tell whether the stream of each row means that of an activity, alone or with all of its device."""
+    own = np.full(len(row), events.stream[lane_event])
+    everywhere = (events.stream[row] == _ALL_STREAMS) & concerns(events, row, own, lane_event)
+    found: Flags = everywhere | concerns(events, row, events.stream[row], lane_event)
+    return found
+
+
 def _recorded_waits(collect: _Collector, rows: SyncRows) -> Ints:
     """Collect the waits that cuda_sync rows name, and find the calls that need no inference."""
     events, streams = collect.events, collect.streams
     called = rows.call >= 0
     named = pd.Series(events.name[np.maximum(rows.call, 0)], dtype=object).astype(str)
     blocks = called & ~named.str.contains("Query", regex=False).to_numpy(dtype=bool)
-    stream = events.stream[rows.row]
     for lane in streams.queue:
         event = int(streams.by_lane[lane][0])
-        everywhere = concerns(events, rows.row, np.full(len(stream), events.stream[event]), event)
+        concerned = concerns_all(events, rows.row, event)
         for kind, mechanism in (
             ("Stream Sync", STREAM_SYNCHRONIZE),
             ("Context Sync", DEVICE_SYNCHRONIZE),
         ):
-            concerned = concerns(events, rows.row, stream, event) | ((stream == _ALL_STREAMS) & everywhere)
             chosen = blocks & (rows.kind == kind) & concerned
             work = streams.last_queued(lane, events.start[rows.call[chosen]])
             collect.add(mechanism, rows.call[chosen], work, recorded=True, certain=True, confidence=1.0)

@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.launches.lost_launches import LostLaunches, find_l
 from tracegraph.ingest.intervals import ended_before
 
 LONGEST_LAUNCH_NS = 20_000
-"""What takes longer is no latency of a launch: the work waited for something else."""
+"""The longest launch latency, ns: if work starts later than that, it waited for something else."""
 LONGEST_STREAM_GAP_NS = 5_000
 """Above these an estimate is not a usual lag: no kernel in the file met an idle device, or a full queue."""
 USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000

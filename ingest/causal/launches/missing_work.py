@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 
-_LAUNCHING, _OF_HOST, _GRAPH = ("aunch",), ("HostFunc", "HostFn"), ("GraphLaunch",)
+_LAUNCHING, _OF_HOST = ("aunch",), ("HostFunc", "HostFn")
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")
 """If less than the share `_JOINED` of the work has a call, nothing joins work with its calls. Parts of names
 lack their first letter, so that they match a capital and a small one."""

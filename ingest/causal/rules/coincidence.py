@@ -7,13 +7,13 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
-"""One run of this many may show a pair of threads that have nothing to do with each other."""
+"""Chance may make a pair of threads believed in one of a hundred files."""
 _TESTS_A_PAIR = 10
-"""Kinds, lengths and lags tried for each pair, about; the bound is made stricter by them (Bonferroni)."""
+"""As how many tests a pair counts, whose evidence is the best over kinds, least lengths and longest lags."""
 _RESOLUTION_NS = 1_000
-"""Times may be whole µs, so that a lag of 0 may be 1 µs."""
+"""What is added to each lag, so that a lag of 0 has a chance, too."""
 _LEAST_OF_ONE = 2.0
-"""In a pair that takes turns, each direction must bring some evidence of its own."""
+"""The least evidence of each direction alone if both together make a pair believed."""
 _NAMES = ["lane", "by", "kind"]
 
 

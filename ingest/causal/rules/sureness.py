@@ -5,11 +5,11 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 MOST_SURE = 0.98
-"""No rule that judges by times alone is surer: coincidence is never excluded."""
+"""The highest confidence that is given."""
 LEAST_SURE = 0.5
-"""What is less likely than not is no cause."""
+"""The least confidence with which an edge or a pair is made."""
 _PRIOR_CASES = 2
-"""How many cases the prior counts for, so that one or two seen by chance do not decide."""
+"""For how many cases the prior counts."""
 
 
 def share_for(for_it: Ints | Floats, cases: Ints | Floats, prior: float | Floats) -> Floats:

@@ -13,11 +13,13 @@ from tracegraph.ingest.causal.rules.gpu.graph_works import Graphs
 from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _MORE_NS = 2_000
-"""A work starts at once if it does so within twice the usual gap and that much: the event takes time, too."""
+"""A start comes at once if its lag is at most twice the graph's usual one and this more."""
 _ALWAYS_IN_ORDER = 0.7
-"""How likely a work waits for one that always ended before it, if nothing else is known."""
+"""The prior, for many launches: how likely two works depend on each other if all launches show them in one
+order."""
 _NOISY, _ODD = 0.5, 0.05
-"""The share of launches in which two works may overlap though ordered, in a noisy file and in others."""
+"""In which share of the launches two works of one order may overlap slightly: in a file whose streams show
+noise in their own order, and in others."""
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
 _OWN, _ANY = 0.8, 0.1
-"""How likely a graph was launched on a stream that has works of it, and on any other, before any start."""
+"""The prior: how likely a graph was launched on a stream that has works of it, and on any other stream."""
 _LOW = 0.05
-"""The usual latency is a low quantile: longer ones had another cause."""
+"""The quantile of launch latencies that is taken for the usual one."""
 
 
 def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: Flags, known: Edges) -> Pairs:

@@ -12,9 +12,9 @@ from tracegraph.ingest.causal.launches.launches import REACH_NS, Launches, Strea
 from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
-"""How likely a stream is awaited before any start was seen: the one launched on last, and any other."""
+"""The prior: how likely the stream is awaited that was launched on last, and any other stream."""
 _MOST_CALLS = 3
-"""More wait calls before one work are taken for so many: the streams awaited are few."""
+"""The most calls of a group that count: three stands for more, and for the most streams awaited."""
 
 
 @dataclass(frozen=True)
