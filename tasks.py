@@ -66,7 +66,7 @@ def unit(selection: Sequence[str]) -> None:
 def docs(_: Sequence[str]) -> None:
     """Write what is generated: signatures, pages of queries, fixes and the schema, the storeys."""
     install("--editable", ".[test]")
-    run(BIN / "python", "-m", "tracegraph.workbench.stubs", ".")
+    run(BIN / "python", "-m", "tracegraph.workbench.generate", ".")
     run(BIN / "python", "docs/storeys.py")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracegraph.base import private
+from tracegraph.base import file_rights
 from tracegraph.base.errors import StoreError
 
 
@@ -51,7 +51,7 @@ def waiting_lock(path: Path, say_waiting: Callable[[], None]) -> Iterator[None]:
 def _open(path: Path) -> Iterator[int]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path, "a", opener=private.opener)  # noqa: SIM115 (used below)
+        handle = open(path, "a", opener=file_rights.opener)  # noqa: SIM115 (used below)
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror}",

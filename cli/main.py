@@ -16,8 +16,8 @@ from click.shell_completion import CompletionItem
 from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
-from tracegraph.cli.of_system import output_refused, refusal_of_system
 from tracegraph.cli.streams import open_streams, output_problem
+from tracegraph.cli.system_errors import output_refused, refusal_of_system
 from tracegraph.store.managed.server.linger import LINGER, LINGER_MINUTES
 from tracegraph.workbench.text.text import visible
 

@@ -14,7 +14,7 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
+from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
 from tracegraph.vocabulary.kernel_types import Spelling, read_spellings
 
 _RANK_DIGITS = 6

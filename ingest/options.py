@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
+from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
 from tracegraph.vocabulary.kernel_types import Spelling
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracegraph.store.schema import labels
+from tracegraph.store.schema import node_labels
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -45,7 +45,7 @@ EVENT_SCHEMA = pa.schema(
 )
 """Duration events (ph X and matched B/E pairs, but not the category Trace), in the order of the file.
 
-A column that a reader finds is read, kept over scenarios and stored if `labels.EVENT` has a property of
+A column that a reader finds is read, kept over scenarios and stored if `node_labels.EVENT` has a property of
 its name. It is declared here, in the schema, and with the argument of the format that states it.
 """
 EVENT_TEXTS = tuple(field.name for field in EVENT_SCHEMA if pa.types.is_dictionary(field.type))
@@ -55,7 +55,7 @@ _OF_MODEL = ("source_index", "start_ns", "end_ns", "correlation", "sequence_numb
 STATED_COLUMNS = tuple(
     name
     for name in EVENT_SCHEMA.names
-    if name not in _OF_MODEL and any(one.name == name for one in labels.EVENT.properties)
+    if name not in _OF_MODEL and any(one.name == name for one in node_labels.EVENT.properties)
 )
 """What a file states of events, and their nodes carry unchanged."""
 

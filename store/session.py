@@ -8,7 +8,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock, try_lock
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.load.load import await_indexes
+from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild import restore
 from tracegraph.store.managed.server import leftovers, server
 from tracegraph.store.managed.server.failure_causes import explained

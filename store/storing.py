@@ -8,31 +8,19 @@ from tracegraph.base.locks import lock, try_lock, waiting_lock
 from tracegraph.base.memory import give_back_memory
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.doubt import changing, settle
-from tracegraph.store.load.load import (
-    as_loading,
-    await_indexes,
-    begin_schema,
-    contents,
-    delete_half_loaded,
-    delete_run,
-    finish_schema,
-    has_indexes,
-    has_runs,
-    load_first,
-    load_hidden,
-    make_ready,
-    plan_anew,
-)
+from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
+from tracegraph.store.load.indexes import await_indexes, begin_schema, finish_schema, has_indexes, plan_anew
+from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_first, load_hidden, make_ready
 from tracegraph.store.managed.rebuild import rebuild
 from tracegraph.store.managed.rebuild.estimate import Load, cheaper_first, size_of
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.managed.server import generation, server
 from tracegraph.store.managed.server.failure_causes import explained
+from tracegraph.store.read_locks import reading_runs, unread_runs
+from tracegraph.store.run_in_doubt import changing, settle
+from tracegraph.store.same_run import is_newest, is_stored
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
-from tracegraph.store.taking import is_newest, is_stored
-from tracegraph.store.turns import reading_runs, unread_runs
 from tracegraph.store.workspace import Workspace
 
 _MANAGED = ConnectionSettings()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import platformdirs
 import pyarrow as pa
 
-from tracegraph.base import private
+from tracegraph.base import file_rights
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.base.locks import lock, try_lock
 from tracegraph.store.schema.schema import SCHEMA_VERSION
@@ -62,7 +62,7 @@ class Workspace:
         own = folder.with_suffix(".lock")
         with lock(own):
             try:
-                private.make_folder(folder)
+                file_rights.make_folder(folder)
             except OSError as error:
                 raise _unwritable(folder, error) from error
             try:
@@ -247,8 +247,8 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
     root = (path or default_root()).expanduser().resolve()
     workspace, marker = Workspace(root, linger_s), root / "workspace.json"
     try:
-        private.make_folder(root)
-        private.make_folder(root / "runs")
+        file_rights.make_folder(root)
+        file_rights.make_folder(root / "runs")
         if not marker.exists():
             _write_marker(workspace, marker)
         version = json.loads(marker.read_text())["schema_version"]
@@ -265,7 +265,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             if newer
             else "choose another folder with --workspace and ingest the traces again",
         )
-    private.close_to_others(root)
+    file_rights.close_to_others(root)
     return workspace
 
 
@@ -289,7 +289,7 @@ def _read_manifest(path: Path) -> dict[str, object] | None:
 
 def _sync(folder: Path) -> None:
     for path in folder.iterdir():
-        path.chmod(private.FILE)
+        path.chmod(file_rights.FILE)
         with path.open("rb") as handle:
             os.fsync(handle.fileno())
     sync_folder(folder)

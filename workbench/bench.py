@@ -27,11 +27,11 @@ from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.managed.server.leftovers import settle_all
 from tracegraph.store.managed.server.linger import linger_s
-from tracegraph.store.own_reading import check_reads
+from tracegraph.store.read_locks import reading_runs
+from tracegraph.store.read_only import check_reads
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
 from tracegraph.store.tables import GraphTables
-from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.vocabulary.kernel_types import read_spellings
 from tracegraph.workbench.bench_queries import BenchQueries

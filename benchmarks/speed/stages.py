@@ -30,7 +30,7 @@ from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.load.load import load_run
+from tracegraph.store.load.load_run import load_run
 from tracegraph.store.managed.java import java
 from tracegraph.store.managed.rebuild import offline_import
 from tracegraph.store.session import open_database

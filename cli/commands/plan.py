@@ -10,7 +10,7 @@ from rich.text import Text
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import form_option, name_option
 from tracegraph.cli.reporters.layout import indented, open_console, table
-from tracegraph.workbench.findings.first import NOTHING
+from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.text.text import format_ns, format_times, label, visible
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Made, Plan
 

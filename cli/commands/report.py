@@ -25,7 +25,7 @@ from tracegraph.cli.reporters.terminal import print_report, print_short
 from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.source import Source
-from tracegraph.store.load.load import await_indexes
+from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench

@@ -14,7 +14,7 @@ from tracegraph.ingest.intervals import Spans, covered, ended_before
 from tracegraph.ingest.ranks.kinds import is_communication
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable
 from tracegraph.ingest.text_columns import arrow_texts
-from tracegraph.store.schema import labels, schema
+from tracegraph.store.schema import node_labels, schema
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -119,7 +119,7 @@ def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Col
         "evidence": arrow_texts(~meetings.recorded, EVIDENCE),
         "confidence": meetings.confidence,
     }
-    return make_table(columns, labels.COLLECTIVE.properties, len(ids))
+    return make_table(columns, node_labels.COLLECTIVE.properties, len(ids))
 
 
 def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_ids: Ints) -> pa.Table:

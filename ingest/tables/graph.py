@@ -24,7 +24,7 @@ from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_ta
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.measures import counter_nodes, measured, work_of
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
-from tracegraph.store.schema import labels, schema
+from tracegraph.store.schema import node_labels, schema
 from tracegraph.store.tables import GraphTables, new_graph
 
 _RUN_ID = np.zeros(1, dtype=np.int64)
@@ -179,4 +179,4 @@ def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
     }
     if facts.scenario_of is not None and facts.change is not None:
         columns |= {"scenario_of": facts.scenario_of, "change": facts.change}
-    graph.nodes["Run"] = make_table(columns, labels.RUN.properties, 1)
+    graph.nodes["Run"] = make_table(columns, node_labels.RUN.properties, 1)

@@ -8,7 +8,7 @@ from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.measures.measures import Measures
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table
 from tracegraph.ingest.text_columns import read_texts
-from tracegraph.store.schema import labels, schema
+from tracegraph.store.schema import node_labels, schema
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.hardware_counters import find_meaning
 
@@ -34,7 +34,7 @@ def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Column
         "value": counters["value"],
         **{column: pa.array(values, pa.float64()).take(codes) for column, values in per_name.items()},
     }
-    return make_table(columns, labels.COUNTER.properties, len(ids))
+    return make_table(columns, node_labels.COUNTER.properties, len(ids))
 
 
 def measured(counters: pa.Table, event_ids: Ints, counter_ids: Ints) -> pa.Table:

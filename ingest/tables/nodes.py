@@ -17,7 +17,7 @@ from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
 from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
-from tracegraph.store.schema import labels
+from tracegraph.store.schema import node_labels
 from tracegraph.vocabulary.categories import GAP, find_category
 from tracegraph.vocabulary.device_types import device_type
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -43,7 +43,7 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
         "device_memory": [json.dumps(one.device_memory, separators=(",", ":")) for one in files],
         "versions": [json.dumps(one.versions) for one in files],
     }
-    return make_table(columns, labels.TRACE.properties, len(files))
+    return make_table(columns, node_labels.TRACE.properties, len(files))
 
 
 def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
@@ -56,7 +56,7 @@ def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
         "lane": np.arange(len(frame)),
         **{name: pa.array(frame[name], from_pandas=True) for name in frame.columns},
     }
-    return make_table(columns, labels.LANE_NODE.properties, len(frame))
+    return make_table(columns, node_labels.LANE_NODE.properties, len(frame))
 
 
 def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
@@ -77,7 +77,7 @@ def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
         **_iterations(names),
         "source_index": model.events.source_index[steps.event],
     }
-    return make_table(columns, labels.STEP.properties, len(ids))
+    return make_table(columns, node_labels.STEP.properties, len(ids))
 
 
 def _iterations(names: TextColumn) -> Columns:
@@ -110,7 +110,7 @@ def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
         "lane": phases.lane,
         "end_lane": phases.end_lane,
     }
-    return make_table(columns, labels.PHASE.properties, len(ids))
+    return make_table(columns, node_labels.PHASE.properties, len(ids))
 
 
 def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
@@ -118,7 +118,7 @@ def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
     segments = model.segments
     return {
         "work_ns": pa.array(segments.work),
-        "kind": arrow_texts(segments.kind, labels.SEGMENT_KINDS),
+        "kind": arrow_texts(segments.kind, node_labels.SEGMENT_KINDS),
         "slack_ns": pa.array(model.slack),
         "margin_ns": nullable(model.binding.margin),
         "chain": pa.array(model.binding.chain),
@@ -175,7 +175,7 @@ def event_nodes(
         **gpu_work_columns(table, events, model.launches),
         **{name: column.take(position) for name, column in _segment_columns(model, frames).items()},
     }
-    carried = {p.name: p for p in (*labels.EVENT.properties, *labels.SEGMENT.properties)}
+    carried = {p.name: p for p in (*node_labels.EVENT.properties, *node_labels.SEGMENT.properties)}
     return make_table(columns, carried.values(), len(events))
 
 
@@ -203,7 +203,7 @@ def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: 
         ),
         "source_index": pa.array(events.source_index[event], mask=~is_work),
     }
-    return make_table(columns, labels.SEGMENT.properties, int(keep.sum()))
+    return make_table(columns, node_labels.SEGMENT.properties, int(keep.sum()))
 
 
 def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.Table:
@@ -220,7 +220,7 @@ def chain_nodes(model: Solution, first: Ints, ids: Ints, common: Columns) -> pa.
         "start_ns": segments.start[first],
         "end_ns": segments.end[last],
     }
-    return make_table(columns, labels.CHAIN.properties, len(first))
+    return make_table(columns, node_labels.CHAIN.properties, len(first))
 
 
 def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> pa.Table:
@@ -238,7 +238,7 @@ def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> 
         "rank": model.lanes.rank[frames.lane],
         "operator": pa.array(frames.operator, mask=frames.operator < 0),
     }
-    return make_table(columns, labels.FRAME.properties, len(frames))
+    return make_table(columns, node_labels.FRAME.properties, len(frames))
 
 
 def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table:
@@ -260,4 +260,4 @@ def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table
         "lane": nullable(found.lane),
         "step": nullable(found.step),
     }
-    return make_table(columns, labels.ALLOCATION.properties, len(found))
+    return make_table(columns, node_labels.ALLOCATION.properties, len(found))

@@ -13,7 +13,7 @@ from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.changes.threads import host_waits, launched
 from tracegraph.ingest.what_if.fixes.unsync import unsync
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.ingest.what_if.graph.transfers import of_transfers
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary import bounds

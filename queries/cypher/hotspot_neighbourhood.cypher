@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @param name STRING name of the events
 // @param limit INTEGER stretches shown, longest first, 1..100, default 10
 // @column cause STRING id of the cause in this result

@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @param margin_ns INTEGER largest margin listed, ns, 0..1000000000, default 1000
 // @param limit INTEGER rows listed, 1..10000, default 20
 // @column lane INTEGER lane id

@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @column frame INTEGER frame id
 // @column parent INTEGER? id of the frame that called it, null for the root of a lane
 // @column depth INTEGER number of calls between the root and it

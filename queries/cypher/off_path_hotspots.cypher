@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @param least_ns INTEGER least time off the path of a name that is listed, ns, 1..1000000000000000, default 1
 // @param most_on_path FLOAT largest share of their time that is on the path, 0..1, default 0.05
 // @param limit INTEGER rows listed, 1..1000, default 10

@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @param rank INTEGER? rank of the process, null for all
 // @param by_shape BOOLEAN whether calls with other input shapes are another row, default false
 // @param limit INTEGER rows listed, 1..1000000, default 10000

@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @column category STRING Kineto category, or `gap`
 // @column duration_ns INTEGER time on the path, ns
 // @column share FLOAT share of the path's length, 0..1

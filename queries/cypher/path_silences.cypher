@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
-// @param chain INTEGER id of the chain that the walk starts from: the window's sink
+// @param chain INTEGER id of the chain that the path ends in
 // @param least_ns INTEGER shortest silence listed, ns, 1..1000000000000000, default 1000000
 // @param limit INTEGER rows listed, 1..10000, default 200
 // @column lane INTEGER lane id

@@ -12,7 +12,7 @@
 // Empty when: the run has no phases.
 // Cost: walks all phases at once and reads a segment once for each phase whose path it is on.
 
-// The sinks: as in phase_window, the work that ends at the end of a phase's window.
+// The ends of the paths: as in phase_window, the work that ends at the end of a phase's window.
 MATCH (l:Lane {run: $run})
 WITH collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams
 MATCH (t:Phase {run: $run})

@@ -1,4 +1,4 @@
-// The window of one phase and the sink that its critical path ends in.
+// The window of one phase and the chain that its critical path ends in.
 // @param run STRING name of the run
 // @param name STRING name of the phase
 // @param occurrence INTEGER which one of its step, counted from 1
@@ -6,7 +6,7 @@
 // @param step INTEGER? number of the step that it lies in, null for a phase in none
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns
-// @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some: the sink
+// @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some
 // Empty when: the rank has no such phase.
 
 MATCH (p:Phase {run: $run, name: $name, rank: $rank, occurrence: $occurrence})
@@ -16,4 +16,4 @@ WITH p.start_ns AS start_ns, p.window_end_ns AS end_ns, p LIMIT 1
 MATCH (l:Lane {run: $run, rank: $rank})
 WHERE l.kind = 'stream' OR p.window_end_ns = p.end_ns AND l.lane IN [p.lane, p.end_lane]
 WITH start_ns, end_ns, collect(l.lane) AS lanes
-// @include sink
+// @include path_end

@@ -1,12 +1,12 @@
-// The window of a whole run and the sink that its critical path ends in.
+// The window of a whole run and the chain that its critical path ends in.
 // @param run STRING name of the run
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns
-// @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some: the sink
+// @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some
 // Empty when: there is no such run.
 
 MATCH (r:Run {name: $run})
 WITH r.window_start_ns AS start_ns, r.window_end_ns AS end_ns
 MATCH (l:Lane {run: $run, matters: true})
 WITH start_ns, end_ns, collect(l.lane) AS lanes
-// @include sink
+// @include path_end

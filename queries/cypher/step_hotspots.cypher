@@ -11,7 +11,7 @@
 // Empty when: the trace has no steps.
 // Cost: walks all steps at once and reads a segment once for each step whose path it is on.
 
-// The sinks: as in step_window, the work that ends at the end of a step's window.
+// The ends of the paths: as in step_window, the work that ends at the end of a step's window.
 MATCH (l:Lane {run: $run})
 WITH collect(CASE WHEN l.matters THEN l.lane END) AS lanes,
   collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams

@@ -4,7 +4,7 @@ DDL, loaders, docs and the checks of Cypher modules derive from it. All times ar
 the clock of the file's `ts`, all shares are 0..1.
 """
 
-from tracegraph.store.schema import labels
+from tracegraph.store.schema import node_labels
 from tracegraph.store.schema.properties import Index, Property, RelationshipType, text, time
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
@@ -13,18 +13,18 @@ SCHEMA_VERSION = 3
 """Workspaces and runs of another version are refused."""
 
 NODES = (
-    labels.RUN,
-    labels.TRACE,
-    labels.LANE_NODE,
-    labels.STEP,
-    labels.PHASE,
-    labels.EVENT,
-    labels.SEGMENT,
-    labels.CHAIN,
-    labels.FRAME,
-    labels.COLLECTIVE,
-    labels.ALLOCATION,
-    labels.COUNTER,
+    node_labels.RUN,
+    node_labels.TRACE,
+    node_labels.LANE_NODE,
+    node_labels.STEP,
+    node_labels.PHASE,
+    node_labels.EVENT,
+    node_labels.SEGMENT,
+    node_labels.CHAIN,
+    node_labels.FRAME,
+    node_labels.COLLECTIVE,
+    node_labels.ALLOCATION,
+    node_labels.COUNTER,
 )
 
 RECORDED_ONLY = "recorded only"

@@ -10,7 +10,7 @@ from storing_runs import store_run
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.load.load import ensure_schema
+from tracegraph.store.load.indexes import ensure_schema
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace
 

@@ -22,7 +22,7 @@ from tracegraph.base.locks import lock
 from tracegraph.store import connection
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.load.load import delete_run
+from tracegraph.store.load.delete_run import delete_run
 from tracegraph.store.managed.java import java
 from tracegraph.store.managed.rebuild.estimate import LOADS
 from tracegraph.store.managed.server import server

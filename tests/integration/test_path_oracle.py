@@ -18,7 +18,7 @@ from tracegraph.queries.module import load
 from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes.rows import unfold_segments
 from tracegraph.store.connection import Database
-from tracegraph.store.load.load import load_run
+from tracegraph.store.load.load_run import load_run
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 OTHERS = ("slow_loader", "train_small", "two_threads")

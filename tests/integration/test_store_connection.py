@@ -12,7 +12,7 @@ import pytest
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store import connection
 from tracegraph.store.connection import ConnectionSettings, Database, connect
-from tracegraph.store.own_reading import check_reads
+from tracegraph.store.read_only import check_reads
 
 WRITES = {
     "create": "CREATE (:Refused)",

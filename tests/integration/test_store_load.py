@@ -11,19 +11,11 @@ from storing_runs import store_run
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.load.bolt import relationship_query
-from tracegraph.store.load.load import (
-    as_loading,
-    await_indexes,
-    delete_half_loaded,
-    delete_run,
-    ensure_schema,
-    finish_schema,
-    load_hidden,
-    load_run,
-    make_ready,
-)
+from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
+from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema
+from tracegraph.store.load.load_run import as_loading, load_hidden, load_run, make_ready
 from tracegraph.store.schema.ddl import constraint_names, match_nodes
-from tracegraph.store.schema.labels import RUN
+from tracegraph.store.schema.node_labels import RUN
 from tracegraph.store.schema.schema import NODES
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open

@@ -11,8 +11,8 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.read_locks import reading_runs
 from tracegraph.store.session import open_database, stop_server
-from tracegraph.store.turns import reading_runs
 from tracegraph.store.workspace import Workspace, open_workspace
 
 MANAGED = ConnectionSettings()

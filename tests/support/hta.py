@@ -12,7 +12,7 @@ from tracegraph.ingest.sources.source import as_source
 from tracegraph.queries.catalog import asking, find
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.load.load import begin_schema, finish_schema
+from tracegraph.store.load.indexes import begin_schema, finish_schema
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace

@@ -11,7 +11,8 @@ from tracegraph.ingest.pipeline import build_checked
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.connection import Database
-from tracegraph.store.load.load import delete_run, load_run
+from tracegraph.store.load.delete_run import delete_run
+from tracegraph.store.load.load_run import load_run
 from tracegraph.store.managed.server import generation
 from tracegraph.store.workspace import Workspace
 

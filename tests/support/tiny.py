@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
-from tracegraph.store.schema.labels import SEGMENT_KINDS
+from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.mechanisms import MECHANISMS

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tracegraph.queries.shapes.alike import matched_names, short_name
+from tracegraph.queries.shapes.similar_names import matched_names, short_name
 
 
 @pytest.mark.parametrize(

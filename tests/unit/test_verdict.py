@@ -12,7 +12,7 @@ from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.workbench.findings.bottleneck import OF_GAP, shares
 from tracegraph.workbench.findings.contradictions import contradiction
 from tracegraph.workbench.findings.findings import Findings, Job
-from tracegraph.workbench.findings.first import worth
+from tracegraph.workbench.findings.first_fix import worth
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.verdict import judge
 

@@ -9,7 +9,7 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
-from tracegraph.store.schema.labels import SEGMENT_KINDS
+from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
 from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
@@ -42,7 +42,7 @@ NAMES = {
 LONG = [name for name in sorted(NAMES) if re.search("[ _]", name)]
 """Names that are no words of everyday language: they stand nowhere, not even within other texts."""
 HOMONYMS = {
-    *(("store/schema/labels.py", word) for word in ("Trace", "collective", "gap")),
+    *(("store/schema/node_labels.py", word) for word in ("Trace", "collective", "gap")),
     *(("store/schema/schema.py", word) for word in ("Trace",)),
     *(("ingest/trace.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),

@@ -13,8 +13,8 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.segments import GAP as SEGMENT_GAP
 from tracegraph.ingest.what_if.changes.change import Change, whole_window
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.graph.inside import held_by
 from tracegraph.ingest.what_if.graph.overhead import BOUNDS, FROM_FILE, NO_OVERHEAD, Cost, Overhead
+from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
 from tracegraph.ingest.what_if.predictions.potential import find_potential
 from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor

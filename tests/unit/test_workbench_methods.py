@@ -14,6 +14,7 @@ from tracegraph.queries.catalog import queries
 from tracegraph.queries.runs import RANK, parameters
 from tracegraph.workbench import Run, Workbench
 from tracegraph.workbench.bench_queries import BenchQueries
+from tracegraph.workbench.generate import generated
 from tracegraph.workbench.methods.methods import (
     Asking,
     add_methods,
@@ -23,7 +24,6 @@ from tracegraph.workbench.methods.methods import (
     signature,
 )
 from tracegraph.workbench.run_queries import RunQueries
-from tracegraph.workbench.stubs import generated
 
 ROOT = Path(__file__).parents[2]
 NOTHING = inspect.Parameter.empty
@@ -74,7 +74,7 @@ WRONG = {
 @pytest.mark.parametrize("place", generated())
 def test_what_is_generated_is_checked_in(place: str) -> None:
     same = (ROOT / place).read_text(encoding="utf-8") == generated()[place]
-    assert same, f"{place} is old: run `python -m tracegraph.workbench.stubs .`"
+    assert same, f"{place} is old: run `python -m tracegraph.workbench.generate .`"
 
 
 def test_every_query_is_a_method_of_exactly_one_class() -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from tracegraph.vocabulary import bounds
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import is_corrected
+from tracegraph.workbench.findings.first_fix import is_corrected
 from tracegraph.workbench.text.text import format_ns, format_share
 
 _NEARLY_ALL = 0.98

@@ -23,7 +23,7 @@ from tracegraph.vocabulary.gaps import (
 from tracegraph.vocabulary.mechanisms import COLLECTIVE
 from tracegraph.workbench.findings.contradictions import contradiction, doubt_of_cpu
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import named_part
+from tracegraph.workbench.findings.first_fix import named_part
 from tracegraph.workbench.findings.gpu_use import IDLE, WAITING, gpu_shares, gpu_use
 from tracegraph.workbench.findings.mixed_ranks import mixed_share
 from tracegraph.workbench.findings.stragglers import compare_ranks

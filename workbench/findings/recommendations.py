@@ -7,7 +7,7 @@ from typing import Literal
 from tracegraph.vocabulary.bounds import LEAST_GAIN
 from tracegraph.workbench.findings import metrics, untraced_time
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import Row, said_gain, what_to_change
+from tracegraph.workbench.findings.first_fix import Row, said_gain, what_to_change
 from tracegraph.workbench.findings.metrics import Measured
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.findings.verdict import judge

@@ -10,7 +10,7 @@ from tracegraph.workbench.findings.bottleneck import Bottleneck
 from tracegraph.workbench.findings.bound import Bound, bound_of
 from tracegraph.workbench.findings.contradictions import Contradiction, contradiction
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import NOTHING, Row, said_first, what_to_change
+from tracegraph.workbench.findings.first_fix import NOTHING, Row, said_first, what_to_change
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.findings.topics import COMMUNICATION
 from tracegraph.workbench.text.names import quoted

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.graph.longest_path import Outcome
 from tracegraph.ingest.causal.graph.path_rows import path_table
-from tracegraph.ingest.causal.graph.replay import Outcome
 from tracegraph.ingest.what_if.changes.change import Span, whole_window
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
@@ -33,8 +33,7 @@ from tracegraph.workbench.graph.checks import (
     new_dependencies,
 )
 from tracegraph.workbench.graph.frames import edge_frame, edges_between, node_frame, replay_frame
-from tracegraph.workbench.graph.networks import to_networkx, to_rustworkx
-from tracegraph.workbench.graph.taking import take_edges, take_work
+from tracegraph.workbench.graph.networkx_exchange import take_edges, take_work, to_networkx, to_rustworkx
 from tracegraph.workbench.text.text import format_ns
 from tracegraph.workbench.what_if.answer import gain_json, range_json
 from tracegraph.workbench.what_if.selection import select

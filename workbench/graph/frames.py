@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.graph.replay import Outcome
+from tracegraph.ingest.causal.graph.longest_path import Outcome
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.scenarios.edits import Edited
-from tracegraph.store.schema.labels import SEGMENT_KINDS
+from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.evidence import EVIDENCE

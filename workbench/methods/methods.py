@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.queries.catalog import Query, queries
 from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
 from tracegraph.queries.runs import PARTS, RANK, WINDOW, parameters
-from tracegraph.queries.shapes.second import RUN, first
+from tracegraph.queries.shapes.window_b import RUN, first
 
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

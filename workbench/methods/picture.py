@@ -7,7 +7,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import find_window, first_rank
-from tracegraph.store.own_reading import check_reads
+from tracegraph.store.read_only import check_reads
 from tracegraph.workbench.methods.flame import Flame
 from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import worth
+from tracegraph.workbench.findings.first_fix import worth
 from tracegraph.workbench.findings.gpu_use import gpu_shares
 from tracegraph.workbench.findings.recommendations import Recommendation, recommend
 from tracegraph.workbench.findings.verdict import judge

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first import NOTHING
+from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import Section
 

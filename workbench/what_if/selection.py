@@ -11,8 +11,8 @@ from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.changes.threads import host_waits
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import held_by, nearest_above
-from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.phase_work import of_phase
+from tracegraph.ingest.what_if.graph.subtrees import held_by, nearest_above
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 from tracegraph.vocabulary.phases import PHASE_NAMES, spelt

@@ -15,7 +15,7 @@ from tracegraph.ingest.what_if.changes.change import (
     whole_window,
 )
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import nearest_above
+from tracegraph.ingest.what_if.graph.subtrees import nearest_above
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 from tracegraph.workbench.text.names import match_names

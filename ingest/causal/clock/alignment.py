@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 from tracegraph.ingest.causal.clock.clock import GpuClock, gpu_clock
 from tracegraph.ingest.causal.events.events import Events
-from tracegraph.ingest.causal.launches.host_waits import HostWaits, SyncRows, find_host_waits, find_sync_rows
+from tracegraph.ingest.causal.launches.awaited_work import (
+    HostWaits,
+    SyncRows,
+    find_host_waits,
+    find_sync_rows,
+)
 from tracegraph.ingest.causal.launches.launches import Launches, Streams, match_launches, order_streams
 from tracegraph.ingest.findings import Integrity
 

@@ -12,7 +12,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.clock.pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events.events import Events
-from tracegraph.ingest.causal.launches.host_waits import HostWaits
+from tracegraph.ingest.causal.launches.awaited_work import HostWaits
 from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USUAL_LAUNCH_NS, Launches
 from tracegraph.ingest.findings import Integrity
 

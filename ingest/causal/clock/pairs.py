@@ -8,7 +8,7 @@ import pandas as pd
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.clock.proven_waits import TO_HOST
 from tracegraph.ingest.causal.events.events import Events, is_call_named, is_named
-from tracegraph.ingest.causal.launches.host_waits import HostWaits
+from tracegraph.ingest.causal.launches.awaited_work import HostWaits
 from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thread
 from tracegraph.vocabulary.categories import Role
 

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import Events, is_call_named, is_named
-from tracegraph.ingest.causal.launches.host_waits import concerns, concerns_all, find_sync_rows
+from tracegraph.ingest.causal.launches.awaited_work import concerns, concerns_all, find_sync_rows
 from tracegraph.ingest.causal.launches.launches import Launches, Streams
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE

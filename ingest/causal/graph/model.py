@@ -10,7 +10,7 @@ from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.graph.binding import bind, find_sink, walk
-from tracegraph.ingest.causal.graph.doubt import lower_behind_lost, lower_confidence
+from tracegraph.ingest.causal.graph.doubtful_edges import lower_behind_lost, lower_confidence
 from tracegraph.ingest.causal.graph.gaps import name_gaps
 from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.rendezvous import join_ranks, thread_waits

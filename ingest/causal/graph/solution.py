@@ -10,8 +10,8 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import Binding
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.longest_path import Replay
 from tracegraph.ingest.causal.graph.meetings import Meetings
-from tracegraph.ingest.causal.graph.replay import Replay
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.rules.context import Scene

@@ -27,9 +27,9 @@ from tracegraph.ingest.causal.rules.threads.collective_callers import collective
 from tracegraph.ingest.causal.rules.threads.collectives import collective_waits
 from tracegraph.ingest.causal.rules.threads.gil import gil_waits
 from tracegraph.ingest.causal.rules.threads.off_cpu import off_cpu
-from tracegraph.ingest.causal.rules.threads.resume import resume
 from tracegraph.ingest.causal.rules.threads.serialise import serialised
-from tracegraph.store.schema.labels import CROSS_THREAD_POLICIES
+from tracegraph.ingest.causal.rules.threads.wake_ups import resume
+from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
 
 Find = Callable[[Context, Found], Found]
 

@@ -11,12 +11,12 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events, recording_start
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window, find_window
+from tracegraph.ingest.causal.launches.awaited_work import HostWaits, SyncRows
+from tracegraph.ingest.causal.launches.backward_passes import Passes, find_passes
 from tracegraph.ingest.causal.launches.correlations import tell_calls_apart
 from tracegraph.ingest.causal.launches.doubts import Doubts, find_doubts
-from tracegraph.ingest.causal.launches.host_waits import HostWaits, SyncRows
 from tracegraph.ingest.causal.launches.launches import Lags, Launches, Streams, done_before, measure_lags
 from tracegraph.ingest.causal.launches.missing_work import MissingWork, find_missing
-from tracegraph.ingest.causal.launches.passes import Passes, find_passes
 from tracegraph.ingest.causal.launches.usual_work import left_at, usual_work
 from tracegraph.ingest.causal.steps.phases import Phases, find_phases
 from tracegraph.ingest.causal.steps.steps import Steps, find_steps

@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
-from tracegraph.ingest.causal.launches.passes import Passes
+from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.vocabulary.categories import Role, has_role
 from tracegraph.vocabulary.python_frames import MODULE
 

@@ -10,8 +10,8 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
+from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.ingest.causal.launches.passes import Passes
 from tracegraph.ingest.causal.steps.inferred_phases import (
     BackwardPass,
     backward_passes,

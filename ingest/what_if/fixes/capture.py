@@ -19,8 +19,8 @@ from tracegraph.ingest.what_if.changes.threads import (
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import held_by
-from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.phase_work import of_phase
+from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.vocabulary.categories import Role, has_role
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE

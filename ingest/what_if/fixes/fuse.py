@@ -15,7 +15,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.holders import climb_operators, find_holders
 from tracegraph.ingest.what_if.fixes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.python_frames import module_class
 

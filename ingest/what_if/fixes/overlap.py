@@ -14,7 +14,7 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for
 from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import asked_at
-from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, of_transfers
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 

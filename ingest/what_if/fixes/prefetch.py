@@ -14,7 +14,7 @@ from tracegraph.ingest.what_if.changes.edit import Edit, assumed, no_edit
 from tracegraph.ingest.what_if.changes.threads import stretches
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.of_phase import of_phase
+from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_THREAD
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS, RESUME
 from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES

@@ -12,7 +12,7 @@ from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.fixes.holders import below_each, is_own
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.vocabulary.categories import Role, names_of
 
 # Functions that are tried at most, the share (0..1) of Python's time from which on a function stands for the

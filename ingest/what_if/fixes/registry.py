@@ -15,8 +15,8 @@ from tracegraph.ingest.what_if.fixes import (
     precision,
     prefetch,
     python,
+    sharing,
     silences,
-    turns,
     unsync,
     warm_up,
 )
@@ -35,7 +35,7 @@ FIXES: tuple[Fix, ...] = (
     coalesce.FIX,
     python.FIX,
     balance.FIX,
-    turns.FIX,
+    sharing.FIX,
     allocation.FIX,
     warm_up.FIX,
     silences.FIX,

@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.frames import Frames, find_frames
-from tracegraph.ingest.causal.graph.replay import Replay
+from tracegraph.ingest.causal.graph.longest_path import Replay
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.steps.phases import Phases

@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.inside import held_by
+from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
 from tracegraph.vocabulary.categories import GAP, Role, has_role
 from tracegraph.vocabulary.common_names import common_name

@@ -9,7 +9,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import find_kinds
-from tracegraph.ingest.causal.graph.replay import Outcome, Replay
+from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import (

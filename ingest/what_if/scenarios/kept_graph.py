@@ -21,7 +21,7 @@ from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.ingest.what_if.graph.facts import read_facts
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph, StepWindow
-from tracegraph.store.schema import labels, schema
+from tracegraph.store.schema import node_labels, schema
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_CODE
@@ -129,7 +129,9 @@ def _segments(
     event_of[_numbers(piece["start"])] = _numbers(piece["end"]) - first
     event = event_of[node]
     kinds, others = read_texts(_encoded(whole["kind"])), read_texts(_encoded(other["kind"]))
-    kind = np.concatenate([_coded(kinds, labels.SEGMENT_KINDS), _coded(others, labels.SEGMENT_KINDS)])
+    kind = np.concatenate(
+        [_coded(kinds, node_labels.SEGMENT_KINDS), _coded(others, node_labels.SEGMENT_KINDS)]
+    )
     named = read_texts(_encoded(other["name"]))
     gap = np.concatenate([np.zeros(len(whole), dtype=np.int64), _coded(named, GAP_CODE)])
     on_thread = lanes.is_thread[lane]

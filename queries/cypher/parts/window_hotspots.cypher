@@ -28,8 +28,8 @@ ORDER BY CASE s.kind WHEN 'work' THEN 0 WHEN 'wait' THEN 1 ELSE 2 END, s.lane, s
 WITH streams, t, head(collect(s.chain)) AS chain
 
 // The walk, as in critical_path, for every window.
-MATCH (sink:Chain {run: $run, chain: chain})
-MATCH (sink)((effect WHERE effect.start_ns > t.start_ns)<-[:LEADS_TO]-()){0,}(link)
+MATCH (last:Chain {run: $run, chain: chain})
+MATCH (last)((effect WHERE effect.start_ns > t.start_ns)<-[:LEADS_TO]-()){0,}(link)
 WITH DISTINCT streams, t, chain, link
 OPTIONAL MATCH (cause:Chain)-[hop:LEADS_TO]->(link) WHERE link.start_ns > t.start_ns
 WITH streams, t, chain,

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import platformdirs
 
-from tracegraph.base import private
+from tracegraph.base import file_rights
 from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock
 from tracegraph.base.parallel import run_all
@@ -50,7 +50,7 @@ def note_checked(folder: Path, files: Iterable[str]) -> None:
     fresh = folder / f"{_NOTE}.{os.getpid()}"
     states = {file: _state(folder / file) for file in files}
     with suppress(OSError):
-        with open(fresh, "w", opener=private.opener) as out:
+        with open(fresh, "w", opener=file_rights.opener) as out:
             json.dump(states, out)
         fresh.replace(folder / _NOTE)
 

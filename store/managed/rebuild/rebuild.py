@@ -9,7 +9,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import waiting_lock
 from tracegraph.base.progress import Progress
 from tracegraph.store.connection import Database, connect
-from tracegraph.store.load.load import begin_schema, finish_schema
+from tracegraph.store.load.indexes import begin_schema, finish_schema
 from tracegraph.store.managed.rebuild.estimate import Load, Size, cheaper, size_of
 from tracegraph.store.managed.rebuild.offline_import import import_beside
 from tracegraph.store.managed.server import generation, server

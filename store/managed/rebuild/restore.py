@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tracegraph.base.progress import Progress
 from tracegraph.store.connection import connect
-from tracegraph.store.load.load import ensure_schema
+from tracegraph.store.load.indexes import ensure_schema
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.managed.server import generation, leftovers, server
 from tracegraph.store.managed.server.server import ServerState, UnopenableError

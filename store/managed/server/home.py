@@ -5,7 +5,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from tracegraph.base import private
+from tracegraph.base import file_rights
 from tracegraph.store.managed.java.config import USERNAME, Ports, configuration
 from tracegraph.store.managed.server.generation import NAMES
 from tracegraph.store.workspace import Workspace
@@ -16,7 +16,7 @@ _HASHED_TIMES = 1024
 
 def prepare(workspace: Workspace, home: Path) -> None:
     """Make a server home whose server takes over the workspace's password."""
-    private.make_folder(home)
+    file_rights.make_folder(home)
     (home / "conf").mkdir(exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(configuration(Ports(0, None), NAMES[0]))
     if not workspace.password_file.exists():
@@ -34,7 +34,7 @@ def write_private(path: Path, line: str) -> None:
     """Write a file of one line that only its owner may read, completely or not at all."""
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private.FILE)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file_rights.FILE)
     with open(handle, "w") as file:
         file.write(line + "\n")
     fresh.replace(path)

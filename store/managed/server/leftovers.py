@@ -5,10 +5,10 @@ import shutil
 from tracegraph.base.locks import try_lock
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
-from tracegraph.store.doubt import settle
-from tracegraph.store.load.load import delete_half_loaded
+from tracegraph.store.load.delete_run import delete_half_loaded
 from tracegraph.store.managed.rebuild.import_files import FOLDER
 from tracegraph.store.managed.server import generation, server
+from tracegraph.store.run_in_doubt import settle
 from tracegraph.store.workspace import Workspace
 
 

@@ -6,7 +6,7 @@ from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.overlaps import only_slightly
-from tracegraph.ingest.causal.launches.host_waits import SyncRows, concerns
+from tracegraph.ingest.causal.launches.awaited_work import SyncRows, concerns
 from tracegraph.ingest.causal.launches.launches import REACH_NS, Streams
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, make_edges, on_gpu

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.launches.host_waits import SLIGHT, HostWaits, late_ends
+from tracegraph.ingest.causal.launches.awaited_work import SLIGHT, HostWaits, late_ends
 from tracegraph.ingest.causal.launches.launches import LONGEST_LAUNCH_NS
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, Waits, make_edges, on_gpu, on_thread

@@ -5,7 +5,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
-from tracegraph.ingest.causal.launches.passes import Passes
+from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits, make_edges, on_thread
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE

@@ -1,4 +1,4 @@
-// The sink: what ends exactly at end_ns on one of the lanes, work before waits before gaps; work of no length
+// Where the path ends: what ends exactly at end_ns on one of the lanes, work before waits before gaps; work of no length
 // only where a change left nothing else.
 // `chain >= 0` lets the index on (run, chain) find the chains of the run.
 MATCH (c:Chain {run: $run})

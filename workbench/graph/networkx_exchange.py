@@ -1,4 +1,4 @@
-"""Exports the graph to rustworkx or networkx, and reads back what was edited there.
+"""Exports the graph to rustworkx or networkx, and takes over what was edited there.
 
 Both libraries are an extra: `pip install 'tracegraph[graph]'`.
 """
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.workbench.graph.frames import NODE
+from tracegraph.workbench.graph.frames import EDGE, NODE
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
     from rustworkx import PyDiGraph
+
+    from tracegraph.workbench.graph.causal_graph import CausalGraph
 
 _EXTRA = "pip install 'tracegraph[graph]'"
 _ROWS = 100_000
@@ -81,6 +84,50 @@ def read_network(network: Any) -> Network:
         f"{type(network).__name__} is no directed graph of rustworkx or networkx",
         "take what to_rustworkx() or to_networkx() gave",
     )
+
+
+def take_work(graph: "CausalGraph", network: Any) -> Network:
+    """Set the work that differs, and return what was read.
+
+    Raises
+    ------
+    InputError
+        The object is not an exported graph, or its work is not possible.
+    """
+    found = read_network(network)
+    ids = np.array(sorted(found.nodes), dtype=np.int64)
+    before = graph.nodes["work_ns"].reindex(ids)
+    work = [found.nodes[node].get("work_ns", own) for node, own in zip(ids.tolist(), before, strict=True)]
+    changed = [at for at, (own, new) in enumerate(zip(before, work, strict=True)) if own != new]
+    if changed:
+        graph.set_work(ids[changed], [work[at] for at in changed])
+    return found
+
+
+def take_edges(graph: "CausalGraph", found: Network) -> None:
+    """Set the lags that differ, remove the edges that are gone, and add those without an id.
+
+    Raises
+    ------
+    InputError
+        An edge cannot be removed or added, or its lag is not possible.
+    """
+    edges = graph.edges
+    inside = edges["cause"].isin(found.nodes) & edges["effect"].isin(found.nodes)
+    known = {values[EDGE]: (cause, effect, values) for cause, effect, values in found.edges if EDGE in values}
+    ends = zip(edges.index.tolist(), edges["cause"].tolist(), edges["effect"].tolist(), strict=True)
+    same = {edge for edge, cause, effect in ends if known.get(edge, ())[:2] == (cause, effect)}
+    own = edges["lag_ns"].to_dict()
+    lags = {edge: known[edge][2].get("lag_ns", own[edge]) for edge in same}
+    later = {edge: lag for edge, lag in lags.items() if lag != own[edge]}
+    gone = [edge for edge in edges.index[inside].tolist() if edge not in same]
+    if later:
+        graph.set_lag(list(later), list(later.values()))
+    if gone:
+        graph.remove_edges(gone)
+    for cause, effect, values in found.edges:
+        if values.get(EDGE) not in same:
+            graph.add_edges(cause, effect, lag_ns=values.get("lag_ns", 0), mechanism=values.get("mechanism"))
 
 
 def _network(nodes: Iterable[Any], edges: Iterable[tuple[Any, Any, Any]]) -> Network:
