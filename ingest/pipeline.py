@@ -18,22 +18,19 @@ import pyarrow as pa
 from tracegraph.base.memory import reuse_dropped_columns
 from tracegraph.base.parallel import beside
 from tracegraph.base.progress import Progress
-from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.graph.alternatives import find_alternatives
-from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.causal.graph.model import Model, RankModel, build_model
+from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import Part, understand
+from tracegraph.ingest.ranks.part import Part, build_checked, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
@@ -41,7 +38,7 @@ from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
-from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
+from tracegraph.ingest.trace import FileFacts, file_facts
 from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.graph.facts import state_facts
@@ -94,21 +91,6 @@ def run_name(
     marked = re.sub(r"\W+", "-", step_marker, flags=re.ASCII).strip("-")[:_MARKED]
     own = hashlib.sha256(step_marker.encode("utf-8", "surrogatepass")).hexdigest()[:4]
     return "-".join(part for part in (name, marked, own) if part)
-
-
-def build_checked(
-    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS
-) -> RankModel:
-    """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
-
-    InputError where the step marker of `options` names no annotation.
-    """
-    events, lanes = read_events(trace, options.step_marker)
-    refuse_unmarked([events], options.step_marker)
-    model = build_model(events, lanes, integrity, options.policy, options.step_marker)
-    check_model(model)
-    diagnose(model, integrity)
-    return model
 
 
 def _what_if(found: "_Read") -> Mapping[str, str]:
@@ -204,7 +186,8 @@ def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
     integrity = Integrity(source.name)
     ranks = stages.run(_READING, lambda: read_ranks(source, integrity, options.limits))
     if len(ranks) > 1:
-        return _join([understand(trace, own, options) for trace, own in ranks], stages, options)
+        parts = [understand(trace, own, options) for trace, own in ranks]
+        return _join(parts, stages, options)
     trace = ranks[0][0]
     model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, options))
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]

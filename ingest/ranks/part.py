@@ -7,9 +7,10 @@ from typing import get_origin, get_type_hints
 import pyarrow as pa
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.causal.graph.model import build_model
+from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.findings import Integrity
@@ -58,6 +59,25 @@ class Part:
         return all(fit) and self.stated.column_names == list(_STATED)
 
 
+def build_checked(
+    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS, *, of_job: bool = False
+) -> RankModel:
+    """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
+
+    Raises
+    ------
+    InputError
+        The step marker of `options` names no annotation. One rank of a job may have none.
+    """
+    events, lanes = read_events(trace, options.step_marker)
+    if not of_job:
+        refuse_unmarked([events], options.step_marker)
+    model = build_model(events, lanes, integrity, options.policy, options.step_marker)
+    check_model(model)
+    diagnose(model, integrity)
+    return model
+
+
 def read_part(
     trace_file: AnySource,
     options: IngestOptions = DEFAULT_OPTIONS,
@@ -73,10 +93,7 @@ def read_part(
 
 def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:
     """As `read_part`, of a trace that is read."""
-    marker = options.step_marker
-    model = build_model(*read_events(trace, marker), integrity, options.policy, marker)
-    check_model(model)
-    diagnose(model, integrity)
+    model = build_checked(trace, integrity, options, of_job=True)
     context = model.scene
     stated, measures = measure(trace, model, integrity)
     return Part(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.pipeline import build_checked
+from tracegraph.ingest.ranks.part import build_checked
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.connection import Database
