@@ -123,6 +123,9 @@ def _merge_events(ranks: Sequence[int], scenes: Sequence[Scene], at: Offsets) ->
         if isinstance(values[0], TextColumn):
             columns[name] = _join_texts(values)
             continue
+        if name == "step_marker":
+            columns[name] = values[0]
+            continue
         if name in _TIMES:
             values = [at.clock[k].put_right(column) for k, column in enumerate(values)]
         elif name in _INDICES:

@@ -72,7 +72,7 @@ def build_checked(
     events, lanes = read_events(trace, options.step_marker)
     if not of_job:
         refuse_unmarked([events], options.step_marker)
-    model = build_model(events, lanes, integrity, options.policy, options.step_marker)
+    model = build_model(events, lanes, integrity, options.policy)
     check_model(model)
     diagnose(model, integrity)
     return model

@@ -22,12 +22,12 @@ def mark(name: str, start: float, end: float, *, thread: int = 1) -> Row:
 
 
 def model(*rows: Row, marker: str) -> Model:
-    return build_model(*read_events(tiny.trace(*rows), marker), Integrity("tiny.json"), step_marker=marker)
+    return build_model(*read_events(tiny.trace(*rows), marker), Integrity("tiny.json"))
 
 
 def steps(*rows: Row, marker: str) -> list[tuple[int, str, float, float]]:
     """Number, name, start and end in µs."""
-    found = find_context(*read_events(tiny.trace(*rows), marker), Integrity("tiny.json"), marker)
+    found = find_context(*read_events(tiny.trace(*rows), marker), Integrity("tiny.json"))
     names = found.events.name[found.steps.event]
     rows_ = zip(found.steps.number, names, found.steps.start, found.steps.end, strict=True)
     return [(int(number), name, start / 1000, end / 1000) for number, name, start, end in rows_]

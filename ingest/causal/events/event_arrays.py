@@ -17,6 +17,8 @@ from tracegraph.ingest.causal.events.step_marks import marked_steps, profiler_st
 from tracegraph.ingest.text_columns import TextColumn, read_texts, with_role
 from tracegraph.ingest.trace import LAUNCH_FLOWS, TraceFile
 from tracegraph.vocabulary.categories import GPU_WORK, NOT_IN_LANES, Role
+from tracegraph.vocabulary.iterations import ITERATION
+from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _KEYS = ["pid", "tid", "ts"]
 _ID = ["kind", "id"]
@@ -106,6 +108,7 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     name, start, end = read_texts(table["name"]), _numbers(table, "start_ns"), _numbers(table, "end_ns")
     annotation = on_thread & with_role(category, Role.ANNOTATION)
+    step_number, common_marker = _marked(name, (on_thread, annotation), lane, (start, end), step_marker)
     events = Events(
         source_index=_numbers(table, "source_index"),
         name=name,
@@ -126,26 +129,30 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
         elements=count_elements(table, category),
         launch_flow=_followed(trace, launchers, unmatched),
         forward_flow=follow_backward(table, trace.flows, operators),
-        step_number=_step_numbers(name, (on_thread, annotation), lane, (start, end), step_marker),
+        step_number=step_number,
         is_gpu=is_gpu,
         on_thread=on_thread,
         clipped=np.broadcast_to(np.int64(0), len(lane)),
+        step_marker=common_marker,
     )
     return events, describe_lanes(trace, events, keys)
 
 
-def _step_numbers(
+def _marked(
     name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
-) -> Ints:
-    """Find the number of each event that marks a step; `NONE` for all others.
+) -> tuple[Ints, str]:
+    """Find the number of each event that marks a step, `NONE` for all others, and what their names share.
 
     The user's marker decides, else the profiler's steps, else a server's iterations.
     `on_thread`: which events are on a thread, and which are annotations there. `times`: starts and ends.
     """
     if marker is not None:
-        return marked_steps(name, on_thread[1], lane, times, marker)
+        return marked_steps(name, on_thread[1], lane, times, marker), marker
     numbers = profiler_steps(name, on_thread[0])
-    return numbers if (numbers != NONE).any() else serving_steps(name, on_thread[1], lane, times)
+    if (numbers != NONE).any():
+        return numbers, STEP_PREFIX
+    numbers = serving_steps(name, on_thread[1], lane, times)
+    return numbers, ITERATION if (numbers != NONE).any() else STEP_PREFIX
 
 
 def _followed(trace: TraceFile, launchers: tuple[Flags, Flags], unmatched: Flags) -> Ints:

@@ -46,6 +46,8 @@ class Events:
     on_thread: Flags
     clipped: Ints
     """How much earlier each event ends than the file says, because it cannot have lasted so long; ns."""
+    step_marker: str
+    """What the names of the events that mark steps have in common."""
 
     def __len__(self) -> int:
         return len(self.start)

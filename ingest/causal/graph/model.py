@@ -93,13 +93,9 @@ def build_model(
     lanes: Lanes,
     integrity: Integrity,
     cross_thread: str = EVIDENCE,
-    step_marker: str | None = None,
 ) -> RankModel:
-    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`.
-
-    `step_marker`: the one by which the events were read.
-    """
-    context = find_context(events, lanes, integrity, step_marker)
+    """Apply the rules of the causal model; `cross_thread` is one of `rules.POLICIES`."""
+    context = find_context(events, lanes, integrity)
     shared = apply(SHARED, context, Found())
     model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
     return RankModel(**_fields(model))

@@ -79,9 +79,7 @@ class Context(Scene):
         return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
 
 
-def find_context(
-    events: Events, lanes: Lanes, integrity: Integrity, step_marker: str | None = None
-) -> Context:
+def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
     """Prepare the events of a rank for the rules.
 
     Impossible times are clipped, events nested, calls matched with their work, clocks put right, and steps
@@ -92,7 +90,7 @@ def find_context(
     events, stack = nest_possible(events, integrity)
     gpu = align(events, find_window(events, lanes).start, integrity)
     window = find_window(gpu.events, lanes)
-    steps = find_steps(gpu.events, gpu.launches, step_marker)
+    steps = find_steps(gpu.events, gpu.launches)
     passes = find_passes(gpu.events, stack, process)
     return Context(
         events=gpu.events,

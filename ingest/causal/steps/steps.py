@@ -8,8 +8,6 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.vocabulary.iterations import ITERATION
-from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def issue_times(events: Events, launches: Launches) -> Ints:
     return np.where(events.is_gpu & (launches.call < 0), NONE, issued)
 
 
-def find_steps(events: Events, launches: Launches, marker: str | None = None) -> Steps:
+def find_steps(events: Events, launches: Launches) -> Steps:
     """Find the steps by the events that mark them; of several of a rank with one number the first counts."""
     numbers = events.step_number
     found = np.flatnonzero(numbers != NONE)
@@ -78,7 +76,7 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
         on_gpu = inside & events.is_gpu
         np.maximum.at(window_end, first + step[on_gpu], events.end[on_gpu])
     return Steps(
-        marker=_marker(events, found) if marker is None else marker,
+        marker=events.step_marker,
         rank=events.rank[found],
         number=numbers[found],
         event=found,
@@ -88,12 +86,6 @@ def find_steps(events: Events, launches: Launches, marker: str | None = None) ->
         window_end=window_end,
         of_event=of_event,
     )
-
-
-def _marker(events: Events, found: Ints) -> str:
-    """Choose the common name of steps that no user marked: that of iterations, or the profiler's."""
-    served = len(found) > 0 and step_number(str(events.name[found[0]])) is None
-    return ITERATION if served else STEP_PREFIX
 
 
 def step_at(steps: Steps, rank: int, times: Ints) -> Ints:

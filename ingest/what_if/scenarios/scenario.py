@@ -192,6 +192,7 @@ def _events(tables: GraphTables, graph: ReplayGraph, times: tuple[Ints, Ints]) -
         is_gpu=is_gpu,
         on_thread=~(is_gpu | with_role(calls.category, *NOT_IN_LANES)),
         clipped=np.broadcast_to(np.int64(0), len(calls)),
+        step_marker=graph.step_marker,
     )
 
 
