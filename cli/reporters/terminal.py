@@ -11,7 +11,19 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.layout import facts, indented, table
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.sections.blocks import Advice, Bars, Block, Chart, Column, Facts, Plot, Table, Words
+from tracegraph.workbench.sections.blocks import (
+    Advice,
+    Bars,
+    Block,
+    Chart,
+    Column,
+    Facts,
+    Gains,
+    Plot,
+    Stack,
+    Table,
+    Words,
+)
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.section import Section, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
@@ -19,6 +31,8 @@ from tracegraph.workbench.text.text import format_ns, format_share, label, visib
 
 _BAR_CELLS = 20
 """The length of a bar for the whole."""
+_STACK_CELLS = 90
+"""The length of a bar that holds all parts of the whole."""
 _KEY_CELLS = 30
 """How many cells the name of a bar may take before it is shortened."""
 _INDENT = 2
@@ -93,8 +107,19 @@ def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
 # Python 3.10 takes no union from the annotation.
 @_render.register(Chart)
 @_render.register(Plot)
-def _(block: Chart | Plot, names: ShownNames) -> Sequence[RenderableType]:
+@_render.register(Gains)
+def _(block: Chart | Plot | Gains, names: ShownNames) -> Sequence[RenderableType]:
     return ()  # what it draws stands in the tables beside it
+
+
+@_render.register
+def _(block: Stack, names: ShownNames) -> Sequence[RenderableType]:
+    parts = [(part, part.length_ns / max(1, block.whole_ns)) for part in block.parts]
+    bar, words = Text(), Text()
+    for part, share in parts:
+        bar.append("█" * round(share * _STACK_CELLS), style=part.colour)
+        words.append("■ ", style=part.colour).append(f"{part.word} {format_share(share)}   ")
+    return (bar, words, Text(block.note, style="dim")) if block.note else (bar, words)
 
 
 @_render.register

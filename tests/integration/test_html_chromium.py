@@ -32,7 +32,9 @@ HOSTILE = [
     "constructor",
     "\u202eright to left\u2028",
 ]
-ROWS = "[...document.querySelectorAll('details tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+ROWS = "[...document.querySelectorAll('#numbers tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+ACTIVE = 'img, iframe, a:not([href^="#"]), [onload], [onerror]'
+"""What loads something, leads out of the page, or runs a script by itself."""
 COLOURS = """(() => {
   const canvas = document.querySelector('canvas');
   const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -46,42 +48,22 @@ KERNEL = """(() => {
   return [box.left + 0.65 * box.width, box.top + 64];
 })()"""
 CANVAS = "document.querySelector('canvas').toDataURL()"
-TITLES = [
-    "Verdict",
-    "Recommendations",
-    "Integrity of the input",
-    "What bounds the run",
-    "What to do about it",
-    "Window",
-    "Critical path",
+CONTENTS = [
+    *("Answer", "Verdict", "What the critical path is made of", "What to do about it"),
     "Lanes, with the critical path on them",
-    "Composition",
-    "Where in my code",
-    "Flame graph of the critical path",
-    "Hotspots on the critical path (the 10 largest)",
-    "Gaps on the critical path",
-    "What if",
-    "Other assumptions",
-    "Waiting",
-    "Why GPUs are idle",
-    "Large but not critical",
-    "Nearly critical",
-    "Operators",
-    "Phases",
-    "Steps",
-    "GPU time",
-    "Kernels",
-    "Idle time of streams",
-    "Communication and computation",
-    "Launches",
-    "Queues and copies",
-    "Kernel patterns",
-    "User annotations",
-    "Memory",
-    "Hardware counters",
-    "Roofline",
-    "The path, stretch by stretch",
+    *("Where the time goes", "Where in my code", "Flame graph of the critical path", "Steps"),
+    *("What to do", "Recommendations", "What bounds the run", "What if"),
+    *("Critical path", "Window", "Critical path", "Composition"),
+    *("Hotspots on the critical path (the 10 largest)", "Gaps on the critical path", "Other assumptions"),
+    *("Waiting", "Large but not critical", "Nearly critical", "The path, stretch by stretch"),
+    *("Code", "Operators", "Phases", "User annotations"),
+    *("GPU", "Why GPUs are idle", "GPU time", "Kernels", "Idle time of streams", "Launches"),
+    *("Queues and copies", "Kernel patterns", "Hardware counters", "Roofline"),
+    *("Between ranks", "Communication and computation", "Memory", "Memory"),
+    *("Input", "Integrity of the input", "Words", "summary.json", "All numbers"),
 ]
+"""The groups of the page's contents, and the sections of each."""
+OPENED = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 SOON = "new Promise((done) => setTimeout(done, 200))"
 Open = Callable[[Path], AbstractContextManager[Page]]
 
@@ -128,18 +110,23 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
     assert main(arguments) == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     with opened(tmp_path / "out" / "report.html") as page:
-        page.evaluate("document.querySelector('details').open = true")
         rows = dict(page.evaluate(ROWS))
         text = page.evaluate("document.body.innerText")
-        titles = page.evaluate("[...document.querySelectorAll('h2')].map((title) => title.textContent)")
+        contents = page.evaluate("[...document.querySelectorAll('nav b, nav a')].map((a) => a.textContent)")
+        title = page.evaluate("document.querySelector('h1').textContent")
+        led_to = page.evaluate(
+            "[...document.querySelectorAll('nav a')].map((one) => [one.textContent, "
+            "document.querySelector(one.hash).querySelector('h2, summary').textContent])"
+        )
     # Texts are shown as far as they fit: a pattern names all its kernels.
     expected = {name: label(value, TEXT_CELLS) for name, value in flat(summary)}
     assert {name: rows[name] for name in expected} == expected
     path = summary["critical_path"]
     assert float(rows["critical_path.explained_share"]) == path["explained_share"]
     assert f"{path['length_ns'] / 1e6:,.3f} ms" in text
-    assert titles[0] == f"Run {summary['run']}"
-    assert titles[1:] == TITLES
+    assert title == summary["run"]
+    assert contents == CONTENTS
+    assert [one for one in led_to if one[0] != one[1]] == []
 
 
 def test_path_and_lanes_are_drawn(tmp_path: Path, opened: Open) -> None:
@@ -168,23 +155,22 @@ def test_zoom_and_tooltip_answer(tmp_path: Path, opened: Open) -> None:
         page.call("Input.dispatchMouseEvent", **wheel)
         page.evaluate(SOON)
         assert page.evaluate(CANVAS) != before
-        page.evaluate("document.querySelector('button').click()")
+        page.evaluate("document.querySelector('.toolbar button').click()")
         page.evaluate(SOON)
         assert page.evaluate(CANVAS) == before
 
 
 def test_a_name_is_found_on_the_lanes_and_its_row_from_there(tmp_path: Path, opened: Open) -> None:
-    told = "document.querySelector('.filter .soft').textContent"
+    told = "document.getElementById('hits').textContent"
     with opened(written(tmp_path, make_findings())) as page:
         before = page.evaluate(CANVAS)
         page.evaluate(
-            "(() => { const field = document.querySelector('input[type=search]'); field.value = 'GEMM'; "
+            "(() => { const field = document.getElementById('find'); field.value = 'GEMM'; "
             "field.dispatchEvent(new Event('input')); })()"
         )
         assert page.evaluate(told) == "2 hits · 45.0 % of the path inside"
         page.evaluate(
-            "document.querySelector('input[type=search]')"
-            ".dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
+            "document.getElementById('find').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
         )
         page.evaluate(SOON)
         assert page.evaluate(told).startswith("1 of 2 hits · slack 0 ns · after thread 11 (main), ")
@@ -192,12 +178,19 @@ def test_a_name_is_found_on_the_lanes_and_its_row_from_there(tmp_path: Path, ope
         page.evaluate("document.querySelector('#hotspots [data-name=\"aten::linear\"]').click()")
         page.evaluate(SOON)
         assert page.evaluate(told).startswith("1 of 1 hit · ")
-        page.evaluate("document.querySelector('button').click()")
+        page.evaluate("document.querySelector('.toolbar button').click()")
         page.evaluate(SOON)
         x, y = page.evaluate(KERNEL)
         for kind in ("mousePressed", "mouseReleased"):
             page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        assert page.evaluate("document.querySelector('.panel h3').textContent") == "gemm<float>"
+        assert page.evaluate("document.querySelector('.found')") is None
+        page.evaluate(
+            "[...document.querySelectorAll('.panel ul button')]"
+            ".find((one) => one.textContent.startsWith('Hotspots')).click()"
+        )
         assert page.evaluate("document.querySelector('.found').dataset.name") == "gemm<float>"
+        assert page.evaluate("document.querySelector('#hotspots details').open") is True
 
 
 def test_what_is_pointed_at_tells_its_cause_and_shows_the_way_to_it(tmp_path: Path, opened: Open) -> None:
@@ -295,6 +288,8 @@ def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
     first = "document.querySelector('#hotspots tbody tr').cells[0].textContent.trim()"
     heading = "document.querySelectorAll('#hotspots th')[2]"
     with opened(written(tmp_path, make_findings())) as page:
+        page.evaluate(OPENED)
+        page.evaluate(SOON)
         assert page.evaluate(first) == "gemm<float>"
         page.evaluate(f"{heading}.querySelector('button').click()")
         page.evaluate(f"{heading}.querySelector('button').click()")
@@ -308,6 +303,69 @@ def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
             "return [box.textContent.trim(), rows.filter((row) => !row.hidden).length]; })()"
         )
     assert shown == ["2 rows", 2]
+
+
+def test_what_is_folded_opens_from_the_contents_and_is_drawn_then(tmp_path: Path, opened: Open) -> None:
+    drawn = "document.querySelectorAll('#kernels canvas').length"
+    with opened(written(tmp_path, make_findings(**compared(1000, 1020)))) as page:
+        folded = page.evaluate(
+            "[...document.querySelectorAll('section.folded details')].map((one) => one.open)"
+        )
+        assert len(folded) == 15
+        assert not any(folded)
+        assert page.evaluate("document.querySelectorAll('#hotspots .sort').length") == 0
+        page.evaluate("document.querySelector('nav a[href=\"#hotspots\"]').click()")
+        page.evaluate(SOON)
+        assert page.evaluate("document.querySelector('#hotspots details').open") is True
+        assert page.evaluate("document.querySelectorAll('#hotspots .sort').length") > 3
+        top = page.evaluate("document.querySelector('#hotspots').getBoundingClientRect().top")
+        assert 0 <= top < page.evaluate("innerHeight")
+        assert page.evaluate("document.querySelector('#gaps details').open") is False
+        assert page.evaluate(drawn) == 0
+        page.evaluate("document.querySelector('#kernels details').open = true")
+        page.evaluate(SOON)
+        assert page.evaluate(drawn) == page.evaluate("document.querySelectorAll('#kernels figure').length")
+
+
+def test_keys_find_a_name_and_list_themselves(tmp_path: Path, opened: Open) -> None:
+    def press(page: Page, key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            page.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else "")
+        page.evaluate(SOON)
+
+    with opened(written(tmp_path, make_findings())) as page:
+        press(page, "?")
+        assert page.evaluate("document.getElementById('keys').open") is True
+        assert "Shift+Enter" in page.evaluate("document.getElementById('keys').innerText")
+        page.evaluate("document.getElementById('keys').close()")
+        press(page, "/")
+        assert page.evaluate("document.activeElement.id") == "find"
+        press(page, "?")  # in a field it is a letter
+        assert page.evaluate("document.getElementById('keys').open") is False
+        assert page.evaluate("document.getElementById('find').value") == "?"
+
+
+def test_details_stand_beside_the_lanes_until_they_are_closed(tmp_path: Path, opened: Open) -> None:
+    panel = "document.querySelector('.panel')"
+    with opened(written(tmp_path, make_findings())) as page:
+        before = page.evaluate("document.querySelector('canvas').clientWidth")
+        x, y = page.evaluate(KERNEL)
+        scrolled = page.evaluate("scrollY")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        page.evaluate(SOON)
+        told = "\n".join(filter(None, page.evaluate(f"{panel}.innerText").split("\n")))
+        assert told.startswith("×\ngemm<float>\nkernel · ")
+        assert "slack 0 ns · after thread 11 (main), 100 ns before: INVOCATION" in told
+        assert "INVOCATION from thread 11 (main)" in told.split("The way to it, backwards")[1]
+        assert page.evaluate("document.querySelector('canvas').clientWidth") < before
+        assert page.evaluate("scrollY") == scrolled
+        page.evaluate(
+            "document.querySelector('canvas').dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))"
+        )
+        page.evaluate(SOON)
+        assert page.evaluate(f"{panel}.hidden") is True
+        assert page.evaluate("document.querySelector('canvas').clientWidth") == before
 
 
 @pytest.mark.parametrize("width", [390, 1400])
@@ -373,12 +431,14 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         press = (
             "document.querySelector('.plot').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
         )
+        page.evaluate(OPENED)
+        page.evaluate(SOON)
         page.evaluate(f"{press}, {press}")
         page.evaluate(SOON)
         assert HOSTILE[1] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None
         assert page.evaluate("document.querySelectorAll('script').length") == 11
-        assert page.evaluate("document.querySelectorAll('img, iframe, a, [onload], [onerror]').length") == 0
+        assert page.evaluate(f"document.querySelectorAll('{ACTIVE}').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:
         assert name in text

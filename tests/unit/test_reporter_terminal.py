@@ -100,7 +100,7 @@ def test_no_thread_waits() -> None:
         "  length     2.000 µs in 9 stretches",
         "  tiling     tiles the window: every ns is in exactly one stretch",
         "  explained  82.5 % by events",
-        "  gaps       0.0 % unknown, 10.0 % untraced CPU time, 7.5 % in gaps with a reason",
+        "  gaps       10.0 % untraced CPU time, 7.5 % in gaps with a reason",
         "  Events off the path that may end at most 200 ns later at no cost, the least first:",
         "  aten::add  thread 12 (autograd)  40 ns    120 ns  6.0 %",
         "  gemm<float>   30 ns  cudaLaunchKernel  launch",
@@ -127,7 +127,7 @@ def flowing(text: str) -> str:
 def test_all_that_is_unclear_stands_together_and_in_its_parts() -> None:
     rows = [*ROWS[:3], (2, None, "unknown", "gap", 1600, 1700, "", "", ""), *ROWS[4:]]
     text = printed(make_findings(rows))
-    parts = "5.0 % unknown gaps, 10.0 % untraced CPU time and 10.0 % untraced Python"
+    parts = "5.0 % unknown gaps, 10.0 % untraced CPU time, 10.0 % untraced Python"
     assert f"unclear 25.0 % unknown or untraced: {parts}" in flowing(text)
     gaps = text[text.index("Gaps on the") :]
     assert gaps.index("unknown") < gaps.index("untraced CPU time")

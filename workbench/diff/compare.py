@@ -21,7 +21,7 @@ from tracegraph.workbench.diff.sections import sections_of
 from tracegraph.workbench.diff.verdict import judge
 from tracegraph.workbench.output.csv_files import rows_csv
 from tracegraph.workbench.output.folder import Written, named_folder, summary_of_earlier, write_files
-from tracegraph.workbench.output.page import Shown, sections_page
+from tracegraph.workbench.output.page import Head, Shown, sections_page
 from tracegraph.workbench.sections.blocks import Block
 from tracegraph.workbench.text.text import format_ns
 from tracegraph.workbench.text.values import plain
@@ -51,7 +51,7 @@ def write_difference(
         NUMBERS: partial(_write, lambda: json.dumps(numbers, indent=1)),
         **{f"{name}.csv": partial(_write, partial(rows_csv, rows)) for name, rows in tables.items()},
         PAGE: partial(
-            _write, lambda: sections_page(title, "What differs from A to B", shown, (NUMBERS, few))
+            _write, lambda: sections_page(Head(title, ["What differs from A to B"]), shown, (NUMBERS, few))
         ),
     }
     return write_files(makers, folder, progress, _earlier_files)

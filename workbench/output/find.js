@@ -3,24 +3,10 @@
 // Finds events by name on the lanes and in the call stacks of `flame`, if there are any, and leads from a name in
 // a table to the lanes, or where these do not have it to the call stacks, and back from the lanes.
 function findNames(tools, lanes, flame) {
-  const {add, count} = tools;
+  const {add, count, duration, reveal} = tools;
   const {drawing} = lanes;
   const {name, start, length} = drawing.rectangles;
-  const box = document.createElement("div");
-  box.className = "filter";
-  lanes.canvas.parentElement.before(box);
-  const field = add(box, "input");
-  field.type = "search";
-  field.placeholder = "Find a name on the lanes";
-  field.setAttribute("aria-label", "Find events by name on the lanes");
-  const [previous, next] = [["‹", "Previous hit"], ["›", "Next hit"]].map(([text, said]) => {
-    const button = add(box, "button", "", text);
-    button.type = "button";
-    button.setAttribute("aria-label", said);
-    return button;
-  });
-  const told = add(box, "span", "soft");
-  told.setAttribute("aria-live", "polite");
+  const field = document.getElementById("find"), told = document.getElementById("hits");
   let hits = [], at = -1, places = new Set();
 
   function look(fits) {
@@ -56,10 +42,10 @@ function findNames(tools, lanes, flame) {
     }
   });
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+    if (event.key !== "Enter") return;
+    go(event.shiftKey ? -1 : 1);
+    lanes.canvas.scrollIntoView({block: "nearest"});
   });
-  previous.addEventListener("click", () => go(-1));
-  next.addEventListener("click", () => go(1));
 
   function follow(wanted) {
     field.value = wanted;
@@ -83,13 +69,51 @@ function findNames(tools, lanes, flame) {
     if (inCode) lead(cell, flame.show);
     else if (onLanes.has(cell.dataset.name)) lead(cell, follow);
   }
-  lanes.picked = (picked) => {
-    const cell = cells.find((one) => one.dataset.name === picked);
-    told.textContent = cell ? "" : `${picked} is in no table`;
-    if (!cell) return;
+
+  // ---- the details of what was clicked, beside the lanes ----
+
+  function link(list, text, act) {
+    const button = add(add(list, "li"), "button", "link", text);
+    button.type = "button";
+    button.addEventListener("click", act);
+  }
+
+  function open(cell) {
     for (const other of cells) other.classList.remove("found");
     cell.classList.add("found");
-    cell.scrollIntoView({block: "center"});
+    reveal(cell, "center");
     cell.focus({preventScroll: true});
+  }
+
+  const MOST_HOPS = 5;
+  lanes.picked = ({title, lines, name: picked, hops}) => {
+    const panel = lanes.panel;
+    panel.replaceChildren();
+    panel.hidden = false;
+    const close = add(panel, "button", "close", "×");
+    close.type = "button";
+    close.setAttribute("aria-label", "Close the details");
+    close.addEventListener("click", lanes.closePanel);
+    add(panel, "h3", "", title).title = title;
+    for (const line of lines) add(panel, "p", "", line);
+    if (hops.length) {
+      add(panel, "h4", "", "The way to it, backwards");
+      const way = add(panel, "ol");
+      for (const hop of hops.slice(0, MOST_HOPS)) {
+        const why = hop.cause ? `, ${hop.cause.dependency} from ${drawing.lanes[hop.cause.lane].name}` : "";
+        link(way, `${drawing.lanes[hop.lane].name}, ${duration(hop.until - hop.from)}${why}`, () => lanes.show(hop.from, hop.until));
+      }
+      if (hops.length > MOST_HOPS) add(way, "li", "soft", `and ${count(hops.length - MOST_HOPS, "hop")} before`);
+    }
+    add(panel, "h4", "", "More about it");
+    const places = add(panel, "ul"), seen = new Set();
+    for (const cell of cells) {
+      const section = cell.closest("section");
+      if (cell.dataset.name !== picked || seen.has(section)) continue;
+      seen.add(section);
+      link(places, section.querySelector("h2, summary").textContent, () => open(cell));
+    }
+    if (flame && flame.knows(picked)) link(places, "In the flame graph", () => flame.show(picked));
+    if (!places.children.length) add(places, "li", "soft", "no table names it");
   };
 }

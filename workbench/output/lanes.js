@@ -13,14 +13,14 @@ function drawLanes(tools, figure, drawing) {
   const depths = drawing.lanes.map(() => 0);
   stacks.lane.forEach((lane, index) => { depths[lane] = Math.min(DEEPEST, Math.max(depths[lane], stacks.depth[index] + 1)); });
   const opened = new Set();
-  const {canvas, tip, box, buttons} = prepare();
+  const {canvas, tip, box, panel, buttons} = prepare();
   const {wayTo, reasonAt} = followCauses(tools, drawing);
   const {grid, stepMarks, fit, arrowHead} = drawScales(tools);
   const total = Math.max(1, drawing.length_ns);
   const least = Math.min(total, Math.max(20, total / 1e7));
   const rows = split(drawing.rectangles, drawing.lanes.length), frames = split(stacks, drawing.lanes.length);
   const trail = drawing.path;
-  const handle = {drawing, mark, show, told, canvas, picked: () => {}};
+  const handle = {drawing, mark, show, told, canvas, panel, closePanel, picked: () => {}};
   let view = [0, total], width = 0, LABEL = 190, queued = false;
   let marked = new Set(), current = -1, pointed = -1, tops = [], height = 0;
 
@@ -47,14 +47,17 @@ function drawLanes(tools, figure, drawing) {
     }
     for (const name of drawing.categories) if (name !== "gap") key(toolbar, categoryColour(name), name);
     key(toolbar, "var(--path)", "critical path");
-    const box = add(figure, "div", "lanes");
+    const beside = add(figure, "div", "beside"), box = add(beside, "div", "lanes");
     const canvas = add(box, "canvas");
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "Work on each lane over time, with the critical path below it");
     const tip = add(box, "div", "tip");
     tip.hidden = true;
-    return {canvas, tip, box, buttons};
+    const panel = add(beside, "aside", "panel");
+    panel.setAttribute("aria-live", "polite");
+    panel.hidden = true;
+    return {canvas, tip, box, panel, buttons};
   }
 
   function split(columns, lanes) {
@@ -288,6 +291,21 @@ function drawLanes(tools, figure, drawing) {
     return [late, several ? "" : reasonAt(lane[index], start[index])].filter(Boolean).join(" · ");
   }
 
+  // What is said of a stretch: its name, its kind and length, and why it starts when it does.
+  function described(columns, index) {
+    const low = columns === trail, several = columns !== stacks && columns.count[index] > 1;
+    const name = columns.name[index] >= 0 ? drawing.names[columns.name[index]] : "";
+    const lines = [several ? count(columns.count[index], low ? "stretch" : "segment", low ? "stretches" : "segments") : name || "(name left out)"];
+    if (several && name) lines.push(low ? `longest: ${name}` : name);
+    lines.push(`${drawing.categories[columns.category[index]]} · ${duration(columns.length[index])} · at ${duration(columns.start[index])}`);
+    if (columns === drawing.rectangles) lines.push(told(index));
+    if (low) {
+      const reason = drawing.reasons[trail.reason[index]];
+      lines.push(`on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}${reason ? `: ${reason}` : ""}`);
+    }
+    return lines.filter(Boolean);
+  }
+
   function hover(event) {
     tip.hidden = true;
     const found = under(event);
@@ -299,21 +317,29 @@ function drawLanes(tools, figure, drawing) {
     canvas.style.cursor = found !== null && found.columns === null && depths[found.lane] ? "pointer" : "";
     if (found === null || found.columns === null) return;
     const {columns, index, left, top} = found;
-    const low = columns === trail, several = columns !== stacks && columns.count[index] > 1;
-    const name = columns.name[index] >= 0 ? drawing.names[columns.name[index]] : "";
     tip.replaceChildren();
-    add(tip, "b", "", several ? count(columns.count[index], low ? "stretch" : "segment", low ? "stretches" : "segments") : name || "(name left out)");
-    if (several && name) add(tip, "div", "", low ? `longest: ${name}` : name);
-    add(tip, "div", "soft", `${drawing.categories[columns.category[index]]} · ${duration(columns.length[index])} · at ${duration(columns.start[index])}`);
-    if (onWork >= 0) add(tip, "div", "soft", told(index));
-    if (low) {
-      const reason = drawing.reasons[trail.reason[index]];
-      add(tip, "div", "soft", `on the critical path, because of ${drawing.dependencies[trail.dependency[index]]}${reason ? `: ${reason}` : ""}`);
-    }
+    described(columns, index).forEach((line, place) => add(tip, place ? "div" : "b", place ? "soft" : "", line));
     tip.hidden = false;
     tip.style.left = `${Math.max(0, Math.min(left + 14, width - tip.offsetWidth - 4))}px`;
     const below = event.clientY + 16 + tip.offsetHeight < window.innerHeight;
     tip.style.top = `${below ? top + 16 : top - tip.offsetHeight - 10}px`;
+  }
+
+  // Says beside the lanes what was clicked: what, when, why then, and the way to it.
+  function pick({lane, columns, index}) {
+    const lines = described(columns, index), onWork = columns === drawing.rectangles;
+    const at = onWork || columns === trail ? columns.start[index] : -1;
+    lines.push(`on ${drawing.lanes[lane].name}`);
+    const name = columns.name[index] >= 0 ? drawing.names[columns.name[index]] : "";
+    current = onWork ? index : -1;
+    handle.picked({title: lines.shift(), lines, name, hops: at < 0 ? [] : wayTo(lane, at)});
+    redraw();
+  }
+
+  function closePanel() {
+    panel.hidden = true;
+    current = -1;
+    redraw();
   }
 
   let dragged = null;
@@ -338,7 +364,7 @@ function drawLanes(tools, figure, drawing) {
     dragged = null;
     if (found === null) return;
     if (found.columns === null) open(depths[found.lane] ? [found.lane] : [], !opened.has(found.lane));
-    else if (found.columns.name[found.index] >= 0) handle.picked(drawing.names[found.columns.name[found.index]]);
+    else pick(found);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (dragged === null) {
@@ -360,6 +386,7 @@ function drawLanes(tools, figure, drawing) {
       ArrowLeft: () => show(view[0] - span / 8, view[1] - span / 8),
       ArrowRight: () => show(view[0] + span / 8, view[1] + span / 8),
       Home: () => show(0, total),
+      Escape: closePanel,
     };
     if (Object.hasOwn(keys, event.key)) {
       event.preventDefault();
@@ -367,7 +394,7 @@ function drawLanes(tools, figure, drawing) {
     }
   });
   [() => show(0, total), () => zoom(0.5, 0.5), () => zoom(2, 0.5)].forEach((act, place) => buttons[place].addEventListener("click", act));
-  window.addEventListener("resize", redraw);
+  new ResizeObserver(redraw).observe(box);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   layOut();
   draw();

@@ -1,8 +1,8 @@
 "use strict";
 
-// Tables that sort and filter.
+// Tables that sort and filter, links to what is folded, and keys.
 (() => {
-  const {add, count} = TOOLS;
+  const {add, count, onceSeen, reveal} = TOOLS;
 
   function value(row, column) {
     const cell = row.cells[column];
@@ -33,15 +33,14 @@
   }
 
   const MANY = 8;
-  for (const table of document.querySelectorAll("table")) {
-    if (table.querySelector(".in")) continue;  // a tree has an order of its own
+  function equip(table) {
     [...table.tHead.rows[0].cells].forEach((heading, column) => {
       const button = add(heading, "button", "sort", heading.textContent);
       button.type = "button";
       heading.firstChild.remove();
       button.addEventListener("click", () => sort(table, column, heading));
     });
-    if (table.tBodies[0].rows.length <= MANY) continue;
+    if (table.tBodies[0].rows.length <= MANY) return;
     const box = document.createElement("div");
     box.className = "filter";
     table.parentElement.before(box);
@@ -52,4 +51,28 @@
     const found = add(box, "span", "soft");
     field.addEventListener("input", () => filter(table, field.value, found));
   }
+
+  for (const table of document.querySelectorAll("table:not(.gains)")) {
+    // A tree has an order of its own.
+    if (!table.querySelector(".in")) onceSeen(table, () => equip(table));
+  }
+
+  // ---- contents and keys ----
+
+  function follow() {
+    const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (wanted) reveal(wanted);
+  }
+
+  window.addEventListener("hashchange", follow);
+  for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => setTimeout(follow));
+  follow();
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA/.test(event.target.tagName)) return;
+    const keys = document.getElementById("keys"), find = document.getElementById("find");
+    if (event.key === "?") keys.showModal();
+    else if (event.key === "/") find.focus();
+    else return;
+    event.preventDefault();
+  });
 })();

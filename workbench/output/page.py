@@ -7,21 +7,25 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import NamedTuple
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import frame_colour
-from tracegraph.workbench.sections.blocks import Block, Chart, Plot
+from tracegraph.workbench.sections.blocks import Block, Chart, Fact, Plot
 from tracegraph.workbench.sections.cells import cell_text, number
-from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.glossary import WORDS
+from tracegraph.workbench.sections.run import run_facts
+from tracegraph.workbench.sections.section import GROUPS, OPEN, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text.text import format_ns, format_share, label
+from tracegraph.workbench.sections.verdict import trust
+from tracegraph.workbench.text.text import format_ns, format_share, format_times, label
 
 TEXT_CELLS = 400
 """How many cells a text of the page's data may take before it is shortened."""
@@ -68,35 +72,45 @@ def _portable(value: object) -> object:
 
 
 class Shown(NamedTuple):
-    """A section as the template gets it."""
+    """A section as the template gets it: in which `group`, and whether it is `folded` at first."""
 
     name: str
     title: str
     blocks: Sequence[Block]
+    group: str = ""
+    folded: bool = False
+
+
+class Head(NamedTuple):
+    """The first line: the title, what else says which run this is, and how far the input can be trusted."""
+
+    title: str
+    facts: Sequence[str]
+    trust: Fact | None = None
 
 
 def report_page(findings: Findings) -> str:
     """Return the page; text of the trace is only text or data in it, escaped and shown as text."""
     sections = [
-        Shown(name, section.heading(findings), section.content(findings))
+        Shown(name, section.heading(findings), section.content(findings), group, group not in OPEN)
+        for group in GROUPS
         for name, section in all_sections().items()
+        if section.group == group and name != "run"  # the page's head says what it does
     ]
-    scope = f"Critical path of {findings.scope}"
-    return sections_page(findings.details.name, scope, sections, ("summary.json", summarise(findings)))
+    facts = (findings.scope, format_ns(findings.length_ns), *run_facts(findings))
+    head = Head(findings.details.name, facts, trust(findings))
+    return sections_page(head, sections, ("summary.json", summarise(findings)))
 
 
-def sections_page(
-    title: str, scope: str, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]
-) -> str:
+def sections_page(head: Head, sections: Sequence[Shown], numbers: tuple[str, Mapping[str, object]]) -> str:
     """Make a page of sections, except empty ones, and of all `numbers` with the name of their file."""
     shown = [section for section in sections if section.blocks]
     names = ShownNames(block for section in shown for block in section.blocks)
     charts = [block for section in shown for block in section.blocks if isinstance(block, Chart | Plot)]
     file, values = numbers
     return _template("page.html.j2").render(
-        name=title,
-        scope=scope,
-        sections=shown,
+        head=head,
+        groups=[(group, list(members)) for group, members in groupby(shown, lambda one: one.group)],
         place=lambda block: next(at for at, chart in enumerate(charts) if chart is block),
         cell=lambda value, kind: cell_text(kind, value, names),
         file=file,
@@ -140,15 +154,29 @@ def _template(name: str) -> jinja2.Template:
         "plain": number,
         "duration": format_ns,
         "share": format_share,
+        "times": format_times,
         "colour": lambda category: frame_colour(str(category)),
         "drawn_name": lambda name: label(str(name), NAME_CELLS),
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),
         "hash": content_hash,
+        "coded": _coded,
+        "meaning": lambda word: WORDS.get(str(word).lower(), WORDS.get(str(word), "")),
         # These are files of our own; escaped, they would not be scripts.
         "ours": Markup,
     }
     return environment.from_string(read_part(name))
+
+
+def _coded(text: str) -> Markup:
+    """Escape a text, with what stands between backticks as code."""
+    parts = label(str(text), TEXT_CELLS).split("`")
+    if len(parts) % 2 == 0:  # one backtick has no partner: it is part of a name
+        return escape("`".join(parts))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:

@@ -35,5 +35,20 @@ const TOOLS = (() => {
     return `${Number(value).toLocaleString("en")} ${Number(value) === 1 ? noun : nouns || noun + "s"}`;
   }
 
-  return {add, duration, share, bytes, count};
+  // Does something now, or once the folded part of the page that holds an element is opened.
+  function onceSeen(element, work) {
+    const closed = element.closest("details:not([open])");
+    if (closed) closed.addEventListener("toggle", () => onceSeen(element, work), {once: true});
+    else work();
+  }
+
+  // Opens all that an element is folded in, and shows it.
+  function reveal(element, block = "start") {
+    for (let part = element.querySelector("details") || element; part; part = part.parentElement) {
+      if (part.tagName === "DETAILS") part.open = true;
+    }
+    element.scrollIntoView({block});
+  }
+
+  return {add, duration, share, bytes, count, onceSeen, reveal};
 })();

@@ -8,7 +8,7 @@ import pandas as pd
 from tracegraph.workbench.findings.assumptions import Assumption, read_assumptions
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 from tracegraph.workbench.text.text import format_share
 
 _COLUMNS = (
@@ -47,4 +47,4 @@ def _hotspots(one: Assumption) -> Sequence[tuple[str, str]]:
     return [(f"{format_share(share):>7}  ", name) for name, share in one.hotspots] or [("none", "")]
 
 
-SECTION = Section(90, "Other assumptions", _content)
+SECTION = Section(90, "Other assumptions", _content, group=PATH)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -43,7 +43,8 @@ class Table:
 
     CSV and summary.json hold all columns of the frame except those that begin with `_`, which are texts for
     people. `bold` and `tone` name columns of the frame: which rows stand out, and in which `Tone`. `long`:
-    the table may have hundreds of rows and is for a page only.
+    the table may have hundreds of rows and is for a page only. `folded`: what a page says instead of the
+    table until somebody opens it.
     """
 
     frame: pd.DataFrame
@@ -53,6 +54,7 @@ class Table:
     bold: str = ""
     tone: str = ""
     long: bool = False
+    folded: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,37 @@ class Bars:
     lengths_ns: Mapping[str, int]
     whole_ns: int
     colours: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a whole: what it is, its length in ns and its colour, `#rrggbb`."""
+
+    word: str
+    length_ns: int
+    colour: str
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Parts of `whole_ns` in one bar, the largest first; `note`: what is said below it."""
+
+    parts: Sequence[Part]
+    whole_ns: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Fixes by what they gain of a run of `base_ns`, for a page: a picture of each range, and how to do it.
+
+    A row has title, evidence, how, command, gain_ns, low_ns, high_ns and speedup, as in `Findings.fixes`.
+    `more`: how many are left out.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    base_ns: int
+    more: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,4 +179,4 @@ def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not str(name).startswith("_")]]
 
 
-Block = Words | Facts | Table | Bars | Plot | Chart | Advice
+Block = Words | Facts | Table | Bars | Stack | Gains | Plot | Chart | Advice

@@ -8,7 +8,7 @@ from tracegraph.vocabulary import bounds
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import ADVICE, Section
 
 _RESOURCES = (
     Column("resource", "without", "text"),
@@ -40,4 +40,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return blocks
 
 
-SECTION = Section(12, "What bounds the run", _content)
+SECTION = Section(12, "What bounds the run", _content, group=ADVICE)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
 
 _MOST_KINDS, _MOST_OPERATIONS = 20, 20
 """How many kinds and single operations the tables list."""
@@ -59,4 +59,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(95, "Collectives", _content, _asks)
+SECTION = Section(95, "Collectives", _content, _asks, group=OTHERS)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
 
 _MOST = 20
 """How many kernels with exposed communication the table lists."""
@@ -59,4 +59,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return dict.fromkeys(asked, scope.between) if scope.drawn else {}
 
 
-SECTION = Section(126, "Communication and computation", _content, _asks)
+SECTION = Section(126, "Communication and computation", _content, _asks, group=OTHERS)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.pictures.palette import category_colour, dependency_colour
 from tracegraph.workbench.sections.blocks import Bars, Block
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -17,4 +17,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     ]
 
 
-SECTION = Section(50, "Composition", _content)
+SECTION = Section(50, "Composition", _content, group=PATH)

@@ -6,7 +6,7 @@ from tracegraph.vocabulary.gaps import OUTSIDE_RECORDING, UNTRACED_CPU
 from tracegraph.workbench.findings.findings import NEAR_TIE_NS, Findings
 from tracegraph.workbench.findings.gpu_use import COMPUTING, gpu_shares, gpu_use
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 
@@ -25,13 +25,14 @@ def _facts(findings: Findings) -> Iterator[Fact]:
     yield Fact("unclear", _unclear(findings), figure=(unclear, "unclear: unknown or untraced"))
     untraced = findings.untraced_cpu_share
     lost = sum(share for name, share in findings.unrecorded.items() if name != OUTSIDE_RECORDING)
-    named = format_share(max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced - lost))
-    gaps = (
-        f"{format_share(findings.unknown_share)} unknown, {format_share(untraced)} {UNTRACED_CPU}, "
-        + (f"{format_share(lost)} of work that is not in the file, " if lost else "")
-        + f"{named} in gaps with a reason"
+    named = max(0.0, 1 - findings.explained_share - findings.unknown_share - untraced - lost)
+    gaps = _listed(
+        (findings.unknown_share, "unknown"),
+        (untraced, UNTRACED_CPU),
+        (lost, "of work that is not in the file"),
+        (named, "in gaps with a reason"),
     )
-    yield Fact("gaps", gaps, figure=(named, "in gaps with a reason"))
+    yield Fact("gaps", gaps, figure=(format_share(named), "in gaps with a reason"))
     inferred = format_share(findings.inferred_share)
     yield Fact("evidence", _evidence(findings), figure=(inferred, "starts by inferred dependencies"))
     shares = gpu_shares(findings)
@@ -47,22 +48,38 @@ def _tiling(findings: Findings) -> Fact:
     return Fact("tiling", "tiles the window: every ns is in exactly one stretch", "good")
 
 
+def _listed(*parts: tuple[float, str]) -> str:
+    """List shares with what they are of, without those that are nothing."""
+    return ", ".join(f"{format_share(share)} {what}" for share, what in parts if share) or "none"
+
+
 def _unclear(findings: Findings) -> str:
-    return (
-        f"{format_share(findings.unclear_share)} unknown or untraced: {format_share(findings.unknown_share)} "
-        f"unknown gaps, {format_share(findings.untraced_cpu_share)} {UNTRACED_CPU} and "
-        f"{format_share(findings.untraced_share)} untraced Python (self time of annotations, counted as "
-        "explained)"
+    if not findings.unclear_share:
+        return "nothing unknown or untraced"
+    parts = _listed(
+        (findings.unknown_share, "unknown gaps"),
+        (findings.untraced_cpu_share, UNTRACED_CPU),
+        (findings.untraced_share, "untraced Python (self time of annotations, counted as explained)"),
     )
+    return f"{format_share(findings.unclear_share)} unknown or untraced: {parts}"
 
 
 def _evidence(findings: Findings) -> str:
+    said = f"{format_share(findings.inferred_share)} starts by inferred dependencies"
+    if not findings.inferred_share:
+        said = "no stretch starts by an inferred dependency"
+    if not findings.near_ties:
+        return said
     ties = plural(findings.near_ties, "near-tie")
-    return (
-        f"{format_share(findings.inferred_share)} starts by inferred dependencies; "
-        f"{format_share(findings.near_tie_share)} hangs on {ties} (a second cause at most "
-        f"{format_ns(NEAR_TIE_NS)} before)"
-    )
+    hangs = f"{format_share(findings.near_tie_share)} hangs on {ties}"
+    return f"{said}; {hangs} (a second cause at most {format_ns(NEAR_TIE_NS)} before)"
 
 
-SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between}, in_short=True)
+SECTION = Section(
+    30,
+    "Critical path",
+    _content,
+    lambda scope: {"gpu_busy": scope.between},
+    in_short=True,
+    group=PATH,
+)

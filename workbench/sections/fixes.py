@@ -6,8 +6,8 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import NOTHING
-from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.blocks import Block, Column, Gains, Table, Words
+from tracegraph.workbench.sections.section import ANSWER, Section
 
 _COLUMNS = (
     Column("title", "fix", "text"),
@@ -20,6 +20,9 @@ _COLUMNS = (
     Column("command", "predict it", "text"),
     Column("_assumed", "taken for granted", "prose", roomy=True),
 )
+_DRAWN = 3
+"""How many fixes a page draws; all stand in the table."""
+_FOLDED = "All fixes with all columns: what each takes for granted, how much of its gain is inferred"
 _METHOD = (
     "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost: what "
     "several gain together is no sum, `tracegraph plan` says it. What is taken for granted stands in no file."
@@ -34,7 +37,9 @@ def _content(findings: Findings) -> Sequence[Block]:
     rows = pd.DataFrame([dict(row) for row in findings.fixes])
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
     rows["assumptions"] = rows["_assumed"]
-    return [Words(_METHOD), Table(rows, _COLUMNS)]
+    shown = findings.fixes[:_DRAWN]
+    gains = Gains(shown, int(shown[0]["base_ns"]), len(findings.fixes) - len(shown))
+    return [gains, Table(rows, _COLUMNS, note=_METHOD, folded=_FOLDED)]
 
 
-SECTION = Section(14, "What to do about it", _content)
+SECTION = Section(14, "What to do about it", _content, group=ANSWER)

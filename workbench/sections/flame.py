@@ -10,7 +10,7 @@ from tracegraph.workbench.pictures.boxes import lay_out
 from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import OTHER_COLOUR, frame_colour
 from tracegraph.workbench.sections.blocks import Block, Chart
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import label
 
@@ -57,4 +57,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"path_frames": scope.walked}
 
 
-SECTION = Section(57, "Flame graph of the critical path", _content, _asks, page_only=True)
+SECTION = Section(57, "Flame graph of the critical path", _content, _asks, page_only=True, group=TIME)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, Words
 from tracegraph.workbench.sections.hotspots import LISTED, NOTE
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -20,4 +20,5 @@ SECTION = Section(
     _content,
     lambda scope: {"path_gaps": scope.walked},
     lambda findings: findings.gaps,
+    group=PATH,
 )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import INPUT, Section
 
 WORDS = {
     "annotation": (
@@ -91,4 +91,4 @@ def _content(_: Findings) -> Sequence[Block]:
     return [Table(rows, _COLUMNS)]
 
 
-SECTION = Section(150, "Words", _content, page_only=True)
+SECTION = Section(150, "Words", _content, page_only=True, group=INPUT)

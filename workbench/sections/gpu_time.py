@@ -7,7 +7,7 @@ import pandas as pd
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 IDLE = "idle"
 COLOURS = {COMPUTATION: "#e8871e", COMMUNICATION: "#2a9d8f", MEMORY: "#d1495b", IDLE: "#b4bcc6"}
@@ -65,4 +65,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return dict.fromkeys(asked, scope.between) if scope.drawn else {}
 
 
-SECTION = Section(121, "GPU time", _content, _asks)
+SECTION = Section(121, "GPU time", _content, _asks, group=GPU)

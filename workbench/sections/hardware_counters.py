@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _MOST = 200
 """How many rows the table lists, the largest sums first."""
@@ -47,4 +47,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"cupti_counters": scope.between} if scope.drawn else {}
 
 
-SECTION = Section(132, "Hardware counters", _content, _asks)
+SECTION = Section(132, "Hardware counters", _content, _asks, group=GPU)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import PATH, Parameters, Scope, Section
 
 MOST = 1_000_000
 """A limit for rows that leaves none out."""
@@ -40,4 +40,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"hotspots": {**scope.walked, "limit": MOST}}
 
 
-SECTION = Section(60, _title, _content, _asks, lambda findings: findings.hotspots)
+SECTION = Section(60, _title, _content, _asks, lambda findings: findings.hotspots, group=PATH)

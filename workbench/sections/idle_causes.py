@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _MOST, _PLOTTED, _MOST_INSIDE = 20, 12, 20
 """How many causes the table lists and the plot draws, and how many rows the call stacks have."""
@@ -66,4 +66,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"idle_causes": {**scope.between, "limit": 1000}, "idle_inside": scope.between}
 
 
-SECTION = Section(101, "Why GPUs are idle", _content, _asks)
+SECTION = Section(101, "Why GPUs are idle", _content, _asks, group=GPU)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _COLUMNS = (
     Column("rank", "rank", "number"),
@@ -50,4 +50,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"idle_time_breakdown": scope.between} if scope.drawn else {}
 
 
-SECTION = Section(124, "Idle time of streams", _content, _asks)
+SECTION = Section(124, "Idle time of streams", _content, _asks, group=GPU)

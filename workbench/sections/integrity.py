@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import INPUT, Section
 
 _COLUMNS: Sequence[Column] = (
     Column("level", "level"),
@@ -40,4 +40,4 @@ def _by_code(rows: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
-SECTION = Section(10, "Integrity of the input", _content)
+SECTION = Section(10, "Integrity of the input", _content, group=INPUT)

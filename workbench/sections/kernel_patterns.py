@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _ROWS, _LINES = 20, 6
 """How many sequences are listed, and how many lines of each."""
@@ -50,4 +50,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"kernel_patterns": {**scope.between, "limit": _ROWS}} if scope.drawn else {}
 
 
-SECTION = Section(129, "Kernel patterns", _content, _asks)
+SECTION = Section(129, "Kernel patterns", _content, _asks, group=GPU)

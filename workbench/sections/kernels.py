@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
 from tracegraph.workbench.sections.gpu_time import COLOURS
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _TOP, _PLOTTED, _MOST_ROWS = 10, 15, 120
 """How many kernels of each rank and type are asked for, how many are plotted, and how many rows listed."""
@@ -57,4 +57,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"kernel_breakdown": {**scope.between, "top": _TOP}} if scope.drawn else {}
 
 
-SECTION = Section(123, "Kernels", _content, _asks)
+SECTION = Section(123, "Kernels", _content, _asks, group=GPU)

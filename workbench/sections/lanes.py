@@ -12,7 +12,7 @@ from tracegraph.workbench.pictures.palette import (
     category_colours,
 )
 from tracegraph.workbench.sections.blocks import Block, Chart
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import ANSWER, Parameters, Scope, Section
 from tracegraph.workbench.text.text import plural
 
 _PIXELS = 4_000
@@ -26,10 +26,10 @@ def _content(findings: Findings) -> Sequence[Block]:
         return []
     drawing = draw_lanes(findings)
     note = (
-        "Click the lanes, then wheel or + and - to zoom (without a click: Ctrl and wheel), drag or arrow "
-        "keys to pan. Point at a stretch for its cause, its slack and the way to it; a click leads to its "
-        "row, and one on a name in a table leads here. A click on a thread's name shows its call stacks. "
-        "What is narrower than a pixel is merged."
+        "Point at a stretch for its cause and its slack; click it for the way to it and for the tables that "
+        "name it. A click on a thread's name shows its call stacks. Wheel, + and − zoom once the lanes were "
+        "clicked; press ? for all keys. What is narrower than a pixel is merged. For Perfetto there is the "
+        "trace with the path in it: overlay.json.gz, beside this page."
     )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"
@@ -59,4 +59,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return asked
 
 
-SECTION = Section(40, "Lanes, with the critical path on them", _content, _asks, page_only=True)
+SECTION = Section(40, "Lanes, with the critical path on them", _content, _asks, page_only=True, group=ANSWER)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_ns
 
 _OUTLIERS, _CALLS = 10, 20
@@ -93,4 +93,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(127, "Launches", _content, _asks)
+SECTION = Section(127, "Launches", _content, _asks, group=GPU)

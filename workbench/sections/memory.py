@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import MEMORY, Parameters, Scope, Section
 
 _MOST_OPERATORS = 20
 """How many operators the table lists."""
@@ -94,4 +94,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(131, "Memory", _content, _asks)
+SECTION = Section(131, "Memory", _content, _asks, group=MEMORY)

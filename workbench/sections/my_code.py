@@ -9,7 +9,7 @@ from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.python_frames import is_library
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_share
 
 _NAMES = 10
@@ -57,4 +57,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return dict.fromkeys(("path_outline", "path_inside"), scope.walked)
 
 
-SECTION = Section(55, "Where in my code", _content, _asks)
+SECTION = Section(55, "Where in my code", _content, _asks, group=TIME)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings, near_slack_ns
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import PATH, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_ns
 
 _ROWS = 10
@@ -64,4 +64,11 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(110, "Nearly critical", _content, _asks, lambda findings: findings.near_critical)
+SECTION = Section(
+    110,
+    "Nearly critical",
+    _content,
+    _asks,
+    lambda findings: findings.near_critical,
+    group=PATH,
+)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import PATH, Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 10, 100
 """How many names are listed, and by which part of the window (1 %) a name counts as large."""
@@ -37,4 +37,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"off_path_hotspots": {**scope.walked, "least_ns": least_ns, "limit": _ROWS}}
 
 
-SECTION = Section(105, "Large but not critical", _content, _asks)
+SECTION = Section(105, "Large but not critical", _content, _asks, group=PATH)

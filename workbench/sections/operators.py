@@ -6,7 +6,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import CODE, Parameters, Scope, Section
 
 _ROWS, _BARS = 20, 12
 """How many operators the table lists and the plot draws."""
@@ -67,5 +67,10 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
 
 
 SECTION = Section(
-    118, "Operators", _content, _asks, lambda findings: findings.answers.get("operators", pd.DataFrame())
+    118,
+    "Operators",
+    _content,
+    _asks,
+    lambda findings: findings.answers.get("operators", pd.DataFrame()),
+    group=CODE,
 )

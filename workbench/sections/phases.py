@@ -7,7 +7,7 @@ import pandas as pd
 from tracegraph.vocabulary.phases import PHASE_NAMES
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section, refuse_part
+from tracegraph.workbench.sections.section import CODE, Parameters, Scope, Section, refuse_part
 from tracegraph.workbench.text.text import plural
 
 _PHASE = Column("phase", "phase")
@@ -99,4 +99,4 @@ def _rows(findings: Findings) -> pd.DataFrame:
     return findings.answers.get("phases", pd.DataFrame())
 
 
-SECTION = Section(119, "Phases", _content, _asks, _rows)
+SECTION = Section(119, "Phases", _content, _asks, _rows, group=CODE)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 
 _QUEUES = (
     Column("rank", "rank", "number"),
@@ -48,4 +48,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return dict.fromkeys(("queue_length", "memory_bandwidth"), scope.between) if scope.drawn else {}
 
 
-SECTION = Section(128, "Queues and copies", _content, _asks)
+SECTION = Section(128, "Queues and copies", _content, _asks, group=GPU)

@@ -7,7 +7,7 @@ import pandas as pd
 from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
 
 _COLUMNS = (
     Column("rank", "rank", "number"),
@@ -84,4 +84,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"rank_waits": scope.between, "late_causes": scope.walked} if scope.ranks > 1 else {}
 
 
-SECTION = Section(35, "Ranks compared", _content, _asks)
+SECTION = Section(35, "Ranks compared", _content, _asks, group=OTHERS)

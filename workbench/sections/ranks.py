@@ -6,7 +6,7 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, compare_ranks
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural
 
@@ -96,4 +96,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return asked if scope.part else {**asked, "step_waits": scope.whole}
 
 
-SECTION = Section(3, "Ranks", _content, _asks, in_short=True)
+SECTION = Section(3, "Ranks", _content, _asks, in_short=True, group=TIME)

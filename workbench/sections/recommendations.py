@@ -7,7 +7,7 @@ from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.topics import COMMUNICATION, KERNEL_TYPE, TOPICS
 from tracegraph.workbench.findings.untraced_time import LEAST_NS, MOST
 from tracegraph.workbench.sections.blocks import Advice, Block, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import ADVICE, Parameters, Scope, Section
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -28,4 +28,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(4, "Recommendations", _content, _asks, in_short=True)
+SECTION = Section(4, "Recommendations", _content, _asks, in_short=True, group=ADVICE)

@@ -10,7 +10,7 @@ from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_amount, format_share
 
 _MOST_DRAWN, _MOST_LISTED = 300, 40
@@ -143,4 +143,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"roofline": scope.between} if scope.drawn else {}
 
 
-SECTION = Section(133, "Roofline", _content, _asks)
+SECTION = Section(133, "Roofline", _content, _asks, group=GPU)

@@ -1,18 +1,31 @@
 """The run: how much the graph holds of it."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import ANSWER, Section
 from tracegraph.workbench.text.text import label, plural
 
+_DEVICES = 2
+"""How many kinds of devices are named."""
 _NAME_CELLS = 80
 """How many cells the name of the run may take before it is shortened."""
 
 
 def _title(findings: Findings) -> str:
     return f"Run {label(findings.details.name, _NAME_CELLS)}"
+
+
+def run_facts(findings: Findings) -> Sequence[str]:
+    """Say in a few words which run this is: its ranks, their devices, and how much they recorded."""
+    details, traces = findings.details, findings.answers.get("traces")
+    listed = [] if traces is None else [json.loads(text) for text in traces["devices"]]
+    devices = Counter(name for names in listed for name in set(names))
+    found = [name for name, _ in devices.most_common(_DEVICES)]
+    return (plural(details.ranks, "rank"), *found, plural(details.events, "event"))
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -25,4 +38,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [Words(counts)]
 
 
-SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, in_short=True)
+SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, in_short=True, group=ANSWER)

@@ -16,6 +16,12 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, exact_rows
 
 Parameters = Mapping[str, object]
+ANSWER, TIME, ADVICE = "Answer", "Where the time goes", "What to do"
+PATH, CODE, GPU, OTHERS, MEMORY, INPUT = "Critical path", "Code", "GPU", "Between ranks", "Memory", "Input"
+GROUPS = (ANSWER, TIME, ADVICE, PATH, CODE, GPU, OTHERS, MEMORY, INPUT)
+"""The groups of a page's sections, in its order."""
+OPEN = (ANSWER, TIME)
+"""Groups whose sections a page shows; those of the others are folded until somebody opens them."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Section:
     `content` makes its blocks from the findings, whose `answers` hold the rows of each query that `asks`
     names with its parameters; without blocks the section is left out. `place` orders the sections. `rows` are
     those of its CSV file, by default its first table's. `page_only`: terminal, CSV and summary leave it out.
-    `in_short`: part of the answer on one screen.
+    `in_short`: part of the answer on one screen. `group`: where on the page it stands.
     """
 
     place: int
@@ -70,6 +76,7 @@ class Section:
     rows: Callable[[Findings], pd.DataFrame] | None = None
     page_only: bool = False
     in_short: bool = False
+    group: str = ANSWER
 
     def tables(self, findings: Findings) -> list[pd.DataFrame]:
         """Return the rows of its tables, none where it is for a page only."""

@@ -8,7 +8,7 @@ import pandas as pd
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.step_summary import StepSummary
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
-from tracegraph.workbench.sections.section import Parameters, Scope, Section, refuse_part
+from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section, refuse_part
 from tracegraph.workbench.text.text import format_ns
 
 _MOST_OUTLIERS = 8
@@ -152,4 +152,4 @@ def _rows(findings: Findings) -> pd.DataFrame:
     return findings.step_paths
 
 
-SECTION = Section(120, "Steps", _content, _asks, _rows)
+SECTION = Section(120, "Steps", _content, _asks, _rows, group=TIME)

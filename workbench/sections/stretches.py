@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 from tracegraph.workbench.text.text import format_share, plural
 
 _ROWS = 500
@@ -42,4 +42,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [Table(shown, _COLUMNS, note=note, long=True)]
 
 
-SECTION = Section(140, "The path, stretch by stretch", _content, page_only=True)
+SECTION = Section(140, "The path, stretch by stretch", _content, page_only=True, group=PATH)

@@ -9,7 +9,7 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import CODE, Parameters, Scope, Section
 
 _ROWS = 20
 """How many annotations each table lists."""
@@ -57,4 +57,5 @@ SECTION = Section(
     _content,
     _asks,
     lambda findings: findings.answers.get("user_annotations", pd.DataFrame()),
+    group=CODE,
 )

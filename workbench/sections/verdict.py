@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import ANSWER, Section
 from tracegraph.workbench.text.text import format_share, plural
 
 _MUCH = 0.05
@@ -17,10 +17,11 @@ def _content(findings: Findings) -> Sequence[Block]:
     verdict = judge(findings)
     words = dict(zip(("verdict", "first"), verdict.sentences[:-1], strict=False))
     facts = [Fact(word, sentence) for word, sentence in words.items()]
-    return [Facts([_input(findings), *facts, Fact("not known", verdict.sentences[-1])])]
+    return [Facts([trust(findings), *facts, Fact("not known", verdict.sentences[-1])])]
 
 
-def _input(findings: Findings) -> Fact:
+def trust(findings: Findings) -> Fact:
+    """Say how far the input can be trusted."""
     rows = findings.details.integrity
     levels = Counter(str(row["level"]) for row in rows)
     said = [plural(levels[level], level) for level in ("error", "warning") if levels[level]]
@@ -36,4 +37,4 @@ def _input(findings: Findings) -> Fact:
     return Fact("input", told, "error" if levels["error"] else "warning")
 
 
-SECTION = Section(2, "Verdict", _content, in_short=True)
+SECTION = Section(2, "Verdict", _content, in_short=True, group=ANSWER)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.sections.section import Parameters, Scope, Section
+from tracegraph.workbench.sections.section import PATH, Parameters, Scope, Section
 
 _ROWS, _LEAST_PART = 20, 100
 """How many waits are listed, and by which part of the window (1 %) a wait counts."""
@@ -34,4 +34,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"lane_waits": {**scope.between, "least_ns": least_ns, "limit": _ROWS}}
 
 
-SECTION = Section(100, "Waiting", _content, _asks)
+SECTION = Section(100, "Waiting", _content, _asks, group=PATH)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import ADVICE, Section
 
 _COLUMNS = (
     Column("name", "hotspot", "name"),
@@ -78,4 +78,4 @@ def _names(row: Mapping[str, object]) -> Sequence[tuple[str, str]]:
     return [("", str(spot["name"])) for spot in following] or [("nothing that has a name", "")]
 
 
-SECTION = Section(80, "What if", _content)
+SECTION = Section(80, "What if", _content, group=ADVICE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Words
-from tracegraph.workbench.sections.section import Section
+from tracegraph.workbench.sections.section import PATH, Section
 from tracegraph.workbench.text.text import format_ns
 
 
@@ -13,4 +13,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [Words(f"{findings.scope}: {length}, from {clock} on the clock of the file")]
 
 
-SECTION = Section(20, "Window", _content)
+SECTION = Section(20, "Window", _content, group=PATH)

@@ -1,0 +1,53 @@
+"""What the critical path is made of, in one bar, and what each resource is worth."""
+
+from collections.abc import Mapping, Sequence
+
+from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Part, Stack
+from tracegraph.workbench.sections.section import ANSWER, Section
+from tracegraph.workbench.text.text import format_times
+
+_PARTS: Mapping[Bottleneck, tuple[str, str]] = {
+    "gpu": ("GPU work", "#3b6fd4"),
+    "communication": ("communication", "#c8553d"),
+    "cpu": ("host work", "#8a6bb8"),
+    "data_loading": ("data loading", "#b97d12"),
+    "synchronisation": ("the host waits for the GPU", "#5f7f9d"),
+    "launch": ("launching", "#2f8f86"),
+    "gil": ("waits for other threads and the GIL", "#a2578f"),
+    "other_rank": ("waits for other ranks", "#9c4a33"),
+    "turns": ("turns of other programs", "#6f7a45"),
+    "unrecorded": ("the host records nothing", "#78818d"),
+    "unknown": ("unknown", "#99a1ac"),
+}
+"""What each part of the path is called, and its colour, on which white text can be read."""
+_LEAST = 0.001
+"""Parts below this share of the path, 0..1, are not worth a word."""
+_FASTER = "The run would be this many times as fast if one resource took no time"
+_WORTH, _LISTED = 0.01, 4
+"""A resource is named with its worth from this share of the run on; at most so many are."""
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    found = sorted(shares(findings).items(), key=lambda item: -item[1])
+    parts = [
+        Part(_PARTS[name][0], round(share * findings.length_ns), _PARTS[name][1])
+        for name, share in found
+        if share >= _LEAST
+    ]
+    return [Stack(parts, findings.length_ns, _worth(findings))] if parts else []
+
+
+def _worth(findings: Findings) -> str:
+    """Say how much shorter the run is without each resource, if replays of it are stored."""
+    base_ns, rows = findings.bounds.get("base_ns", 0), findings.bounds.get("resources", [])
+    told = [
+        f"{row['resource']} {format_times(base_ns / row['length_ns'])}"
+        for row in rows[:_LISTED]
+        if row["share"] >= _WORTH and row["length_ns"] > 0
+    ]
+    return f"{_FASTER}: {', '.join(told)}." if told else ""
+
+
+SECTION = Section(5, "What the critical path is made of", _content, group=ANSWER)
