@@ -32,7 +32,7 @@ class Url:
 
     @property
     def is_chain(self) -> bool:
-        """Whether `::` joins several URLs in it, such as that of a file in an archive and the archive's own."""
+        """Whether `::` joins several URLs in it: that of a file in an archive, and the archive's own."""
         return "::" in self.text
 
     @property
