@@ -1,6 +1,5 @@
 """`tracegraph query`: the named queries."""
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.cli.warned import warnings_shown
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
 
@@ -90,10 +90,6 @@ def _fields(query: Query) -> pd.DataFrame:
 
 def _rows(context: Context, query: Query, texts: Mapping[str, str], limit_s: float | None) -> pd.DataFrame:
     values = parse(query, texts)
-    with context.bench() as bench, warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
+    with warnings_shown(), context.bench() as bench:
         bench.limit_s = limit_s
-        rows = bench.ask(query.name, **values)
-    for warning in told:
-        click.echo(str(warning.message), err=True)
-    return rows
+        return bench.ask(query.name, **values)

@@ -99,7 +99,7 @@ def write_frame(
         if form == "table":
             _print(frame, open_console(_NO_LIMIT), columns)
         else:
-            _write_utf8(_text(frame, form, raw))
+            write_utf8(_text(frame, form, raw))
         return
     try:
         _save(frame, form, output, columns, raw)
@@ -118,7 +118,7 @@ def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column
             stream.write(_text(frame, form, raw))
 
 
-def _write_utf8(text: str) -> None:
+def write_utf8(text: str) -> None:
     """Write what a program reads: the same bytes in every locale, as into a file."""
     if codecs.lookup(sys.stdout.encoding).name == "utf-8":
         sys.stdout.write(text)

@@ -69,6 +69,22 @@ def test_traceback_only_when_asked(
     assert "Traceback" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-v", "convert", "no.json", "to.parquet"],
+        ["convert", "no.json", "to.parquet", "-v"],
+        ["render", "-v", "critical-path", "-o", "path.txt"],
+        ["render", "critical-path", "-o", "path.txt", "-v"],
+    ],
+)
+def test_more_is_said_with_v_before_or_after_the_command(
+    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert "Traceback" in caplog.text
+
+
 @pytest.mark.parametrize("arguments", [["runs"], ["ingest", __file__], ["db", "stop"]])
 def test_a_newer_workspace_is_left_alone(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -91,6 +107,22 @@ def test_a_misspelt_command_is_guessed(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["--workspace", str(tmp_path), "repot"]) == 2
     expected = "tracegraph: No such command 'repot'; did you mean report? tracegraph -h lists the commands\n"
     assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["render", "banana"], "tracegraph render -h lists the commands; there are critical-path, "),
+        (["render", "Hotspots"], "did you mean hotspot? tracegraph render -h lists the commands"),
+        (["db", "sotp"], "did you mean stop? "),
+        (["runs", "dlete"], "did you mean delete? "),
+    ],
+)
+def test_a_misspelt_command_of_a_group_is_guessed(
+    arguments: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"tracegraph: No such command {arguments[1]!r}; {hint}")
 
 
 @pytest.mark.parametrize(

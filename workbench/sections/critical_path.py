@@ -65,4 +65,4 @@ def _evidence(findings: Findings) -> str:
     )
 
 
-SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between}, in_short=True)
+SECTION = Section(30, "Critical path", _content, lambda scope: {"gpu_busy": scope.between})

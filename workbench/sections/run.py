@@ -25,4 +25,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [Words(counts)]
 
 
-SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, in_short=True)
+SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole})
