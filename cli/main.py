@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
 from tracegraph.cli.command_group import CommandGroup
+from tracegraph.cli.missing_files import refuse_missing
 from tracegraph.cli.streams import open_streams, output_problem
 from tracegraph.cli.system_errors import output_refused, refusal_of_system
 from tracegraph.store.managed.server.linger import LINGER, LINGER_MINUTES
@@ -71,6 +72,15 @@ class CommandTable(CommandGroup):
         assert isinstance(command, click.Command)
         _let_say_more(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names; a file that is not there is refused at once."""
+        if not ctx.resilient_parsing and not ctx.meta[_HELP_ASKED]:
+            is_own = ctx.params.get("uri") is None
+            refuse_missing(args[0], args[1:], ctx.params.get("workspace"), is_own=is_own)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; it ends quietly if nobody reads its output on, where click would let it fail."""

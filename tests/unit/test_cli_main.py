@@ -15,8 +15,9 @@ from pyarrow.lib import ArrowException
 from tracegraph.base.errors import InputError, StoreError, TracegraphError
 from tracegraph.cli import main as cli_main
 from tracegraph.cli.main import COMMANDS, main
+from tracegraph.cli.missing_files import refuse_missing
 from tracegraph.cli.streams import open_streams
-from tracegraph.store.workspace import open_workspace
+from tracegraph.store.workspace import Workspace, open_workspace
 
 HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")
 
@@ -161,6 +162,49 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "nosuch.json"],
+        ["report", "--step", "3", "nosuch.json.gz"],
+        ["ingest", __file__, "nosuch"],
+        ["doctor", "folder/nosuch"],
+        ["convert", "nosuch.json", "to.parquet"],
+        ["diff", "nosuch.json", "other"],
+    ],
+)
+def test_a_file_that_is_not_there_is_refused_before_anything_heavy_is_imported(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from tracegraph.cli.main import main; code = main(sys.argv[1:]); "
+        f"print([name for name in {HEAVY} if name in sys.modules]); sys.exit(code)"
+    )
+    words = ["--workspace", str(tmp_path), *arguments]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "[]\n")
+    missing = next(word for word in arguments if "nosuch" in word)
+    assert done.stderr == f"tracegraph: {missing} does not exist; check the spelling of the path\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("report", ["--run", "nosuch.json"]),
+        ("report", ["a run"]),
+        ("diff", ["a run", "b"]),
+        ("ingest", ["nosuch*.json", "s3://bucket/nosuch.json", "--", "nosuch"]),
+        ("convert", [__file__, "to.parquet"]),
+        ("query", ["nosuch.json"]),
+    ],
+)
+def test_what_may_be_no_file_is_left_to_the_command(command: str, words: list[str], tmp_path: Path) -> None:
+    Workspace(tmp_path).run_folder("a run").mkdir(parents=True)
+    refuse_missing(command, words, tmp_path, is_own=True)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
