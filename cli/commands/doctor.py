@@ -42,7 +42,7 @@ def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str,
         check_installation(context)
         return 0
     sources = named_sources(files, ranks)
-    with context.progress(at_times=True) as progress:
+    with context.progress() as progress:
         found, together = inspect_traces(sources, limits, progress)
     refused = [one for one in found if isinstance(one, InputError)]
     if form == "json":

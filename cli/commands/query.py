@@ -109,8 +109,8 @@ def _rows(
 
 
 def _with_lane_names(rows: pd.DataFrame, numbered: Sequence[str], lanes: pd.DataFrame) -> pd.DataFrame:
-    """Put names in the place of numbers of lanes, which say nothing to people, unless they stand beside."""
+    """Put names in the place of numbers of lanes, which tell people nothing; some rows have them already."""
     names = dict(zip(lanes["lane"], lanes["name"], strict=True))
-    beside = [name for name in numbered if f"{name}_name" in rows.columns]
-    named = {name: rows[name].map(names) for name in numbered if name not in beside}
-    return rows.assign(**named).drop(columns=beside)
+    beside = {name: f"{name}_name" for name in numbered if f"{name}_name" in rows.columns}
+    named = {name: rows[beside[name]] if name in beside else rows[name].map(names) for name in numbered}
+    return rows.assign(**named).drop(columns=list(beside.values()))

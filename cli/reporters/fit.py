@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 BETWEEN = 2
 """Cells between two columns."""
-_LEAST = 16
+_LEAST = 24
 """A column of texts is not cut to fewer cells than this."""
 
 

@@ -195,6 +195,7 @@ def test_a_report_that_nobody_reads_to_its_end(
     tmp_path: Path, workspace: Workspace, stored_example: Stored
 ) -> None:
     command = [
+        "--quiet",
         "--workspace",
         workspace.root,
         "report",
