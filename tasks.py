@@ -4,8 +4,9 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -13,6 +14,8 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 EXAMPLE = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
 OUTPUT = ROOT / "report"
+OFTEN_S = 3.0
+"""The least time between two lines about what pip does, in seconds."""
 AT_ONCE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 """Two tests at a time; those of one file or of one database run one after the other."""
 
@@ -30,8 +33,24 @@ def run(*command: str | Path) -> None:
 def install(*what: str) -> None:
     """Make the virtual environment if there is none, and install into it."""
     if not (BIN / "python").exists():
+        print(f"making the virtual environment {ENVIRONMENT}", flush=True)
         venv.create(ENVIRONMENT, with_pip=True)
-    run(BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
+    command = [str(BIN / "python"), "-m", "pip", "install", "--disable-pip-version-check", *what]
+    print("$", *command, flush=True)
+    pip = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert pip.stdout is not None
+    print_at_times(pip.stdout)
+    if pip.wait():
+        sys.exit(pip.returncode)
+
+
+def print_at_times(lines: Iterable[str]) -> None:
+    """Print some of the lines, at most one every `OFTEN_S` seconds."""
+    told = time.monotonic()
+    for line in lines:
+        if time.monotonic() >= told + OFTEN_S:
+            print(f"  {line.strip()}", flush=True)
+            told = time.monotonic()
 
 
 def demo(_: Sequence[str]) -> None:

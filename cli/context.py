@@ -27,14 +27,8 @@ class Context:
     verbose: int
 
     @contextmanager
-    def progress(self, *, at_times: bool = False) -> Iterator[Progress]:
-        """Yield a Progress for the block: a bar on a terminal, stage lines with -v, else nothing.
-
-        Parameters
-        ----------
-        at_times
-            Print a line every ten seconds where nothing would be shown otherwise.
-        """
+    def progress(self) -> Iterator[Progress]:
+        """Yield a Progress for the block: a bar on a terminal, else lines, with -v one for each stage."""
         if self.quiet:
             yield silent
         elif self.console.is_terminal:
@@ -42,10 +36,9 @@ class Context:
                 yield progress
         elif self.verbose:
             yield line_progress(self.console)
-        elif at_times:
-            yield timed_progress(self.console)
         else:
-            yield silent
+            with timed_progress(self.console) as progress:
+                yield progress
 
     @contextmanager
     def bench(self) -> Iterator[Workbench]:

@@ -19,7 +19,7 @@ from tracegraph.store.connection import connect
 from tracegraph.store.managed.java import class_archive, install
 from tracegraph.store.session import find_server
 from tracegraph.workbench.pictures.drawing import draw, drawn_by
-from tracegraph.workbench.text.text import visible
+from tracegraph.workbench.text.text import format_bytes, visible
 
 _PACKAGES = (
     "neo4j",
@@ -131,7 +131,9 @@ def _java() -> Finding:
 def _jars() -> Finding:
     if not install.is_there():
         return Finding(
-            "note", f"{install.NEO4J_VERSION} is not here yet", "the first report fetches it (123 MB)"
+            "note",
+            f"{install.NEO4J_VERSION} is not here yet",
+            f"the first report fetches it ({format_bytes(install.DOWNLOAD_BYTES)})",
         )
     damaged = install.damaged_jars()
     if damaged:

@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from tracegraph.base.errors import InputError, TracegraphError
-from tracegraph.base.suggest import did_you_mean
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
+from tracegraph.cli.command_group import CommandGroup
+from tracegraph.cli.missing_files import refuse_missing
 from tracegraph.cli.streams import open_streams, output_problem
 from tracegraph.cli.system_errors import output_refused, refusal_of_system
 from tracegraph.store.managed.server.linger import LINGER, LINGER_MINUTES
@@ -42,11 +44,13 @@ _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 """The level of logging by how many times -v is given."""
 _HELP = ("-h", "--help")
 _HELP_ASKED = "tracegraph.help_asked"
+_SAY_MORE = "say_more"
+"""The name of -v as an option of a command."""
 _INTERRUPTED = 130
 """The exit code of shells for a program that SIGINT ended: 128 + 2."""
 
 
-class CommandTable(click.Group):
+class CommandTable(CommandGroup):
     """The commands of `COMMANDS`; each is imported only when it is called, so that the help comes at once."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -66,23 +70,16 @@ class CommandTable(click.Group):
         module = cmd_name.replace("-", "_")
         command = getattr(import_module(f"tracegraph.cli.commands.{module}"), module)
         assert isinstance(command, click.Command)
+        _let_say_more(command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names.
-
-        Raises
-        ------
-        InputError
-            There is no such command; the hint names the one that may have been meant.
-        """
-        name = args[0]
-        known = ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None
-        if not known:
-            listed = "tracegraph -h lists the commands"
-            raise InputError(f"No such command {name!r}", did_you_mean(name, COMMANDS, listed))
+        """Find the command that the first word names; a file that is not there is refused at once."""
+        if not ctx.resilient_parsing and not ctx.meta[_HELP_ASKED]:
+            is_own = ctx.params.get("uri") is None
+            refuse_missing(args[0], args[1:], ctx.params.get("workspace"), is_own=is_own)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -106,6 +103,34 @@ class CommandTable(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _let_say_more(command: click.Command) -> None:
+    """Let a command take -v after its name, too, and those of a group as well."""
+    if not any(option.name == _SAY_MORE for option in command.params):
+        command.params.append(
+            click.Option(
+                ["-v", "--verbose", _SAY_MORE],
+                count=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_say_more,
+                help="As before the command.",
+            )
+        )
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _let_say_more(inner)
+
+
+def _say_more(ctx: click.Context, option: click.Parameter, count: int) -> None:
+    """Count a -v that stands after the command together with those before it."""
+    if count and ctx.obj is not None:
+        ctx.obj = replace(ctx.obj, verbose=ctx.obj.verbose + count)
+        _set_level(ctx.obj.verbose)
+
+
+def _set_level(verbose: int) -> None:
+    _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
 
 
 def _folder(ctx: click.Context, option: click.Parameter, folder: str | None) -> Path | None:
@@ -159,7 +184,7 @@ def cli(
 ) -> None:
     """Why is this training step slow? Profiler traces as a causal graph in Neo4j."""
     logging.basicConfig(format="%(message)s")
-    _LOG.setLevel(_LEVELS[min(verbose, len(_LEVELS) - 1)])
+    _set_level(verbose)
     # The driver logs each error and retry; a failure ends the command with a line of its own.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     if ctx.meta[_HELP_ASKED]:
@@ -187,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
         workspace; 130 interrupted or terminated. `diff`, `what-if` and `verify` also return 1 if a limit is
-        exceeded or a prediction does not hold.
+        exceeded or a prediction does not hold, `doctor` if a finding is an error.
     """
     # A command that gets SIGTERM cleans up, like one that is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -15,7 +15,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.limits import Limits
 from tracegraph.store.managed.rebuild.estimate import LOADS
-from tracegraph.store.workspace import Workspace, default_root
+from tracegraph.store.places import default_root
+from tracegraph.store.workspace import Workspace
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 FORMATS = ("table", "csv", "json", "parquet")

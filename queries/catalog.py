@@ -150,9 +150,9 @@ def queries() -> dict[str, Query]:
 
 
 def find(name: str) -> Query:
-    """Find the query of that name; InputError lists those that exist."""
+    """Find the query of that name; InputError names the one spelt most like it."""
     if name not in queries():
-        listed = f"there are: {', '.join(queries())}"
+        listed = f"tracegraph query --list lists all {len(queries())}"
         raise InputError(f"there is no query named {name!r}", did_you_mean(name, queries(), listed))
     return queries()[name]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 
 import neo4j
 import pandas as pd
@@ -32,6 +33,8 @@ _COUNTERS = (
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Parameters = Mapping[str, object] | None
+Heard = Callable[[Mapping[str, Any]], None] | None
+"""Called with each notification of the server about a query: its `title`, `description` and `severity`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Database:
         self.limit_s: float | None = None
         """Seconds after which the server ends a query that `read` asks; None: no limit."""
 
-    def read(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
+    def read(self, query: str, parameters: Parameters = None, heard: Heard = None) -> pd.DataFrame:
         """Run a query in a session that refuses every write.
 
         Parameters
@@ -68,6 +71,8 @@ class Database:
             One Cypher query.
         parameters
             Its parameters by name.
+        heard
+            Hears what the server remarks about the query; without it the server is not asked to.
 
         Returns
         -------
@@ -82,18 +87,22 @@ class Database:
         StoreError
             The server cannot be reached or failed.
         """
-        return self._run(query, parameters, neo4j.READ_ACCESS)
+        return self._run(query, parameters, neo4j.READ_ACCESS, heard)
 
     def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query that may write, in a transaction of its own or in those that it opens itself."""
         return self._run(query, parameters, neo4j.WRITE_ACCESS)
 
-    def change(self, query: str, parameters: Parameters = None) -> tuple[pd.DataFrame, dict[str, int]]:
+    def change(
+        self, query: str, parameters: Parameters = None, heard: Heard = None
+    ) -> tuple[pd.DataFrame, dict[str, int]]:
         """Run a query as `write` does, and count its changes by name, as `nodes_created`, without zeros."""
-        with translated(self._uri), self.session(neo4j.WRITE_ACCESS) as session:
+        with translated(self._uri), self.session(neo4j.WRITE_ACCESS, remarks=heard is not None) as session:
             result = session.run(query, dict(parameters or {}))
             rows = _frame(list(result.keys()), result.values())
-            counters = vars(result.consume().counters)
+            summary = result.consume()
+        _let_hear(summary, heard)
+        counters = vars(summary.counters)
         changed = {name: counters.get(name, 0) for name in _COUNTERS}
         return rows, {name: count for name, count in changed.items() if count}
 
@@ -114,10 +123,17 @@ class Database:
         return dict(plan or {})
 
     @contextmanager
-    def session(self, access: str = neo4j.WRITE_ACCESS) -> Iterator[neo4j.Session]:
-        """Open a driver session on the chosen database, for uses whose result is not a table."""
+    def session(self, access: str = neo4j.WRITE_ACCESS, *, remarks: bool = False) -> Iterator[neo4j.Session]:
+        """Open a driver session on the chosen database, for uses whose result is not a table.
+
+        With `remarks` the server notifies about queries that are valid, but hardly meant.
+        """
+        severity = neo4j.NotificationMinimumSeverity
         session = self.driver.session(
-            database=self.settings.database, default_access_mode=access, fetch_size=_FETCH_ROWS
+            database=self.settings.database,
+            default_access_mode=access,
+            fetch_size=_FETCH_ROWS,
+            notifications_min_severity=severity.INFORMATION if remarks else severity.OFF,
         )
         try:
             yield session
@@ -183,11 +199,22 @@ class Database:
     def _uri(self) -> str:
         return str(self.settings.uri)
 
-    def _run(self, query: str, parameters: Parameters, access: str) -> pd.DataFrame:
-        with translated(self._uri), self.session(access) as session:
+    def _run(self, query: str, parameters: Parameters, access: str, heard: Heard = None) -> pd.DataFrame:
+        with translated(self._uri), self.session(access, remarks=heard is not None) as session:
             limit_s = self.limit_s if access == neo4j.READ_ACCESS else None
             result = session.run(neo4j.Query(query, timeout=limit_s), dict(parameters or {}))
-            return _frame(list(result.keys()), result.values())
+            rows = _frame(list(result.keys()), result.values())
+            if heard is None:
+                return rows
+            summary = result.consume()
+        _let_hear(summary, heard)
+        return rows
+
+
+def _let_hear(summary: neo4j.ResultSummary, heard: Heard) -> None:
+    if heard is not None:
+        for notification in summary.notifications or ():
+            heard(notification)
 
 
 def connect(settings: ConnectionSettings) -> Database:

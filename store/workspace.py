@@ -6,14 +6,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
-import platformdirs
 import pyarrow as pa
 
 from tracegraph.base import file_rights
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.base.locks import lock, try_lock
+from tracegraph.store.places import default_root, folder_name, runs_folder
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.table_folder import readable
 from tracegraph.store.tables import GraphTables, load_graph
@@ -31,7 +30,7 @@ class Workspace:
     def __init__(self, root: Path, linger_s: float = 0.0) -> None:
         self.root = root
         self.linger_s = linger_s
-        self.runs_dir = root / "runs"
+        self.runs_dir = runs_folder(root)
         self.neo4j_home = root / "neo4j"
         self.password_file = root / "password"
         self.server_file = root / "server.json"
@@ -167,9 +166,7 @@ class Workspace:
         InputError
             The name is empty or too long for a file name.
         """
-        encoded = quote(name, safe=" ()[]{}=,+@")
-        if encoded.startswith("."):
-            encoded = "%2E" + encoded[1:]
+        encoded = folder_name(name)
         if not encoded or len(encoded) > _LONGEST_FILE_NAME:
             raise InputError(
                 f"the run name {name[:40]!r} cannot be a folder's name ({len(encoded)} characters)",
@@ -227,11 +224,6 @@ class Workspace:
             shutil.rmtree(doomed, ignore_errors=True)
             folder.rename(doomed)
             shutil.rmtree(doomed, ignore_errors=True)
-
-
-def default_root() -> Path:
-    """Return the folder of the workspace that is used if none is named."""
-    return Path(platformdirs.user_data_dir("tracegraph"))
 
 
 def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:

@@ -38,6 +38,7 @@ from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.methods.own_query import with_run
 from tracegraph.workbench.methods.picture import query_picture
 from tracegraph.workbench.methods.picture_file import Picture
+from tracegraph.workbench.methods.remarks import remarking
 from tracegraph.workbench.methods.stored_run import StoredRun, stored_run
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
@@ -235,7 +236,8 @@ class Workbench(BenchQueries):
         """Return the rows of a Cypher query of your own, which may not write.
 
         If the query uses `$run` and no parameter sets it, it is `run`, by default the newest run. The query
-        may also neither end what others do nor ask for the server's settings: see `store.own_reading`.
+        may also neither end what others do nor ask for the server's settings: see `store.read_only`. Warns of
+        what the server remarks about it, such as a label that no node has.
 
         Raises
         ------
@@ -248,7 +250,8 @@ class Workbench(BenchQueries):
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
             check_reads(answers.database, query, values)
-            return answers.database.read(query, values)
+            with remarking(answers.database) as heard:
+                return answers.database.read(query, values, heard)
 
     def change(
         self, query: str, run: str | None = None, /, **parameters: object
@@ -262,7 +265,9 @@ class Workbench(BenchQueries):
         """
         # Changes during the load of a run would be taken for part of it and be lost by a later rebuild.
         with self._writing() as answers:
-            return answers.database.change(query, with_run(answers.of, query, run, parameters))
+            values = with_run(answers.of, query, run, parameters)
+            with remarking(answers.database) as heard:
+                return answers.database.change(query, values, heard)
 
     def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
         """Draw what a Cypher query of your own returns; it is asked as `cypher` asks it.

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,8 +14,8 @@ from tracegraph.base.progress import Progress
 
 _SOON_S = 1.0
 """Work that ends within this many seconds prints no stage in a notebook or a file."""
-_OFTEN_S = 10.0
-"""The least time between two lines of `timed_progress`, in seconds."""
+_OFTEN_S = 5.0
+"""The time between two lines of `timed_progress`, in seconds."""
 
 
 @contextmanager
@@ -42,9 +43,17 @@ def line_progress(console: Console) -> Progress:
     return _Lines(console)
 
 
-def timed_progress(console: Console) -> Progress:
-    """Print a line every ten seconds that says how far the work is."""
-    return _Times(console)
+@contextmanager
+def timed_progress(console: Console) -> Iterator[Progress]:
+    """Print a line every five seconds that says how far the work is, also while nothing is reported."""
+    times, ended = _Times(console), Event()
+    ticking = Thread(target=times.tell_until, args=(ended,), daemon=True)
+    ticking.start()
+    try:
+        yield times
+    finally:
+        ended.set()
+        ticking.join()
 
 
 class _Bar:
@@ -77,14 +86,19 @@ class _Lines:
 
 
 class _Times:
-    """Prints the stage and how much of it is done, at most once in `_OFTEN_S` seconds."""
+    """Prints from time to time the stage and how much of it is done, if that has changed."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._next = time.monotonic() + _OFTEN_S
+        self._last = self._line = ""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _OFTEN_S
-            how_far = f": {done:,} of {total:,}" if total else ""
-            self._console.print(f"{stage}{how_far}", markup=False, highlight=False)
+        how_far = f": {done:,} of {total:,}" if total else ""
+        self._line = f"{stage}{how_far}"
+
+    def tell_until(self, ended: Event) -> None:
+        """Print a line every `_OFTEN_S` seconds until the work has ended."""
+        while not ended.wait(_OFTEN_S):
+            if self._line != self._last:
+                self._last = self._line
+                self._console.print(self._last, markup=False, highlight=False)

@@ -14,6 +14,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.cli.warned import warnings_shown
 from tracegraph.workbench.methods.own_query import refuse_empty
 
 _LIMIT_S = 300.0
@@ -52,7 +53,7 @@ def cypher(
     refuse_empty(query)
     parameters = parse_values(assignments)
     changed: dict[str, int] = {}
-    with context.bench() as bench:
+    with warnings_shown(), context.bench() as bench:
         bench.limit_s = limit_s
         if write:
             rows, changed = bench.change(query, name, **parameters)

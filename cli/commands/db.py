@@ -2,6 +2,7 @@
 
 import click
 
+from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings, connect
@@ -20,7 +21,7 @@ RETURN runs, COUNT { () } AS nodes, COUNT { ()-->() } AS relationships
 """
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def db() -> None:
     """Start, stop and inspect the database."""
 

@@ -15,6 +15,9 @@ from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_trac
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.sources.expand import find_sources
 
+_ERROR = 1
+"""The exit code if a finding is an error."""
+
 
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1)
@@ -29,20 +32,18 @@ from tracegraph.ingest.sources.expand import find_sources
 @rank_option
 @limit_option
 @pass_context
-def doctor(
-    context: Context, files: tuple[str, ...], form: str, ranks: dict[str, int], limits: Limits
-) -> None:
+def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str, int], limits: Limits) -> int:
     """Say what of a trace cannot be relied on, or what is installed and works.
 
     With FILE, which may be a folder, a pattern or a URL, too: what the trace lost and what in it is odd,
-    without a database; of several also what joining them as the ranks of one job finds. Exit code 2 when one
-    cannot be used. Without: whether `tracegraph report` can run here.
+    without a database; of several also what joining them as the ranks of one job finds. Exit code 1 if a
+    finding is an error, 2 if a file cannot be used. Without: whether `tracegraph report` can run here.
     """
     if not files:
         check_installation(context)
-        return
+        return 0
     sources = find_sources(files, ranks)
-    with context.progress(at_times=True) as progress:
+    with context.progress() as progress:
         found, together = inspect_traces(sources, limits, progress)
     refused = [one for one in found if isinstance(one, InputError)]
     if form == "json":
@@ -60,6 +61,8 @@ def doctor(
         raise refused[0]
     if refused:
         raise InputError(f"{len(refused)} of {len(sources)} files cannot be used", "the lines above say why")
+    usable = [one for one in (*found, together) if one is not None and not isinstance(one, InputError)]
+    return _ERROR if any(finding.level == "error" for one in usable for finding in one.findings) else 0
 
 
 def _row(file: str, found: Inspection | JobInspection | InputError) -> dict[str, object]:

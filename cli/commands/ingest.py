@@ -40,6 +40,6 @@ def ingest(
         events = tables.count_labels().get("Event", 0)
     click.echo(f"run {label(tables.run, 200)}")
     click.echo(f"{plural(events, 'event')}, {plural(nodes, 'node')}")
-    click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items()))
+    click.echo(", ".join(f"{kind} {count:,}" for kind, count in edges.items() if count) or "no relationships")
     for line in integrity_lines(integrity):
         click.echo(line)

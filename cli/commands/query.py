@@ -1,7 +1,6 @@
 """`tracegraph query`: the named queries."""
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -19,8 +18,12 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
+from tracegraph.cli.warned import warnings_shown
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
+
+_LANES, _LANE = "lanes", "lane"
+"""The query that lists the lanes, and what columns with the number of one are called."""
 
 
 def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -36,6 +39,7 @@ def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str
 @click.option("--rank", type=int, help="Rank; of a step or phase, by default the one that ends it last.")
 @parameter_option
 @timeout_option(None)
+@click.option("--rows", "most", type=click.IntRange(1), help="How many rows are shown; default: all.")
 @result_options
 @pass_context
 def query(
@@ -49,6 +53,7 @@ def query(
     rank: int | None,
     assignments: tuple[str, ...],
     limit_s: float | None,
+    most: int | None,
     output: Path | None,
     form: str,
     raw: bool,
@@ -71,8 +76,10 @@ def query(
         return
     options = _assigned(run=name, **part, rank=rank)
     texts = parse_assignments((*assignments, *options))
-    rows = _rows(context, chosen, texts, limit_s)
-    write_frame(rows, form, output, chosen.columns, raw=raw)
+    rows = _rows(context, chosen, texts, limit_s, named_lanes=form == "table")
+    write_frame(rows.head(most or len(rows)), form, output, chosen.columns, raw=raw)
+    if most is not None and most < len(rows):
+        click.echo(f"{most:,} of {len(rows):,} rows; a larger --rows shows more", err=True)
     if rows.empty and chosen.empty_when is not None:
         click.echo(f"no rows, as when {chosen.empty_when}", err=True)
 
@@ -88,12 +95,22 @@ def _fields(query: Query) -> pd.DataFrame:
     return pd.DataFrame(inputs + outputs, columns=["kind", "name", "type", "meaning"])
 
 
-def _rows(context: Context, query: Query, texts: Mapping[str, str], limit_s: float | None) -> pd.DataFrame:
+def _rows(
+    context: Context, query: Query, texts: Mapping[str, str], limit_s: float | None, *, named_lanes: bool
+) -> pd.DataFrame:
     values = parse(query, texts)
-    with context.bench() as bench, warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
+    with warnings_shown(), context.bench() as bench:
         bench.limit_s = limit_s
         rows = bench.ask(query.name, **values)
-    for warning in told:
-        click.echo(str(warning.message), err=True)
-    return rows
+        numbered = [name for name in rows.columns if name == _LANE or name.endswith(f"_{_LANE}")]
+        if not named_lanes or not numbered or query.name == _LANES:
+            return rows
+        return _with_lane_names(rows, numbered, bench.ask(_LANES, run=values.get("run")))
+
+
+def _with_lane_names(rows: pd.DataFrame, numbered: Sequence[str], lanes: pd.DataFrame) -> pd.DataFrame:
+    """Put names in the place of numbers of lanes, which tell people nothing; some rows have them already."""
+    names = dict(zip(lanes["lane"], lanes["name"], strict=True))
+    beside = {name: f"{name}_name" for name in numbered if f"{name}_name" in rows.columns}
+    named = {name: rows[beside[name]] if name in beside else rows[name].map(names) for name in numbered}
+    return rows.assign(**named).drop(columns=list(beside.values()))

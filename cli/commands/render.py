@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import (
     RUN_OF_QUERY,
@@ -24,7 +25,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MOST = 2**63 - 1  # the largest integer that a property of the database holds
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def render() -> None:
     """Draw a part of the graph into FILE: .svg, .png, .pdf or .dot."""
 

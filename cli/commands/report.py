@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
@@ -20,8 +18,12 @@ from tracegraph.cli.options import (
     name_option,
     part_options,
 )
+from tracegraph.cli.reporters.first_screen import first_screen
+from tracegraph.cli.reporters.frame import write_utf8
 from tracegraph.cli.reporters.layout import open_console
-from tracegraph.cli.reporters.terminal import print_report, print_short
+from tracegraph.cli.reporters.markdown import as_markdown
+from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.cli.reporters.terminal_first import print_first, print_written
 from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
@@ -30,12 +32,12 @@ from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
-from tracegraph.workbench.findings.findings import Job
+from tracegraph.workbench.findings.findings import Findings, Job
 from tracegraph.workbench.findings.thresholds import read_thresholds
 from tracegraph.workbench.methods.stored_run import ingest_timings
 from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.output.summary import as_text, summary_head
 from tracegraph.workbench.run import Run
-from tracegraph.workbench.text.text import visible
 
 
 @click.command()
@@ -66,6 +68,14 @@ from tracegraph.workbench.text.text import visible
 @click.option(
     "--tokens", type=click.IntRange(1), help="Tokens of a step on all GPUs: gains in tokens a second."
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "md"]),
+    default="table",
+    show_default=True,
+    help="table: for people; json: what summary.json begins with; md: Markdown, as for a pull request.",
+)
 @part_options("Report only on this")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")
 @ingest_options
@@ -84,12 +94,13 @@ def report(
     gpus: int | None,
     batch: int | None,
     tokens: int | None,
+    form: str,
     part: Part,
     name: str | None,
     options: IngestOptions,
     load: Load | None,
 ) -> None:
-    """Say what determined the length of a run or step.
+    """Say what determined the length of a run or step: the first screen, or every section with -v.
 
     With TRACE: ingest it first. Without: report on a stored run. A TRACE is a file, a folder with traces, a
     pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…); several are the ranks of one job.
@@ -110,11 +121,8 @@ def report(
                 job=Job(gpus, batch, tokens),
             )
             written = None if output is None else found.save(output)
-        console = open_console()
-        show = print_report if context.verbose else print_short
-        show(console, found.findings, full_names=full_names)
-        if written is not None and output is not None:
-            _say_written(console, output, written)
+        files = None if output is None or written is None else (output, written)
+        _show(context, found.findings, form, files, full_names=full_names)
         # What is shown needs no index, so it need not wait for those of a new database.
         with context.progress() as progress, bench.answers() as answers:
             await_indexes(answers.database, progress)
@@ -175,8 +183,20 @@ def _check_marker(run: Run, asked: str | None) -> None:
     )
 
 
-def _say_written(console: Console, folder: Path, written: Written) -> None:
-    console.print(Text("Files", style="bold"))
-    console.print(Text(f"  in {visible(str(folder))}: {', '.join(written.files)}"))
-    for name, reason in written.left_out.items():
-        console.print(Text(f"  {name} is left out: {visible(reason)}", style="yellow"))
+def _show(
+    context: Context, findings: Findings, form: str, files: tuple[Path, Written] | None, *, full_names: bool
+) -> None:
+    """Print the report in the form asked for; JSON and Markdown are all that goes to standard output then."""
+    if form != "table":
+        text = as_text(summary_head(findings)) if form == "json" else as_markdown(first_screen(findings))
+        write_utf8(text)
+        if files is not None and not context.quiet:
+            print_written(context.console, *files)
+        return
+    console = open_console()
+    if not context.verbose:
+        print_first(console, first_screen(findings), files)
+        return
+    print_report(console, findings, full_names=full_names)
+    if files is not None:
+        print_written(console, *files, every=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import result_options, stored_runs
 from tracegraph.cli.reporters.frame import write_frame
@@ -14,7 +15,7 @@ from tracegraph.workbench.text.text import visible
 from tracegraph.workbench.text.values import as_data_text
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def runs(ctx: click.Context) -> None:
     """List, show and delete stored runs; without a command: list."""

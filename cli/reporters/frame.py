@@ -12,9 +12,10 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import click
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tracegraph.base.errors import InputError
+from tracegraph.cli.reporters.fit import fit
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.queries.module import Column
 from tracegraph.workbench.output.csv_files import frame_csv
@@ -39,7 +41,7 @@ _COUNT = re.compile("(number of|how many) ")
 _MOST_CELLS = 120
 """How many cells of the terminal a text may take before it is shortened."""
 _NO_LIMIT = 100_000
-"""The width of a table that is piped or written to a file, where rows must not wrap."""
+"""The width of a table that is written to a file."""
 
 
 def readable_name(column: Column) -> str:
@@ -77,8 +79,9 @@ def write_frame(
 ) -> None:
     """Write rows to the file `output`, else to stdout.
 
-    The table makes hostile text harmless, cuts long names and gives values of the `columns` of a named query
-    their unit. JSON and Parquet hold every value unchanged, and so does CSV if it is `raw`; otherwise no cell
+    The table makes hostile text harmless, gives values of the `columns` of a named query their unit, and is
+    as wide as the terminal, a pipe as `open_console` says: names are cut and columns left out, which stderr
+    says. JSON and Parquet hold every value unchanged, and so does CSV if it is `raw`; otherwise no cell
     of a CSV file is a formula or a control sequence for a terminal.
 
     Parameters
@@ -97,9 +100,11 @@ def write_frame(
         raise InputError("parquet cannot be shown", "name a file with -o")
     if output is None:
         if form == "table":
-            _print(frame, open_console(_NO_LIMIT), columns)
+            note = _print(frame, open_console(), columns)
+            if note:
+                click.echo(note, err=True)
         else:
-            _write_utf8(_text(frame, form, raw))
+            write_utf8(_text(frame, form, raw))
         return
     try:
         _save(frame, form, output, columns, raw)
@@ -118,7 +123,7 @@ def _save(frame: pd.DataFrame, form: str, output: Path, columns: Iterable[Column
             stream.write(_text(frame, form, raw))
 
 
-def _write_utf8(text: str) -> None:
+def write_utf8(text: str) -> None:
     """Write what a program reads: the same bytes in every locale, as into a file."""
     if codecs.lookup(sys.stdout.encoding).name == "utf-8":
         sys.stdout.write(text)
@@ -153,22 +158,41 @@ def _arrow(frame: pd.DataFrame) -> pa.Table:
     return pa.table(columns)
 
 
-def _print(frame: pd.DataFrame, console: Console, columns: Iterable[Column]) -> None:
+def _print(frame: pd.DataFrame, console: Console, columns: Iterable[Column]) -> str:
+    """Print the table as wide as the console at most; return what is not shown, and how to see it."""
     known = {column.name: column for column in columns}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in frame.columns:
-        number = is_numeric_dtype(frame[name].dtype)
-        title = readable_name(known[name]) if name in known else name
-        table.add_column(Text(visible(title)), justify="right" if number else "left", overflow="fold")
     headers = [known.get(name) for name in frame.columns]
-    for row in frame.astype(object).itertuples(index=False):
-        table.add_row(*(_cell(value, column) for value, column in zip(row, headers, strict=True)))
+    titles = [
+        visible(name if column is None else readable_name(column))
+        for name, column in zip(frame.columns, headers, strict=True)
+    ]
+    rows = [
+        [_cell(value, column) for value, column in zip(row, headers, strict=True)]
+        for row in frame.astype(object).itertuples(index=False)
+    ]
+    texts = [not is_numeric_dtype(dtype) for dtype in frame.dtypes]
+    found = fit(rows, titles, texts, console.width)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+    shown = len(found.widths)
+    for title, is_text in zip(titles[:shown], texts, strict=False):
+        table.add_column(Text(title), justify="left" if is_text else "right", no_wrap=True)
+    for row in rows:
+        cells = zip(row, texts, found.widths, strict=False)
+        table.add_row(*(Text(label(cell, width) if is_text else cell) for cell, is_text, width in cells))
     console.print(table)
+    return _left_out(titles[shown:], is_cut=found.is_cut)
 
 
-def _cell(value: object, column: Column | None) -> Text:
+def _left_out(titles: Sequence[str], *, is_cut: bool) -> str:
+    """Say what a table does not show; empty if it shows all."""
+    parts = ["texts are cut"] if is_cut else []
+    parts += [f"left out: {', '.join(titles)}"] if titles else []
+    return f"{'; '.join(parts)}; --format csv shows all, COLUMNS=200 more" if parts else ""
+
+
+def _cell(value: object, column: Column | None) -> str:
     text = None if column is None else readable_value(column, value)
     if text is not None:
-        return Text(text)
+        return text
     text = f"{value:.6g}" if isinstance(value, float) and not math.isnan(value) else as_text(value)
-    return Text(label(text, _MOST_CELLS))
+    return label(text, _MOST_CELLS)

@@ -14,6 +14,10 @@ _PIPED_WIDTH = 100
 """The width of the report, in cells, if the output is piped and COLUMNS says nothing."""
 
 
+TONE_STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
+"""How the terminal shows each `Tone` of a section."""
+
+
 class _Output(Console):
     """Standard output; if nobody reads on, the command goes on without it to its proper end."""
 

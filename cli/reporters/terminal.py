@@ -9,7 +9,8 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from tracegraph.cli.reporters.layout import facts, indented, table
+from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, table
+from tracegraph.cli.reporters.stack import stack_bar
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import (
     Advice,
@@ -25,54 +26,25 @@ from tracegraph.workbench.sections.blocks import (
     Words,
 )
 from tracegraph.workbench.sections.cells import cell_text
-from tracegraph.workbench.sections.section import Section, all_sections
+from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import format_ns, format_share, label, visible
 
 _BAR_CELLS = 20
 """The length of a bar for the whole."""
-_STACK_CELLS = 90
-"""The length of a bar that holds all parts of the whole."""
+_STACK_CELLS = 94
+"""The width for a bar that holds all parts of the whole."""
 _KEY_CELLS = 30
 """How many cells the name of a bar may take before it is shortened."""
 _INDENT = 2
 """By how many cells each level of a tree is indented."""
-_STYLES = {"good": "green", "warning": "yellow", "error": "bold red", "note": "cyan", "": ""}
-_SHORT_ADVICE = 5
-"""How many pieces of advice the short report shows."""
-
-
-def print_short(console: Console, findings: Findings, *, full_names: bool = False) -> None:
-    """Print the answer on one screen: the sections that are part of it, and the first pieces of advice."""
-    sections = [section for section in all_sections().values() if section.in_short]
-    contents = [[_shortened(block) for block in section.content(findings)] for section in sections]
-    _print(console, findings, sections, contents, full_names)
-    console.print(
-        Text("More: -v shows every section, --output FOLDER writes them as a page and files.", style="dim")
-    )
-
-
-def _shortened(block: Block) -> Block:
-    if not isinstance(block, Advice):
-        return block
-    return Advice(block.found[:_SHORT_ADVICE], max(0, len(block.found) - _SHORT_ADVICE))
 
 
 def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:
     """Print every section that is not for a page only; names are readable or in full, and fold."""
     sections = [section for section in all_sections().values() if not section.page_only]
-    _print(console, findings, sections, [section.content(findings) for section in sections], full_names)
-
-
-def _print(
-    console: Console,
-    findings: Findings,
-    sections: Sequence[Section],
-    contents: Sequence[Sequence[Block]],
-    full_names: bool,
-) -> None:
-    headings = (section.heading(findings) for section in sections)
-    print_sections(console, list(zip(headings, contents, strict=True)), full_names=full_names)
+    contents = [(section.heading(findings), section.content(findings)) for section in sections]
+    print_sections(console, contents, full_names=full_names)
 
 
 def print_sections(
@@ -114,24 +86,20 @@ def _(block: Chart | Plot | Gains, names: ShownNames) -> Sequence[RenderableType
 
 @_render.register
 def _(block: Stack, names: ShownNames) -> Sequence[RenderableType]:
-    parts = [(part, part.length_ns / max(1, block.whole_ns)) for part in block.parts]
-    bar, words = Text(), Text()
-    for part, share in parts:
-        bar.append("█" * round(share * _STACK_CELLS), style=part.colour)
-        words.append("■ ", style=part.colour).append(f"{part.word} {format_share(share)}   ")
-    return (bar, words, Text(block.note, style="dim")) if block.note else (bar, words)
+    bar = stack_bar(block, _STACK_CELLS)
+    return (bar, Text(block.note, style="dim")) if block.note else (bar,)
 
 
 @_render.register
 def _(block: Words, names: ShownNames) -> Sequence[RenderableType]:
-    return (Text(visible(block.text), style=_STYLES[block.tone]),)
+    return (Text(visible(block.text), style=TONE_STYLES[block.tone]),)
 
 
 @_render.register
 def _(block: Facts, names: ShownNames) -> Sequence[RenderableType]:
     lines = facts()
     for fact in block.facts:
-        lines.add_row(fact.word, Text(visible(fact.text), style=_STYLES[fact.tone]))
+        lines.add_row(fact.word, Text(visible(fact.text), style=TONE_STYLES[fact.tone]))
     return (lines,)
 
 
@@ -171,7 +139,7 @@ def _cell(column: Column, row: Mapping[Hashable, Any], names: ShownNames) -> Ren
 
 def _row_style(block: Table, row: Mapping[Hashable, object]) -> str:
     bold = "bold" if block.bold and row[block.bold] else ""
-    return _STYLES[str(row[block.tone])] if block.tone else bold
+    return TONE_STYLES[str(row[block.tone])] if block.tone else bold
 
 
 @_render.register
@@ -184,6 +152,4 @@ def _(block: Advice, names: ShownNames) -> Sequence[RenderableType]:
         lines += [Text(one.title, style="bold yellow"), indented(Text(told)), indented(Text(one.advice))]
         if one.fix is not None:
             lines.append(indented(Text(visible(one.fix["command"]), style="cyan")))
-    if block.more:
-        lines.append(Text(f"and {block.more} more", style="dim"))
     return lines

@@ -50,9 +50,29 @@ def test_load_csv_is_refused_when_writing_is_not(cypher: Run) -> None:
 
 
 def test_write_option_says_what_it_changed(cypher: Run) -> None:
-    assert cypher("MATCH (n:Intruder) DELETE n", "--write") == (0, "", "nothing changed\n")
+    code, out, err = cypher("MATCH (n:Intruder) DELETE n", "--write")
+    assert (code, out) == (0, "")
+    assert err.endswith("nothing changed\n")
     code, out, err = cypher("RETURN 1 AS one", "--write", "--format", "csv")
     assert (code, out, err) == (0, "one\n1\n", "nothing changed\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("MATCH (k:Segmnt) RETURN k", "no node has the label Segmnt; did you mean Segment? docs/schema.md"),
+        (
+            "MATCH ()-[r:SEQUENTAL]->() RETURN r",
+            "no relationship has the type SEQUENTAL; did you mean SEQUENTIAL?",
+        ),
+        ("MATCH (r:Run) RETURN r.naem AS x LIMIT 0", "nothing has the property naem; did you mean name?"),
+    ],
+)
+def test_a_name_that_nothing_stored_has_is_remarked(query: str, line: str, cypher: Run) -> None:
+    code, _, err = cypher(query)
+    assert code == 0
+    assert err.count("\n") == 1
+    assert err.startswith(line)
 
 
 def test_write_option_writes(cypher: Run, database: Database) -> None:

@@ -70,10 +70,10 @@ def test_queries_need_no_parameters(name: str, tracegraph: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("hot",), "there is no query named 'hot'; there are: bounds, call_tree, "),
+        (("hot",), "there is no query named 'hot'; tracegraph query --list lists all "),
         (
             ("hotspot",),
-            "there is no query named 'hotspot'; did you mean hotspots? there are: bounds, call_tree, ",
+            "there is no query named 'hotspot'; did you mean hotspots? tracegraph query --list lists all ",
         ),
         (
             ("hotspots", "-p", "limti=2"),

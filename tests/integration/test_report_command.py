@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     "trace", [GPU, CPU, *(pytest.param(trace, marks=pytest.mark.exhaustive) for trace in OTHERS)]
 )
 def test_files_agree_with_each_other(trace: Path, tmp_path: Path, tracegraph: Run) -> None:
-    code, out, _ = tracegraph("report", trace, "-o", tmp_path)
+    code, out, _ = tracegraph("report", trace, "-o", tmp_path, "-v")
     assert code == 0
     written = {path.name for path in tmp_path.iterdir()}
     assert written >= FILES
@@ -148,7 +149,39 @@ def test_without_a_trace_the_newest_run_is_reported(tracegraph: Run) -> None:
     assert tracegraph("ingest", GPU, "--run", "newest")[0] == 0
     code, out, _ = tracegraph("report")
     assert code == 0
-    assert out.startswith("Run newest\n")
+    assert out.startswith("Run newest: 1 rank, ")
+
+
+@pytest.mark.parametrize("arguments", [("report", "-v"), ("-v", "report")])
+def test_every_section_is_shown_with_v_before_or_after(
+    arguments: tuple[str, ...], tracegraph: Run, stored_example: Stored
+) -> None:
+    run = stored_example("simulated_gpu")
+    code, out, _ = tracegraph(*arguments, "--run", run)
+    assert code == 0
+    assert "\nHotspots on the critical path" in out
+    assert "tiles the window" in out
+
+
+def test_the_report_for_scripts_is_the_head_of_the_summary(
+    tmp_path: Path, tracegraph: Run, stored_example: Stored
+) -> None:
+    run = stored_example("simulated_gpu")
+    code, out, err = tracegraph("report", "--run", run, "--format", "json", "-o", tmp_path)
+    assert code == 0
+    head, summary = json.loads(out), json.loads((tmp_path / "summary.json").read_text())
+    assert list(summary)[: len(head)] == list(head)
+    assert {name: summary[name] for name in head} == head
+    assert "sections" not in head
+    assert "summary.json" in err
+
+
+def test_the_report_for_a_pull_request_is_markdown(tracegraph: Run, stored_example: Stored) -> None:
+    run = stored_example("simulated_gpu")
+    code, out, _ = tracegraph("report", "--run", run, "--format", "md")
+    assert code == 0
+    assert out.startswith("### Run ")
+    assert "| Load ahead | " in out
 
 
 def test_a_runs_name_is_no_file(tracegraph: Run) -> None:
@@ -162,6 +195,7 @@ def test_a_report_that_nobody_reads_to_its_end(
     tmp_path: Path, workspace: Workspace, stored_example: Stored
 ) -> None:
     command = [
+        "--quiet",
         "--workspace",
         workspace.root,
         "report",
@@ -196,6 +230,7 @@ def test_ingest_prints_the_run_and_its_counts(tracegraph: Run) -> None:
     assert out.startswith("run simulated_gpu-")
     assert "SEQUENTIAL " in out
     assert " nodes\n" in out
+    assert not re.search(r"\b0\b", out.partition("\n")[2])
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",)])

@@ -104,7 +104,7 @@ def test_cypher_knows_the_run_and_refuses_writes(bench: Workbench, run: Run) -> 
         (lambda run: run.hotspots(rank=0), "the rank is that of a step or phase", "give that"),
         (lambda run: run.hotspots(limit=0), "limit=0 is not allowed", r"1\.\.1000000"),
         (lambda run: run.hotspots(start_ns=0, step=2), "a step or phase gives", "give it or them"),
-        (lambda run: run.ask("hotspot"), "no query named 'hotspot'", "there are: bounds, call_tree"),
+        (lambda run: run.ask("hotspot"), "no query named 'hotspot'", "tracegraph query --list lists all"),
         (lambda run: run.ask("hotspots", stpe=2), "no parameter stpe", "hotspots takes: "),
         (lambda run: run.cypher("MATCH"), "the server refuses", "correct the query"),
         (lambda run: run.picture("absent"), "no picture 'absent'", "critical_path"),

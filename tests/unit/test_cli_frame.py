@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.options import parse_assignments
@@ -144,7 +145,7 @@ HEADER = (
 
 def test_the_table_of_a_query_has_units(capsys: pytest.CaptureFixture[str]) -> None:
     write_frame(LISTED, "table", None, HEADER)
-    header, _, first, second, *_ = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    header, _, first, second, *_ = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert header == ["name", "lane", "start_ns", "duration", "confidence", "share", "count"]
     assert " ".join(first) == "gemm 12345 5000000000000 12.345 ms 0.75 45.7 % 12,345"
     assert " ".join(second) == "add 2 5000000000001 0.5 < 0.1 % 1"
@@ -166,6 +167,27 @@ def test_every_column_of_a_query_is_a_place_or_a_length_by_its_words() -> None:
 def test_a_pipe_is_as_wide_as_columns_says(stated: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", stated)
     assert open_console(200).width == width
+
+
+def test_a_table_in_a_pipe_is_100_cells_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = pd.DataFrame({"name": ["核" * 90, "a" * 90], "start_ns": [1, 2], "why": ["b" * 90] * 2})
+    write_frame(wide, "table", None)
+    out, err = capsys.readouterr()
+    assert max(cell_len(line.rstrip()) for line in out.splitlines()) <= 100
+    assert "…" in out
+    assert err == "texts are cut; --format csv shows all, COLUMNS=200 more\n"
+    numbers = pd.DataFrame({"name": ["a" * 90], **{f"number_{n}": [10**15 + n] for n in range(9)}})
+    write_frame(numbers, "table", None)
+    out, err = capsys.readouterr()
+    assert max(map(len, out.splitlines())) <= 100
+    assert str(10**15) in out
+    assert "left out: number_4, number_5, number_6, number_7, number_8" in err
+    monkeypatch.setenv("COLUMNS", "400")
+    write_frame(numbers, "table", None)
+    assert str(10**15 + 8) in capsys.readouterr().out
 
 
 def test_long_name_is_cut_in_the_table_only(shown: Shown) -> None:

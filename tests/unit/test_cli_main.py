@@ -15,8 +15,9 @@ from pyarrow.lib import ArrowException
 from tracegraph.base.errors import InputError, StoreError, TracegraphError
 from tracegraph.cli import main as cli_main
 from tracegraph.cli.main import COMMANDS, main
+from tracegraph.cli.missing_files import refuse_missing
 from tracegraph.cli.streams import open_streams
-from tracegraph.store.workspace import open_workspace
+from tracegraph.store.workspace import Workspace, open_workspace
 
 HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")
 
@@ -69,6 +70,22 @@ def test_traceback_only_when_asked(
     assert "Traceback" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-v", "convert", "no.json", "to.parquet"],
+        ["convert", "no.json", "to.parquet", "-v"],
+        ["render", "-v", "critical-path", "-o", "path.txt"],
+        ["render", "critical-path", "-o", "path.txt", "-v"],
+    ],
+)
+def test_more_is_said_with_v_before_or_after_the_command(
+    arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert "Traceback" in caplog.text
+
+
 @pytest.mark.parametrize("arguments", [["runs"], ["ingest", __file__], ["db", "stop"]])
 def test_a_newer_workspace_is_left_alone(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -94,10 +111,26 @@ def test_a_misspelt_command_is_guessed(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["render", "banana"], "tracegraph render -h lists the commands; there are critical-path, "),
+        (["render", "Hotspots"], "did you mean hotspot? tracegraph render -h lists the commands"),
+        (["db", "sotp"], "did you mean stop? "),
+        (["runs", "dlete"], "did you mean delete? "),
+    ],
+)
+def test_a_misspelt_command_of_a_group_is_guessed(
+    arguments: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--workspace", str(tmp_path), *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"tracegraph: No such command {arguments[1]!r}; {hint}")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ingest", "trace.json", "--run", ""], "the name of the run is empty"),
-        (["report", "trace.json", "--run", " "], "the name of the run is empty"),
+        (["ingest", EXAMPLE, "--run", ""], "the name of the run is empty"),
+        (["report", EXAMPLE, "--run", " "], "the name of the run is empty"),
         (["cypher", ""], "the query is empty"),
         (["render", "cypher", " \n", "-o", "picture.svg"], "the query is empty"),
     ],
@@ -129,6 +162,49 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "nosuch.json"],
+        ["report", "--step", "3", "nosuch.json.gz"],
+        ["ingest", __file__, "nosuch"],
+        ["doctor", "folder/nosuch"],
+        ["convert", "nosuch.json", "to.parquet"],
+        ["diff", "nosuch.json", "other"],
+    ],
+)
+def test_a_file_that_is_not_there_is_refused_before_anything_heavy_is_imported(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from tracegraph.cli.main import main; code = main(sys.argv[1:]); "
+        f"print([name for name in {HEAVY} if name in sys.modules]); sys.exit(code)"
+    )
+    words = ["--workspace", str(tmp_path), *arguments]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "[]\n")
+    missing = next(word for word in arguments if "nosuch" in word)
+    assert done.stderr == f"tracegraph: {missing} does not exist; check the spelling of the path\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("report", ["--run", "nosuch.json"]),
+        ("report", ["a run"]),
+        ("diff", ["a run", "b"]),
+        ("ingest", ["nosuch*.json", "s3://bucket/nosuch.json", "--", "nosuch"]),
+        ("convert", [__file__, "to.parquet"]),
+        ("query", ["nosuch.json"]),
+    ],
+)
+def test_what_may_be_no_file_is_left_to_the_command(command: str, words: list[str], tmp_path: Path) -> None:
+    Workspace(tmp_path).run_folder("a run").mkdir(parents=True)
+    refuse_missing(command, words, tmp_path, is_own=True)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,6 +299,7 @@ def test_no_folder_without_a_name_is_filled(
     assert not [path for path in tmp_path.iterdir() if path.name != "ws"]
 
 
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "traces" / "two_threads.json.gz")
 COMMAND = [sys.executable, "-c", "import sys; from tracegraph.cli.main import main; sys.exit(main())"]
 
 
@@ -241,7 +318,7 @@ def test_a_full_output_is_one_line(arguments: str, tmp_path: Path) -> None:
     [
         (">&-", 2, "tracegraph: standard output is closed; send it somewhere, such as > /dev/null\n"),
         ("2>&-", 0, ""),
-        ("<&-", 0, ""),
+        ("<&-", 0, "texts are cut; --format csv shows all, COLUMNS=200 more\n"),
     ],
 )
 def test_closed_streams(closed: str, code: int, said: str, tmp_path: Path) -> None:

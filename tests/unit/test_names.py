@@ -287,6 +287,12 @@ def test_names_are_found(wanted: str, found: list[str]) -> None:
 def test_near_names() -> None:
     assert near_names(["aten::add", "aten::addmm", "nccl"], "aten::ad") == ["aten::add", "aten::addmm"]
     assert near_names(NAMES, "zzz") == []
+    assert near_names(["cudaLaunchKernel", "aten::such", "built-in set of list"], "nosuch") == ["aten::such"]
+    assert near_names(["train.py(12): Decode_Batch", "aten::add"], "decode_bacth") == [
+        "train.py(12): Decode_Batch"
+    ]
+    long = "void sort_kernel<" + "int, " * 1000 + ">"
+    assert near_names([long, "copy"], "SORT_KERNL") == [long]
 
 
 _OF_AN_END = ("_lane", "_name", "_category", "_start_ns", "_end_ns")

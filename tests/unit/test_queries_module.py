@@ -148,7 +148,7 @@ def test_query_computes_and_does_not_write(name: str) -> None:
 
 def test_unknown_query_and_parameter() -> None:
     with pytest.raises(
-        InputError, match="'hotspot'; did you mean hotspots\\? there are: bounds, call_tree, "
+        InputError, match="'hotspot'; did you mean hotspots\\? tracegraph query --list lists all "
     ):
         find("hotspot")
     with pytest.raises(

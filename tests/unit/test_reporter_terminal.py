@@ -29,6 +29,7 @@ def test_sections_come_in_order() -> None:
         "Run tiny-0a1b2c3d",
         "Verdict",
         "Recommendations",
+        "What the critical path is made of",
         "Integrity of the input",
         "Window",
         "Critical path",
@@ -45,7 +46,7 @@ def test_sections_come_in_order() -> None:
 def test_a_report_on_the_run_says_what_if() -> None:
     text = printed(make_findings(part=WHOLE))
     titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
-    assert titles[9:15] == [
+    assert titles[10:16] == [
         "Gaps on the critical path",
         "What if",
         "Other assumptions",

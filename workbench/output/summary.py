@@ -23,14 +23,22 @@ def records(frame: pd.DataFrame) -> list[dict[str, object]]:
     return found
 
 
-def summarise(findings: Findings) -> dict[str, object]:
-    """Return the content of summary.json; keys may be added, never renamed. Times in ns, shares 0..1."""
+def summary_head(findings: Findings) -> dict[str, object]:
+    """Return what summary.json begins with: the answer, and how far it can be trusted."""
     details = findings.details
     return {
         "run": details.name,
         "window_ns": [findings.start_ns, findings.end_ns],
         "duration_ns": findings.length_ns,
+        "step": findings.part.step,
+        "phase": findings.part.phase,
+        "occurrence": findings.part.occurrence,
+        "ranks": details.ranks,
         "verdict": _verdict(findings),
+        "fixes": [dict(row) for row in findings.fixes],
+        "bounds": dict(findings.bounds),
+        "recommendations": [_advised(one) for one in recommend(findings)],
+        "integrity": [dict(row) for row in details.integrity],
         "critical_path": {
             "length_ns": int(findings.durations.sum()),
             "stretches": len(findings.path),
@@ -46,28 +54,28 @@ def summarise(findings: Findings) -> dict[str, object]:
             "by_dependency_ns": findings.by_dependency_ns,
             "by_gap_ns": findings.by_gap_ns,
         },
+    }
+
+
+def summarise(findings: Findings) -> dict[str, object]:
+    """Return the content of summary.json; keys may be added, never renamed. Times in ns, shares 0..1."""
+    details = findings.details
+    return {
+        **summary_head(findings),
         "events": details.events,
         "nodes": details.nodes,
         "nodes_by_label": dict(details.nodes_by_label),
         "relationships": dict(details.relationships),
-        "ranks": details.ranks,
-        "integrity": [dict(row) for row in details.integrity],
         "timings_s": dict(details.timings_s),
         "versions": dict(details.versions),
-        "step": findings.part.step,
-        "phase": findings.part.phase,
-        "occurrence": findings.part.occurrence,
         "gpu_busy_share": findings.gpu_busy_share,
         "gpu_shares": gpu_shares(findings),
         "cross_thread": details.cross_thread,
         "alternatives": [dict(row) for row in findings.alternatives],
         "what_next": [dict(row) for row in findings.what_next],
         "potential": [dict(row) for row in findings.potential],
-        "fixes": [dict(row) for row in findings.fixes],
-        "bounds": dict(findings.bounds),
         "waits": findings.waits.to_dict("records"),
         "steps": None if findings.step_summary is None else asdict(findings.step_summary),
-        "recommendations": [_advised(one) for one in recommend(findings)],
         "sections": {
             name: [records(with_labels(frame)) for frame in section.tables(findings)]
             for name, section in all_sections().items()
@@ -107,4 +115,9 @@ def _advised(one: Recommendation) -> dict[str, object]:
 
 def summary_text(findings: Findings) -> str:
     """Return summary.json as text."""
-    return json.dumps(summarise(findings), indent=2, ensure_ascii=False) + "\n"
+    return as_text(summarise(findings))
+
+
+def as_text(numbers: dict[str, object]) -> str:
+    """Write numbers as the text of a JSON file."""
+    return json.dumps(numbers, indent=2, ensure_ascii=False) + "\n"

@@ -168,10 +168,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to try, each with the number and the threshold behind it; `more`: how many are left out."""
+    """What to try, each with the number and the threshold behind it."""
 
     found: Sequence[Recommendation]
-    more: int = 0
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:

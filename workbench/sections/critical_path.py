@@ -80,6 +80,5 @@ SECTION = Section(
     "Critical path",
     _content,
     lambda scope: {"gpu_busy": scope.between},
-    in_short=True,
     group=PATH,
 )

@@ -29,14 +29,20 @@ _WORTH, _LISTED = 0.01, 4
 """A resource is named with its worth from this share of the run on; at most so many are."""
 
 
-def _content(findings: Findings) -> Sequence[Block]:
+def made_of(findings: Findings) -> Stack | None:
+    """Share out the path among the resources that can bound it; None if there is nothing to share out."""
     found = sorted(shares(findings).items(), key=lambda item: -item[1])
     parts = [
         Part(_PARTS[name][0], round(share * findings.length_ns), _PARTS[name][1])
         for name, share in found
         if share >= _LEAST
     ]
-    return [Stack(parts, findings.length_ns, _worth(findings))] if parts else []
+    return Stack(parts, findings.length_ns, _worth(findings)) if parts else None
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    stack = made_of(findings)
+    return [] if stack is None else [stack]
 
 
 def _worth(findings: Findings) -> str:

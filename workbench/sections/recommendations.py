@@ -28,4 +28,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     }
 
 
-SECTION = Section(4, "Recommendations", _content, _asks, in_short=True, group=ADVICE)
+SECTION = Section(4, "Recommendations", _content, _asks, group=ADVICE)

@@ -38,4 +38,4 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [Words(counts)]
 
 
-SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, in_short=True, group=ANSWER)
+SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, group=ANSWER)

@@ -66,7 +66,7 @@ class Section:
     `content` makes its blocks from the findings, whose `answers` hold the rows of each query that `asks`
     names with its parameters; without blocks the section is left out. `place` orders the sections. `rows` are
     those of its CSV file, by default its first table's. `page_only`: terminal, CSV and summary leave it out.
-    `in_short`: part of the answer on one screen. `group`: where on the page it stands.
+    `in_short`: its facts are part of the first screen. `group`: where on the page it stands.
     """
 
     place: int

@@ -28,6 +28,15 @@ _QUOTED_CELLS = 60
 """How many cells a name within a sentence may take."""
 _MOST_SUFFIX = 8
 """A readable text may be this much longer than its name before the name itself is taken."""
+_BETWEEN = re.compile(r"\W+")
+"""What separates the parts of a name."""
+_COMPARED, _SHORTEST, _ALIKE, _PARTS_A_NAME = 80, 3, 0.6, 4
+"""How a name that does not exist is compared with those that do.
+
+The first `_COMPARED` characters of a name count, which is what reports show of long ones, and its parts of at
+least `_SHORTEST` characters. From `_ALIKE` (0..1) on two spellings are alike. `_PARTS_A_NAME` alike parts of
+the same name leave room for others.
+"""
 _PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
 
 
@@ -135,6 +144,15 @@ def match_names(names: Sequence[str], wanted: str) -> list[str]:
 
 
 def near_names(names: Sequence[str], wanted: str, count: int = 5) -> list[str]:
-    """Return the names most like what was wanted, the most like first."""
-    lower = {name.lower(): name for name in reversed(names)}
-    return [lower[close] for close in get_close_matches(wanted.lower(), lower, count, 0.4)]
+    """Return the names that are spelt like what was wanted, or have a part that is, the most like first.
+
+    Upper and lower case count as the same.
+    """
+    parts = {part.lower(): name for name in reversed(names) for part in (*_parts(name), name[:_COMPARED])}
+    near = get_close_matches(wanted.lower(), parts, _PARTS_A_NAME * count, _ALIKE)
+    return list(dict.fromkeys(parts[close] for close in near))[:count]
+
+
+def _parts(name: str) -> list[str]:
+    """Split a name into the words that a user may have meant by it."""
+    return [part for part in _BETWEEN.split(name[:_COMPARED]) if len(part) >= _SHORTEST]

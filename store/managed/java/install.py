@@ -36,7 +36,9 @@ _OF_CERTIFICATE = (
     "a proxy may have a certificate of its own: set SSL_CERT_FILE to the file with your certificates (PEM), "
     "or have them added to the system's, then run the command again"
 )
-_STAGE = f"fetching Neo4j {NEO4J_VERSION}"
+DOWNLOAD_BYTES = 155_392_952
+"""The size of all pinned jars together."""
+_STAGE = f"fetching Neo4j {NEO4J_VERSION}, bytes"
 
 
 def changed_jars(folder: Path, files: Iterable[str]) -> list[str]:
@@ -176,12 +178,12 @@ def _install_jars(folder: Path, progress: Progress) -> None:
 
 def _fetch_missing(folder: Path, progress: Progress) -> None:
     missing = [path for path, digest in pinned_jars().items() if _sha256(folder / path) != digest]
-    total = len(pinned_jars())
-    progress(_STAGE, total - len(missing), total)
+    done = sum((folder / path).stat().st_size for path in pinned_jars().keys() - set(missing))
+    progress(_STAGE, done, DOWNLOAD_BYTES)
     with _systems_trust():
-        downloads = run_all(partial(_download, folder), missing, _DOWNLOADS_AT_ONCE)
-        for done, _ in enumerate(downloads, start=total - len(missing) + 1):
-            progress(_STAGE, done, total)
+        for size in run_all(partial(_download, folder), missing, _DOWNLOADS_AT_ONCE):
+            done += size
+            progress(_STAGE, done, DOWNLOAD_BYTES)
 
 
 @contextmanager
@@ -203,7 +205,8 @@ def _systems_trust() -> Iterator[None]:
         truststore.extract_from_ssl()
 
 
-def _download(folder: Path, path: str) -> None:
+def _download(folder: Path, path: str) -> int:
+    """Fetch a jar, check it, and return how many bytes it has."""
     # Imported here: slow to import, and needed once in the life of an installation.
     from jgo.maven import MavenContext  # noqa: PLC0415
 
@@ -230,6 +233,7 @@ def _download(folder: Path, path: str) -> None:
             f"{target.name} was downloaded with content that differs from the recorded SHA-256",
             "run the command again; if it stays so, something between here and the repository changes files",
         )
+    return target.stat().st_size
 
 
 def _sha256(path: Path) -> str:

@@ -1,0 +1,77 @@
+"""What a report says first: the run, the verdict, what the path is made of and what each fix gains."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first_fix import Row
+from tracegraph.workbench.findings.recommendations import recommend
+from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
+from tracegraph.workbench.sections.made_of import made_of
+from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.text.text import format_ns, label, plural, visible
+
+_NAME_CELLS = 40
+"""How many cells the name of the run may take before it is shortened."""
+_MOST_FACTS = 4
+"""How many facts of a section are said; `-v` has all."""
+_DOUBTFUL = ("error", "warning")
+"""The levels of findings about the input that lower the trust in the answer."""
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """The content of the first screen of a report, for whoever shows it.
+
+    `facts`: by heading, what is known. `made_of`: the parts of the path, None if it has none. `fixes`: rows
+    of the findings, by gain. `observed`: how many rules found something besides.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, Sequence[Fact]]]
+    made_of: Stack | None
+    fixes: Sequence[Row]
+    observed: int
+
+
+def first_screen(findings: Findings) -> FirstScreen:
+    """Choose from the findings what the first screen says."""
+    advice = recommend(findings)
+    fixes = [one.fix for one in advice if one.fix is not None]
+    return FirstScreen(
+        _title(findings),
+        list(_facts(findings)),
+        made_of(findings),
+        fixes,
+        len(advice) - len(fixes),
+    )
+
+
+def _title(findings: Findings) -> str:
+    details = findings.details
+    part = f", {visible(str(findings.part))}" if findings.part else ""
+    about = [plural(details.ranks, "rank"), format_ns(findings.length_ns), _trust(findings)]
+    return f"Run {label(details.name, _NAME_CELLS)}{part}: {', '.join(about)}"
+
+
+def _trust(findings: Findings) -> str:
+    """Count what lowers the trust in the input."""
+    counts = Counter(str(row["level"]) for row in findings.details.integrity)
+    said = " and ".join(plural(counts[level], level) for level in _DOUBTFUL if counts[level])
+    return f"{said or 'no errors or warnings'} about the input"
+
+
+def _facts(findings: Findings) -> Iterator[tuple[str, Sequence[Fact]]]:
+    for section in all_sections().values():
+        if section.in_short:
+            facts: list[Fact] = []
+            for block in section.content(findings):
+                if isinstance(block, Facts):
+                    facts += block.facts[:_MOST_FACTS]
+                elif isinstance(block, Words):
+                    facts.append(Fact("", block.text, block.tone))
+            # The title says already that the input is good.
+            doubted = [fact for fact in facts if fact.tone != "good"]
+            if doubted:
+                yield section.heading(findings), doubted

@@ -1,0 +1,46 @@
+"""The first screen of a report as Markdown, for a pull request; what a trace says is only text there."""
+
+import re
+
+from tracegraph.cli.reporters.first_screen import FirstScreen
+from tracegraph.workbench.text.text import format_ns, format_share, label, visible
+
+_MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+"""What Markdown or HTML would take for more than text, and addresses that become links by themselves."""
+_MENTION = re.compile("@")
+_CELLS = 400
+"""How many cells a text may take before it is shortened."""
+
+
+def as_markdown(shown: FirstScreen) -> str:
+    """Return the first screen as Markdown: a heading, what is known, the parts of the path and the fixes."""
+    lines = [f"### {_text(shown.title)}", ""]
+    for heading, facts in shown.facts:
+        lines += [f"**{_text(heading)}**", ""]
+        lines += [f"- {_text(f'{fact.word}: ' if fact.word else '')}{_text(fact.text)}" for fact in facts]
+        lines.append("")
+    if shown.made_of is not None:
+        whole_ns = shown.made_of.whole_ns
+        parts = (f"{_text(part.word)} {_share(part.length_ns, whole_ns)}" for part in shown.made_of.parts)
+        lines += [f"The critical path of {format_ns(whole_ns)} is made of {', '.join(parts)}.", ""]
+    if shown.fixes:
+        lines += [
+            "| fix | gain | of the run | at least | at most | predicted by |",
+            "|---|--:|--:|--:|--:|---|",
+        ]
+        for fix in shown.fixes:
+            gains = [format_ns(fix["gain_ns"]), _share(fix["gain_ns"], fix["base_ns"])]
+            gains += [format_ns(fix[name]) for name in ("low_ns", "high_ns")]
+            command = f"<code>{_text(fix['command'])}</code>"
+            lines.append(f"| {' | '.join([_text(fix['title']), *gains, command])} |")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _share(length_ns: int, whole_ns: int) -> str:
+    return format_share(length_ns / max(1, whole_ns))
+
+
+def _text(text: str) -> str:
+    """Return a text that Markdown shows as it is: signs with a meaning become entities; nobody is called."""
+    shown = _MEANT.sub(lambda found: f"&#{ord(found[0])};", label(visible(text), _CELLS))
+    return _MENTION.sub("&#64;&#8203;", shown)

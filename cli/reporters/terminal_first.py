@@ -1,0 +1,98 @@
+"""Shows the first screen of a report in the terminal, in at most `MOST_LINES` lines."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from tracegraph.cli.reporters.first_screen import FirstScreen
+from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, table
+from tracegraph.cli.reporters.stack import stack_bar
+from tracegraph.workbench.findings.first_fix import Row
+from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.sections.blocks import Fact
+from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
+
+MOST_LINES = 40
+"""How many lines the first screen has at most, 100 cells wide."""
+_FACT_LINES = 4
+"""How many lines a fact may take before it is shortened; the longest of a verdict take that many."""
+_WORD_CELLS = 17
+"""How many cells the words before the facts take at most, with the spaces around them."""
+_TITLE_CELLS = 48
+_PATH_CELLS = 60
+_MOST_FIXES = 6
+_AFTER_FIXES = 8
+"""How many lines stand below the table of fixes: its remarks and the files."""
+
+
+def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Written] | None = None) -> None:
+    """Print the first screen, and where files were written which ones."""
+    above = Group(*_above(shown, console.width))
+    console.print(above)
+    left = MOST_LINES - len(console.render_lines(above)) - _AFTER_FIXES
+    if shown.fixes:
+        console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
+        console.print(Text(f"  predict the first with: {visible(shown.fixes[0]['command'])}", style="cyan"))
+    console.print(Text(_more(shown, is_written=written is not None), style="dim"))
+    if written is not None:
+        print_written(console, *written)
+
+
+def _above(shown: FirstScreen, width: int) -> Iterator[RenderableType]:
+    """Yield all that stands above the table of fixes."""
+    yield Text(shown.title, style="bold")
+    for heading, known in shown.facts:
+        yield Text()
+        yield Text(visible(heading), style="bold")
+        yield indented(_grid(known, width))
+    if shown.made_of is not None:
+        yield Text()
+        yield Text(f"What the {format_ns(shown.made_of.whole_ns)} of the path are made of", style="bold")
+        yield indented(stack_bar(shown.made_of, width))
+        if shown.made_of.note:
+            yield indented(Text(shown.made_of.note, style="dim"))
+    yield Text()
+    if shown.fixes:
+        yield Text("What to do about the run, and what each fix gains alone", style="bold")
+
+
+def _grid(known: Sequence[Fact], width: int) -> RenderableType:
+    lines, cells = facts(), _FACT_LINES * max(20, width - _WORD_CELLS)
+    for fact in known:
+        lines.add_row(fact.word, Text(label(fact.text, cells), style=TONE_STYLES[fact.tone]))
+    return lines
+
+
+def _fixes(fixes: Sequence[Row]) -> RenderableType:
+    rows = table("fix", ">gain", ">of the run", ">at least", ">at most")
+    for fix in fixes:
+        gains = (format_ns(fix[name]) for name in ("low_ns", "high_ns"))
+        share = format_share(fix["gain_ns"] / max(1, fix["base_ns"]))
+        rows.add_row(Text(label(fix["title"], _TITLE_CELLS)), format_ns(fix["gain_ns"]), share, *gains)
+    return rows
+
+
+def _more(shown: FirstScreen, *, is_written: bool) -> str:
+    """Say what is not shown, and how to see it."""
+    hidden = max(0, len(shown.fixes) - _MOST_FIXES)
+    more = [
+        *([plural(hidden, "more fix", "more fixes")] if hidden else []),
+        *([f"what {plural(shown.observed, 'rule')} observed"] if shown.observed else []),
+    ]
+    seen = f", with {' and '.join(more)}" if more else ""
+    files = "" if is_written else "; -o FOLDER writes them as a page and files"
+    return f"-v shows every section{seen}{files}."
+
+
+def print_written(console: Console, folder: Path, written: Written, *, every: bool = False) -> None:
+    """Print which files were written into a folder; with `every` each table by its name."""
+    tables = [name for name in written.files if name.endswith(".csv")]
+    named = [name for name in written.files if every or name not in tables]
+    counted = [] if every or not tables else [f"{plural(len(tables), 'table')} as CSV"]
+    place = visible(str(folder)) if every else label(str(folder), _PATH_CELLS)
+    console.print(Text("Files", style="bold"))
+    console.print(Text(f"  in {place}: {', '.join([*named, *counted])}"))
+    for name, reason in written.left_out.items():
+        console.print(Text(f"  {name} is left out: {visible(reason)}", style="yellow"))

@@ -1,0 +1,105 @@
+"""The first screen of a report: what it holds, that it stays one screen, and that names stay text."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from report_data import make_findings
+from rich.console import Console
+
+from tracegraph.cli.reporters.first_screen import first_screen
+from tracegraph.cli.reporters.markdown import as_markdown
+from tracegraph.cli.reporters.terminal_first import MOST_LINES, print_first
+from tracegraph.queries.run_part import WHOLE
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.output.folder import Written
+
+HOSTILE = "\x1b[31m<img src=x>|@team `*_[x](https://evil.example) " + "y" * 300
+FILES = (Path("folder" * 40), Written(("report.html", "summary.json", *(f"{n}.csv" for n in range(22))), {}))
+
+
+def fix(title: str = "Load ahead", name: str = "load") -> dict[str, object]:
+    return {
+        **{"fix": "prefetch", "title": title, "selector": f"name={name}", "base_ns": 2000, "gain_ns": 500},
+        **{
+            "low_ns": 400,
+            "high_ns": 600,
+            "speedup": 1.33,
+            "inferred_share": 0.0,
+            "evidence": f"{name} x",
+        },
+        **{"how": "workers", "command": f"tracegraph what-if --prefetch 'name={name}'", "assumptions": []},
+    }
+
+
+def with_fixes(*fixes: dict[str, object], **details: object) -> Findings:
+    resources = {"gpu": {"length_ns": 1000, "gain_ns": 1000}}
+    found = make_findings(part=WHOLE)
+    return replace(found, details=replace(found.details, fixes=fixes, bounds=resources, **details))
+
+
+def printed(findings: Findings, written: tuple[Path, Written] | None = None, width: int = 100) -> list[str]:
+    stream = io.StringIO()
+    print_first(Console(file=stream, width=width), first_screen(findings), written)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_the_title_says_the_run_its_length_and_the_trust_in_the_input() -> None:
+    findings = make_findings(part=WHOLE)
+    assert (
+        printed(findings)[0] == "Run tiny-0a1b2c3d: 1 rank, 2.000 µs, no errors or warnings about the input"
+    )
+    rows = [
+        {"code": "a", "level": level, "count": 1, "message": "m"} for level in ("error", "warning", "warning")
+    ]
+    doubtful = replace(findings, details=replace(findings.details, integrity=rows))
+    assert printed(doubtful)[0].endswith(": 1 rank, 2.000 µs, 1 error and 2 warnings about the input")
+    assert any("input" in line and "1 error and 2 warnings: a" in line for line in printed(doubtful))
+
+
+def test_the_bar_has_its_length_and_every_part_its_words() -> None:
+    lines = printed(make_findings(part=WHOLE))
+    place = next(at for at, line in enumerate(lines) if line.startswith("What the 2.000 µs"))
+    bar, words = lines[place + 1].strip(), " ".join(" ".join(lines[place + 2 : place + 4]).split())
+    assert len(bar) == 90
+    assert bar.count("█") == round(90 * 0.45)
+    assert words.startswith("█ GPU work 45.0 % ▓ host work 25.0 %")
+
+
+def test_fixes_are_a_table_with_gain_and_range() -> None:
+    lines = printed(with_fixes(fix()))
+    assert "  Load ahead  500 ns      25.0 %    400 ns   600 ns" in lines
+    assert "  predict the first with: tracegraph what-if --prefetch 'name=load'" in lines
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_it_is_one_screen_with_any_names(count: int) -> None:
+    rows = [
+        {"code": f"{HOSTILE}{n}", "level": "warning", "count": 1, "message": HOSTILE}
+        for n in range(3 * count)
+    ]
+    fixes = [fix(f"Fix {n} {HOSTILE}", HOSTILE[:80]) for n in range(count)]
+    lines = printed(with_fixes(*fixes, integrity=rows, name=HOSTILE), FILES)
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= 100
+    assert "\x1b" not in "".join(lines)
+    assert any(line.startswith("  Fix 0 ") for line in lines)
+    assert "22 tables as CSV" in " ".join(lines)
+
+
+def test_more_fixes_than_there_is_room_for_are_counted() -> None:
+    lines = printed(with_fixes(*(fix(f"Fix {n}") for n in range(9))))
+    assert [line.split("  ")[1] for line in lines if line.startswith("  Fix ")] == [
+        f"Fix {n}" for n in range(6)
+    ]
+    assert any("with 3 more fixes" in line for line in lines)
+
+
+def test_markdown_shows_names_as_text() -> None:
+    text = as_markdown(first_screen(with_fixes(fix(name=HOSTILE), name=HOSTILE)))
+    for meant in ("<img", "@team", "https://evil", "\x1b", "[x]", "`"):
+        assert meant not in text
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert [line.count("|") for line in table] == [7, 7, 7]
+    assert "| Load ahead | 500 ns | 25.0 % | 400 ns | 600 ns | <code>tracegraph what-if" in table[2]
