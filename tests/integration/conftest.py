@@ -13,6 +13,7 @@ from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.load.indexes import ensure_schema
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.workbench import progress_bar
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
 READY = "MATCH (r:Run {name: $run, state: 'ready'}) RETURN r"
@@ -23,6 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(autouse=True)
+def no_lines_about_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands on stderr is no matter of how busy the machine is."""
+    monkeypatch.setattr(progress_bar, "_OFTEN_S", 100_000.0)
 
 
 @pytest.fixture(scope="session")
