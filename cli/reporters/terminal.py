@@ -39,9 +39,7 @@ def print_short(console: Console, findings: Findings, *, full_names: bool = Fals
 
 
 def _shortened(block: Block) -> Block:
-    if not isinstance(block, Advice):
-        return block
-    return Advice(block.found[:_SHORT_ADVICE], max(0, len(block.found) - _SHORT_ADVICE))
+    return block.first(_SHORT_ADVICE) if isinstance(block, Advice) else block
 
 
 def print_report(console: Console, findings: Findings, *, full_names: bool = False) -> None:

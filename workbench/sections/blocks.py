@@ -140,6 +140,10 @@ class Advice:
     found: Sequence[Recommendation]
     more: int = 0
 
+    def first(self, count: int) -> "Advice":
+        """Keep the first pieces, and count the others."""
+        return Advice(self.found[:count], self.more + max(0, len(self.found) - count))
+
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the columns that are not for people only."""
