@@ -38,7 +38,6 @@ from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.methods.own_query import with_run
 from tracegraph.workbench.methods.picture import query_picture
 from tracegraph.workbench.methods.picture_file import Picture
-from tracegraph.workbench.methods.run_list import Runs
 from tracegraph.workbench.methods.stored_run import StoredRun, stored_run
 from tracegraph.workbench.progress_bar import shown_progress
 from tracegraph.workbench.run import Run
@@ -147,18 +146,6 @@ class Workbench(BenchQueries):
         )
         with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)
-
-    def runs(self) -> Runs:
-        """List all runs of the workspace, the newest first; the frame shows itself as a card in a notebook.
-
-        Its columns are those of the query `runs`: docs/queries.md.
-
-        Raises
-        ------
-        StoreError
-            The server failed.
-        """
-        return Runs(super().runs())
 
     def run(self, name: str | None = None) -> Run:
         """Find a stored run, by default the newest.
