@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,18 +12,20 @@ import tiny
 from report_data import make_findings
 from tiny import call, event, kernel
 
-from tracegraph.base.errors import StoreError
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.shapes.replay_rows import RUN_COLUMNS
+from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.workspace import open_workspace
+from tracegraph.workbench import Run, Workbench
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.methods.run_list import Runs
 from tracegraph.workbench.methods.run_report import Report
-from tracegraph.workbench.notebook.cards import error_card, report_card
+from tracegraph.workbench.notebook.cards import report_card
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.answer_words import answer_facts
 from tracegraph.workbench.what_if.plan import Made, Plan, make_plan
@@ -233,6 +236,10 @@ def test_a_selection_of_runs_is_a_frame_as_any_other() -> None:
     assert "dataframe" in str(listed._repr_html_())
 
 
-def test_a_run_that_cannot_be_asked_says_why() -> None:
-    text = Card(error_card("<run>", StoreError("the workbench is closed", "open another one"))).text
-    assert text == "<run> the workbench is closed open another one"
+def test_a_run_that_cannot_be_asked_says_why(tmp_path: Path) -> None:
+    bench = Workbench(open_workspace(tmp_path), ConnectionSettings(None, "neo4j", "", None))
+    bench.close()
+    run = Run(bench, "<run>")
+    text = Card(run._repr_html_()).text
+    assert text == "<run> the workbench is closed open another one: Workbench.open()"
+    assert repr(run) == "<Run <run>>"
