@@ -34,6 +34,7 @@ class BenchQueries(Asking):
             nodes (int64, may be missing): number of nodes
             duration_ns (int64, may be missing): length of the window, ns
             scenario_of (str, may be missing): of a scenario, the run that it is a change of
+            bounded_by (str, may be missing): the resource without which it is shortest, or each that gains about as much; null if none does
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tracegraph.base.errors import InputError
+from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED
@@ -29,6 +29,7 @@ from tracegraph.workbench.methods.picture import draw_picture
 from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.methods.run_report import Report
 from tracegraph.workbench.methods.section_plot import SectionPlot, section_plot
+from tracegraph.workbench.notebook.cards import error_card, report_card
 from tracegraph.workbench.run_queries import RunQueries
 from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan, make_plan
@@ -310,6 +311,12 @@ class Run(RunQueries):
     def delete(self) -> None:
         """Delete the run from the database and the workspace."""
         self.bench.delete(self.name)
+
+    def _repr_html_(self) -> str:
+        try:
+            return report_card(self.report(drawn=False).findings)
+        except TracegraphError as error:  # a notebook shows its values even if the workbench is closed
+            return error_card(self.name, error)
 
     def __repr__(self) -> str:
         return f"<Run {self.name}>"

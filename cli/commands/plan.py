@@ -1,7 +1,6 @@
 """`tracegraph plan`: which fixes to make, and what several of them gain together."""
 
 import json
-from collections.abc import Sequence
 
 import click
 from rich.console import Console
@@ -11,45 +10,28 @@ from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import form_option, name_option
 from tracegraph.cli.reporters.layout import indented, open_console, table
 from tracegraph.workbench.findings.first_fix import NOTHING
-from tracegraph.workbench.text.text import format_ns, format_times, label, visible
-from tracegraph.workbench.what_if.plan import FIXES_WANTED, Made, Plan
-
-_NAME_CELLS = 90
-"""How many cells of the terminal a name may take before it is shortened."""
+from tracegraph.workbench.text.text import format_ns, visible
+from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan
+from tracegraph.workbench.what_if.plan_words import TOGETHER, fixes_words, floor_words, headline, step_words
 
 
 def print_plan(console: Console, found: Plan) -> None:
     """Print how long the run is after the best fixes, what pays together, and the floors."""
-    console.print(Text(f"{visible(found.run)}: {format_ns(found.base_ns)} without recording", style="bold"))
+    console.print(Text(visible(headline(found)), style="bold"))
     if not found.steps:
         console.print(indented(Text(NOTHING)))
     for count, one in enumerate(found.steps, 1):
-        times = format_times(found.base_ns / max(one.length_ns, 1))
-        word = "fix" if count == 1 else "fixes"
-        said = f"{count} {word}: {format_ns(one.length_ns)}, {times} times as fast"
-        console.print(indented(Text(said, style="bold")))
-        console.print(indented(indented(Text(_told(one)))))
+        console.print(indented(Text(step_words(found, count), style="bold")))
+        console.print(indented(indented(Text(fixes_words(one)))))
         console.print(indented(indented(Text(visible(one.command), style="dim"))))
     if found.together:
-        rows = table("pays together", ">gain")
+        rows = table(TOGETHER, ">gain")
         for one in found.together:
-            rows.add_row(_told(one), format_ns(one.gain_ns))
+            rows.add_row(fixes_words(one), format_ns(one.gain_ns))
         console.print(indented(rows))
-    _print_floors(console, found.floors)
-
-
-def _told(one: Made) -> str:
-    pairs = zip(one.titles, one.selectors, strict=True)
-    return "; ".join(f"{title} ({label(selector, _NAME_CELLS)})" for title, selector in pairs)
-
-
-def _print_floors(console: Console, floors: Sequence[dict[str, object]]) -> None:
-    for floor in floors[:1]:
-        length = floor["length_ns"]
-        assert isinstance(length, int)
-        name = label(str(floor["name"]), _NAME_CELLS)
-        said = f"no schedule of the work as recorded is shorter than {format_ns(length)}"
-        console.print(indented(Text(f"{said}: {floor['floor']}, {name}")))
+    floor = floor_words(found)
+    if floor is not None:
+        console.print(indented(Text(floor)))
 
 
 @click.command()

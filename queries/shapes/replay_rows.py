@@ -9,6 +9,23 @@ import pandas as pd
 from tracegraph.queries.module import Column
 
 RESOURCE, FLOOR = "resource", "floor"
+RUN_COLUMNS = (
+    Column("name", "STRING", False, "name of the run"),
+    Column("state", "STRING", False, "`loading` until everything is stored, then `ready`"),
+    Column("created", "STRING", True, "when it was ingested, ISO 8601, UTC"),
+    Column("ranks", "INTEGER", True, "number of ranks"),
+    Column("events", "INTEGER", True, "number of events"),
+    Column("nodes", "INTEGER", True, "number of nodes"),
+    Column("duration_ns", "INTEGER", True, "length of the window, ns"),
+    Column("scenario_of", "STRING", True, "of a scenario, the run that it is a change of"),
+    Column(
+        "bounded_by",
+        "STRING",
+        True,
+        "the resource without which it is shortest, or each that gains about as much; null if none does",
+    ),
+)
+"""Columns of `runs`."""
 BOUND_COLUMNS = (
     Column(
         "kind", "STRING", False, f"`{RESOURCE}`: taking no time, alone; `{FLOOR}`: no schedule is shorter"
@@ -37,6 +54,13 @@ FIX_COLUMNS = (
     Column("assumptions", "STRING", False, "what is taken for granted, joined by `; `"),
 )
 """Columns of `fixes`."""
+
+
+def run_rows(_: Mapping[str, Any], stored: pd.DataFrame) -> pd.DataFrame:
+    """List the runs, the newest first, each with what bounds it: null for an older run, too."""
+    told = [json.loads(texts[0])["bottlenecks"] if texts else [] for texts in stored["bounds"]]
+    named = pd.Series([", ".join(names) or None for names in told], stored.index, dtype=object)
+    return stored.drop(columns="bounds").assign(bounded_by=named)
 
 
 def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:

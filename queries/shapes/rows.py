@@ -17,7 +17,14 @@ from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
-from tracegraph.queries.shapes.replay_rows import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
+from tracegraph.queries.shapes.replay_rows import (
+    BOUND_COLUMNS,
+    FIX_COLUMNS,
+    RUN_COLUMNS,
+    bound_rows,
+    fix_rows,
+    run_rows,
+)
 from tracegraph.queries.shapes.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.series import (
     BANDWIDTH_COLUMNS,
@@ -376,6 +383,13 @@ DERIVED = (
         ("bandwidth_points",),
         BANDWIDTH_COLUMNS,
         memory_bandwidth_series,
+    ),
+    Derived(
+        "runs",
+        "All runs of the workspace, newest first.",
+        ("stored_runs",),
+        RUN_COLUMNS,
+        run_rows,
     ),
     Derived(
         "bounds",

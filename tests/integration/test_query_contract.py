@@ -10,7 +10,7 @@ from tracegraph.store.connection import Database
 MODULES = {name: load(name) for name in names()}
 EXAMPLES: dict[str, object] = {"INTEGER": 1, "FLOAT": 1.0, "STRING": "none", "BOOLEAN": True}
 UNBOUNDED = {"AllNodesScan", "CartesianProduct", "DirectedAllRelationshipsScan"}
-LABEL_SCANS = {"runs", "newest_ready_run"}
+LABEL_SCANS = {"stored_runs", "newest_ready_run"}
 """Queries over all runs, of which there are few."""
 
 

@@ -19,6 +19,7 @@ from tracegraph.cli.missing_files import refuse_missing
 from tracegraph.cli.streams import open_streams
 from tracegraph.store.workspace import Workspace, open_workspace
 
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "traces" / "two_threads.json.gz")
 HEAVY = ("pandas", "neo4j", "pyarrow", "numpy")
 
 

@@ -27,7 +27,8 @@ from tracegraph.ingest.what_if.graph.overhead import (
     given_overhead,
 )
 from tracegraph.vocabulary.categories import Role
-from tracegraph.workbench.what_if.answer import Question, WhatIf, answer, ns_per_event
+from tracegraph.workbench.what_if.answer import Question, WhatIf, answer
+from tracegraph.workbench.what_if.answer_words import ns_per_event
 
 Find = Callable[[str], Path]
 JOB = training(40)

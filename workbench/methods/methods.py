@@ -10,7 +10,10 @@ from tracegraph.queries.catalog import Query, queries
 from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
 from tracegraph.queries.runs import PARTS, RANK, WINDOW, parameters
 from tracegraph.queries.shapes.window_b import RUN, first
+from tracegraph.workbench.methods.run_list import Runs
 
+_SHOWN: Mapping[str, type[pd.DataFrame]] = {"runs": Runs}
+"""Frames that show themselves as a card in a notebook, by query."""
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -113,7 +116,8 @@ def _method(cls: type, query: Query) -> Callable[..., pd.DataFrame]:
             bound = accepted.bind(self, *args, **values).arguments
         except TypeError as error:
             raise TypeError(f"{query.name}(): {error}") from None
-        return self.ask(query.name, **{name: value for name, value in bound.items() if name != _SELF.name})
+        rows = self.ask(query.name, **{name: value for name, value in bound.items() if name != _SELF.name})
+        return _SHOWN[query.name](rows) if query.name in _SHOWN else rows
 
     method.__name__, method.__qualname__ = query.name, f"{cls.__qualname__}.{query.name}"
     method.__doc__, method.__module__ = docstring(query), cls.__module__

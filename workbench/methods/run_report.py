@@ -8,6 +8,7 @@ from os import PathLike
 from tracegraph.base.progress import Progress, silent
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.recommendations import Recommendation, recommend
+from tracegraph.workbench.notebook.cards import report_card
 from tracegraph.workbench.output.folder import Written, named_folder, write_folder
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.text.text import format_ns
@@ -24,6 +25,9 @@ class Report:
     def recommendations(self) -> Sequence[Recommendation]:
         """What to try next, the largest share first."""
         return recommend(self.findings)
+
+    def _repr_html_(self) -> str:
+        return report_card(self.findings)
 
     def __repr__(self) -> str:
         return f"<Report on {self.findings.title}: {format_ns(self.findings.length_ns)}>"

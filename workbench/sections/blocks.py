@@ -168,9 +168,14 @@ class Plot:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to try, each with the number and the threshold behind it."""
+    """What to try, each with the number and the threshold behind it; `more`: how many are left out."""
 
     found: Sequence[Recommendation]
+    more: int = 0
+
+    def first(self, count: int) -> "Advice":
+        """Keep the first pieces, and count the others."""
+        return Advice(self.found[:count], self.more + max(0, len(self.found) - count))
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:

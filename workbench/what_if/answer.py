@@ -26,9 +26,10 @@ from tracegraph.ingest.what_if.graph.overhead import (
 from tracegraph.ingest.what_if.graph.unrecorded_time import unrecorded_ns
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain
 from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
-from tracegraph.vocabulary.categories import names_of
+from tracegraph.workbench.notebook.cards import what_if_card
 from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text.text import format_ns, format_times
+from tracegraph.workbench.what_if.answer_words import ns_per_event
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted_trace import write_predicted
@@ -130,6 +131,9 @@ class WhatIf:
             ) from error
         return ANSWER, TIMELINE
 
+    def _repr_html_(self) -> str:
+        return what_if_card(self)
+
     def __repr__(self) -> str:
         predicted = self.prediction.corrected
         faster = f"{format_times(predicted.speedup)} times as fast, {format_ns(predicted.gain_ns)} gained"
@@ -174,15 +178,6 @@ class WhatIf:
             "matched": [asdict(one) for one in self.matched],
             "following": [dict(row) for row in predicted.following],
         }
-
-
-def ns_per_event(overhead: Overhead) -> dict[str, int]:
-    """Return the cost of recording an event by category, ns."""
-    return {
-        category: round(cost.total_ns)
-        for role, cost in overhead.of_role.items()
-        for category in names_of(role)
-    }
 
 
 def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:

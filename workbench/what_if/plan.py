@@ -13,6 +13,8 @@ from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.workbench.notebook.cards import plan_card
+from tracegraph.workbench.text.text import format_ns, plural
 
 _CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
 """Limits of the search for a plan.
@@ -35,7 +37,7 @@ class Made:
     command: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What to do about `run`: `steps[k]` is the best that k + 1 fixes make of it.
 
@@ -49,6 +51,14 @@ class Plan:
     steps: Sequence[Made]
     together: Sequence[Made]
     floors: Sequence[dict[str, object]]
+
+    def __repr__(self) -> str:
+        best = self.steps[-1].length_ns if self.steps else self.base_ns
+        fixes = plural(len(self.steps), "fix", "fixes")
+        return f"<Plan for {self.run}: {fixes}, {format_ns(self.base_ns)} become {format_ns(best)}>"
+
+    def _repr_html_(self) -> str:
+        return plan_card(self)
 
     def as_json(self) -> dict[str, object]:
         """Return the plan for scripts; keys may be added, never renamed. Times in ns."""

@@ -1,0 +1,1 @@
+"""Cards: how runs, reports, predictions and plans show themselves in a notebook."""
