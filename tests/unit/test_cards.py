@@ -132,7 +132,7 @@ def test_a_report_begins_with_the_verdict_and_ends_with_the_fixes() -> None:
     text = Card(Report(findings)._repr_html_()).text
     advised = [one.number for one in recommend(findings)[:5]]
     assert [row["title"] for row in findings.fixes] == ["Do fuse", "Do unsync"]
-    in_order = ["tiny-0a1b2c3d: 2.000 µs", *judge(findings).sentences, "kernel 900 ns · 45.0 %", *advised]
+    in_order = ["tiny-0a1b2c3d: 2.000 µs", *judge(findings).sentences, "GPU work 900 ns · 45.0 %", *advised]
     assert [one for one in in_order if one not in text] == []
     places = [text.index(one) for one in in_order]
     assert places == sorted(places)
@@ -146,15 +146,13 @@ def test_without_fixes_the_card_says_so() -> None:
     assert "tracegraph what-if --" not in text
 
 
-def test_of_many_fixes_and_categories_the_first_are_shown() -> None:
+def test_of_many_fixes_the_first_are_shown() -> None:
     many = [fix(f"fix{number}", 1500 - number) for number in range(300)]
     lengths = {f"category {number}": 1000 - number for number in range(500)}
     text = Card(report_card(replace(with_fixes(*many), by_category_ns=lengths))).text
     assert "Do fix4" in text
     assert "Do fix5" not in text
     assert f"and {len(recommend(with_fixes(*many))) - 5} more" in text
-    assert "category 7" in text
-    assert "492 others" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -163,7 +161,6 @@ def test_names_of_a_trace_are_text(name: str) -> None:
     shown = Card(report_card(replace(named, details=replace(named.details, name=name, fixes=()))))
     visible = name.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
     assert visible in shown.text
-    assert any(visible in title for title in shown.titles)
     listed = Card(runs({"name": name, "state": name, "scenario_of": name})._repr_html_())
     assert listed.text.count(visible) == 3
     rows = [event(name, 0, 100), event(f"{name} 2", 100, 150)]
