@@ -25,10 +25,8 @@ def claims_of(block: str) -> str:
 def block_of(name: str) -> str:
     """Find the block that a benchmark wrote, in whichever file of results it stands."""
     pattern = re.compile(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", re.DOTALL)
-    found = [
-        match[1] for file in sorted(RESULTS.glob("*.md")) for match in pattern.finditer(file.read_text())
-    ]
-    (block,) = found
+    texts = (file.read_text(encoding="utf-8") for file in sorted(RESULTS.glob("*.md")))
+    (block,) = (found[1] for text in texts for found in pattern.finditer(text))
     return block
 
 

@@ -29,7 +29,7 @@ def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> 
 
 
 def written(document: str, *, traces: bool = False) -> Callable[[Command], Command]:
-    """Add `--document`, by default one of the results, and with `traces` the folder of the real files, too."""
+    """Add `--document`, by default one of the results, and with `traces` the folder of real files."""
     options = [
         click.option(
             "--document",
