@@ -83,10 +83,12 @@ def unit(selection: Sequence[str]) -> None:
 
 
 def docs(_: Sequence[str]) -> None:
-    """Write what is generated: signatures, pages of queries, fixes and the schema, the storeys."""
-    install("--editable", ".[test]")
+    """Write what is generated, as signatures and pages of queries, and build the site in `site/`."""
+    install("--editable", ".[test,docs]")
     run(BIN / "python", "-m", "tracegraph.workbench.generate", ".")
-    run(BIN / "python", "docs/storeys.py")
+    for page in ("storeys", "commands", "claims"):
+        run(BIN / "python", f"docs/{page}.py")
+    run(BIN / "mkdocs", "build", "--strict", "--quiet")
 
 
 def main() -> None:

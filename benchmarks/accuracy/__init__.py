@@ -1,1 +1,1 @@
-"""The accuracy of the critical path against known truth and on real files, for docs/accuracy.md."""
+"""The accuracy of the critical path against known truth and on real files, for benchmarks/results."""

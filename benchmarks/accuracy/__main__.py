@@ -1,4 +1,4 @@
-"""`python -m benchmarks.accuracy COMMAND`: make a table of docs/accuracy.md and write it there."""
+"""`python -m benchmarks.accuracy COMMAND`: make a table of benchmarks/results and write it there."""
 
 import json
 import tempfile
@@ -59,11 +59,11 @@ THROUGH = {
 
 @click.group()
 def main() -> None:
-    """Make the tables of docs/accuracy.md."""
+    """Make the tables of benchmarks/results, from which docs/accuracy.md takes what it claims."""
 
 
 @main.command()
-@simulated(seeds="0-4", events=10_000)
+@simulated("harder.md", seeds="0-4", events=10_000)
 @processes_option
 @click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
 @click.option("--sample", type=int, help="Compare so many sets with the database's answer.")
@@ -93,7 +93,7 @@ def harder(
 
 
 @main.command()
-@simulated(seeds="0-1", events=10_000)
+@simulated("under.md", seeds="0-1", events=10_000)
 @processes_option
 @click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
 def under(
@@ -116,7 +116,7 @@ def under(
 
 
 @main.command()
-@simulated(seeds="0-4", events=10_000)
+@simulated("fixes.md", seeds="0-4", events=10_000)
 @processes_option
 @click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
 def fixes(
@@ -139,7 +139,7 @@ def fixes(
 
 
 @main.command()
-@simulated(seeds="1-3", events=6_000)
+@simulated("jobs.md", seeds="1-3", events=6_000)
 @processes_option
 def jobs(
     *, seeds: range, events: int, processes: int, oracle_folder: Path, folder: Path | None, document: Path
@@ -153,7 +153,7 @@ def jobs(
 
 
 @main.command()
-@simulated(seeds="0-1", events=10_000)
+@simulated("vary.md", seeds="0-1", events=10_000)
 @processes_option
 @click.option("--damage", "only", multiple=True, help="Only this damage, a name of `vary.py --list`.")
 def vary(
@@ -175,7 +175,7 @@ def vary(
 
 
 @main.command()
-@simulated(seeds="0-4", events=20_000)
+@simulated("scores.md", seeds="0-4", events=20_000)
 @click.option(
     "--through",
     type=click.Choice(list(THROUGH)),
@@ -204,7 +204,7 @@ def scores(
 
 
 @main.command()
-@simulated(seeds="1-2", events=20_000)
+@simulated("ablation.md", seeds="1-2", events=20_000)
 def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path) -> None:
     """Score the same sets with each rule of the causal model left out."""
     block = find_block(document, "ablation")
@@ -215,7 +215,7 @@ def ablation(*, seeds: range, events: int, oracle_folder: Path, folder: Path | N
 
 
 @main.command()
-@simulated(seeds="0-4", events=10_000)
+@simulated("calibration.md", seeds="0-4", events=10_000)
 @processes_option
 def calibration(
     *, seeds: range, events: int, processes: int, oracle_folder: Path, folder: Path | None, document: Path
@@ -231,7 +231,7 @@ def calibration(
 
 
 @main.command()
-@written(traces=True)
+@written("files.md", traces=True)
 def files(*, traces: Path, document: Path) -> None:
     """Measure what the path of every real file consists of."""
     block = find_block(document, "files")
@@ -241,7 +241,7 @@ def files(*, traces: Path, document: Path) -> None:
 
 
 @main.command()
-@written(traces=True)
+@written("silences.md", traces=True)
 def silences(*, traces: Path, document: Path) -> None:
     """List long calls and silences that count as work or untraced, with what was seen around them."""
     block = find_block(document, "silences")
@@ -251,7 +251,7 @@ def silences(*, traces: Path, document: Path) -> None:
 
 
 @main.command()
-@written(traces=True, document="verdicts.md")
+@written("verdicts.md", traces=True)
 @click.option("--cases", type=_PATH, default=SHARED / "cases", help="Folder of public reports' patterns.")
 @click.option("--save", "kept", type=_PATH, help="Keep the verdicts in this file, to compare with later.")
 @click.option("--before", type=_PATH, help="Compare with the verdicts that --save kept in this file.")

@@ -11,6 +11,7 @@ import click
 from benchmarks.accuracy.sets import Oracle, find_oracle
 
 ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
 SHARED = ROOT.parent / "shared"
 Command = Callable[..., None]
 _Item = TypeVar("_Item")
@@ -27,14 +28,14 @@ def _read_seeds(context: click.Context, option: click.Parameter, value: str) -> 
     return range(int(first), int(last or first) + 1)
 
 
-def written(*, traces: bool = False, document: str = "accuracy.md") -> Callable[[Command], Command]:
-    """Add `--document`, by default one of docs/, and with `traces` also the folder of the real files."""
+def written(document: str, *, traces: bool = False) -> Callable[[Command], Command]:
+    """Add `--document`, by default one of the results, and with `traces` the folder of real files."""
     options = [
         click.option(
             "--document",
             type=_PATH,
-            default=ROOT / "docs" / document,
-            help=f"The document whose blocks are replaced; default: docs/{document}.",
+            default=RESULTS / document,
+            help=f"The document whose blocks are replaced; default: benchmarks/results/{document}.",
         )
     ]
     if traces:
@@ -43,7 +44,7 @@ def written(*, traces: bool = False, document: str = "accuracy.md") -> Callable[
     return _all_of(options)
 
 
-def simulated(*, seeds: str, events: int) -> Callable[[Command], Command]:
+def simulated(document: str, *, seeds: str, events: int) -> Callable[[Command], Command]:
     """Add options for the simulated sets, with these defaults, for the oracle, and `--document`."""
     return _all_of(
         [
@@ -63,7 +64,7 @@ def simulated(*, seeds: str, events: int) -> Callable[[Command], Command]:
                 help="Folder of the simulator and score.py; default: shared/oracle beside the project.",
             ),
             click.option("--folder", type=_PATH, help="Keep the sets in this folder for the next time."),
-            written(),
+            written(document),
         ]
     )
 

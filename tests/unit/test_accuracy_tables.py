@@ -1,5 +1,6 @@
-"""The tables of docs/accuracy.md: their blocks, how misses are counted, and one made from a tiny set."""
+"""The tables of benchmarks/results: their blocks, how misses are counted, and one made from a tiny set."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ sys.path.append(str(ROOT))
 from benchmarks.accuracy import compare, goals, harder, sets, what_if  # noqa: E402
 from benchmarks.accuracy import verdict as verdicts  # noqa: E402
 
+CLAIMS = runpy.run_path(str(ROOT / "docs" / "claims.py"))
 BLOCKS = ("harder", "harder-stored", "vary", "scores", "calibration", "ablation", "files", "silences")
 
 
@@ -29,11 +31,22 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_document_has_every_block_filled() -> None:
-    text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    for name in BLOCKS:
-        block = text.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
-        assert "\n| --- |" in block, f"python -m benchmarks.accuracy {name} has not written its block"
+@pytest.mark.parametrize("name", [*BLOCKS, "under", "fixes", "jobs", "verdicts"])
+def test_the_results_have_every_block_filled(name: str) -> None:
+    block = CLAIMS["block_of"](name)
+    assert "\n| --- |" in block, f"python -m benchmarks.accuracy {name} has not written its block"
+
+
+def test_the_page_claims_what_the_results_say() -> None:
+    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert CLAIMS["with_claims"](page) == page, "docs/accuracy.md is old: run `python docs/claims.py`"
+    assert page.count("\n<!-- claims ") == 8
+    assert len(page.splitlines()) <= 250
+
+
+def test_of_a_block_the_sentences_and_every_miss_are_claimed() -> None:
+    block = "Most sets are right:\n\n- 9 of 10.\n\nBy kind:\n\n| all |\n\nEvery miss:\n\n| worst |\n"
+    assert CLAIMS["claims_of"](block) == "Most sets are right:\n\n- 9 of 10.\n\nEvery miss:\n\n| worst |"
 
 
 @pytest.mark.usefixtures("oracle_folder")
