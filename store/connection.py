@@ -2,6 +2,7 @@
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -212,9 +213,14 @@ class Database:
 
 
 def _let_hear(summary: neo4j.ResultSummary, heard: Heard) -> None:
-    if heard is not None:
-        for notification in summary.notifications or ():
-            heard(notification)
+    if heard is None:
+        return
+    with warnings.catch_warnings():
+        # Version 6 of the driver deprecates them for status objects, which version 5 calls a preview.
+        warnings.simplefilter("ignore")
+        notifications = summary.notifications or ()
+    for notification in notifications:
+        heard(notification)
 
 
 def connect(settings: ConnectionSettings) -> Database:

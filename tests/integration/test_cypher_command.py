@@ -118,7 +118,8 @@ PATH = (
 )
 
 
-def test_graph_values_as_table(cypher: Run) -> None:
+def test_graph_values_as_table(cypher: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     code, out, _ = cypher(PATH)
     assert code == 0
     assert f'(:Run "{RUN}")<-[:OF_RUN]-(:Trace)' in out
