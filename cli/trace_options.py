@@ -1,7 +1,7 @@
 """Options of the commands that read traces: the files, their ranks, and how they become a run."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,9 +11,6 @@ from tracegraph.base.errors import InputError
 from tracegraph.cli.options import limit_option
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.sources.expand import find_sources
-from tracegraph.ingest.sources.ranks_given import with_ranks
-from tracegraph.ingest.sources.source import Source
 from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
 from tracegraph.vocabulary.kernel_types import Spelling, read_spellings
 
@@ -113,14 +110,3 @@ _OPTIONS = (
         "computation, communication or memory, then a regular expression; it goes before what is built in.",
     ),
 )
-
-
-def named_sources(traces: Sequence[str], ranks: Mapping[str, int]) -> list[Source]:
-    """Find the files that the arguments name, with the ranks of --rank-of; none if nothing is named.
-
-    Raises
-    ------
-    InputError
-        Nothing is found under an argument, or --rank-of names no file that was found.
-    """
-    return with_ranks(find_sources(traces), ranks)

@@ -83,8 +83,8 @@ def convert_trace(
         If the target exists and `replace` is false, if its name does not fit, or if the source is damaged,
         since then nothing could be kept without loss.
     """
-    integrity = Integrity(str(source))
-    opened = open_source(source, integrity, limits)
+    integrity = Integrity(str(source), limits)
+    opened = open_source(source, integrity)
     split, write = _find_way(format_of(opened), source, target, same=bool(processes))
     _check_target(source, target, replace)
     for finding in integrity:

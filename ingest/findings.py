@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.vocabulary.integrity_codes import CODES, Level
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
@@ -25,10 +26,10 @@ class Finding:
 
 
 class Integrity:
-    """Collects the findings of one file."""
+    """Collects what is found about one file, which is read under `limits`."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.file, self.limits = file, limits
         self._findings: dict[str, Finding] = {}
 
     def add(self, code: str, count: int, message: str, share: float | None = None) -> None:

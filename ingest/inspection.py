@@ -82,7 +82,7 @@ def _inspect_alone(
 ) -> tuple[list[Inspection | InputError], JobInspection | InputError | None]:
     """Do the same for one file, which may hold several ranks itself."""
     try:
-        ranks = read_ranks(source, Integrity(source.name), limits)
+        ranks = read_ranks(source, Integrity(source.name, limits))
         parts = [understand(trace, integrity, IngestOptions(compared=False)) for trace, integrity in ranks]
     except InputError as error:
         return [error], None

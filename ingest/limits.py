@@ -1,7 +1,9 @@
 """How much a trace may hold: a larger file is refused, or cut, instead of filling the memory."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from tracegraph.base.errors import InputError
 from tracegraph.base.machine import memory_mib
 
 _MIB = 1 << 20
@@ -37,6 +39,23 @@ class Limits:
     """Number of threads and streams that have events."""
     text: int = 65_536
     """Characters of one name or other text; a longer one is cut and counted."""
+
+    def check_unpacked(self, file: Path | str, size: int) -> None:
+        """Raise InputError if a file holds more bytes of text than `unpacked`."""
+        if size > self.unpacked:
+            raise InputError(
+                f"{file} holds more than {self.unpacked:,} bytes of text",
+                "record fewer steps, or raise the limit with --limit unpacked=SIZE "
+                f"where there is {MEMORY_OF_A_BYTE} times as much memory",
+            )
+
+    def check_events(self, file: Path | str, count: int) -> None:
+        """Raise InputError if a file has more entries than `events`."""
+        if count > self.events:
+            raise InputError(
+                f"{file} holds more than {self.events:,} entries",
+                "record fewer steps, or raise the limit with --limit events=N",
+            )
 
 
 DEFAULT_LIMITS = Limits()

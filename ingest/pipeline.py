@@ -183,8 +183,8 @@ class _Read:
 
 
 def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
-    integrity = Integrity(source.name)
-    ranks = stages.run(_READING, lambda: read_ranks(source, integrity, options.limits))
+    integrity = Integrity(source.name, options.limits)
+    ranks = stages.run(_READING, lambda: read_ranks(source, integrity))
     if len(ranks) > 1:
         parts = [understand(trace, own, options) for trace, own in ranks]
         return _join(parts, stages, options)

@@ -10,9 +10,10 @@ from tracegraph.cli.installation import check_installation
 from tracegraph.cli.options import limit_option
 from tracegraph.cli.reporters.integrity import print_inspection, print_job
 from tracegraph.cli.reporters.layout import open_console
-from tracegraph.cli.trace_options import named_sources, rank_option
+from tracegraph.cli.trace_options import rank_option
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
 from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.sources.expand import find_sources
 
 
 @click.command()
@@ -40,7 +41,7 @@ def doctor(
     if not files:
         check_installation(context)
         return
-    sources = named_sources(files, ranks)
+    sources = find_sources(files, ranks)
     with context.progress(at_times=True) as progress:
         found, together = inspect_traces(sources, limits, progress)
     refused = [one for one in found if isinstance(one, InputError)]

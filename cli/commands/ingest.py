@@ -5,8 +5,9 @@ import click
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
+from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
+from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.workbench.text.text import label, plural
 
@@ -32,7 +33,7 @@ def ingest(
     A TRACE is a file, a folder with traces, a pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…).
     The same content under the same name replaces the run.
     """
-    sources = named_sources(traces, ranks)
+    sources = find_sources(traces, ranks)
     with context.bench() as bench, bench.storing(sources, name, options, load) as run:
         tables, integrity = run.tables, run.integrity
         edges, nodes = tables.count_relationships(), tables.count_nodes()

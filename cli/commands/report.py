@@ -22,8 +22,9 @@ from tracegraph.cli.options import (
 )
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.terminal import print_report, print_short
-from tracegraph.cli.trace_options import ingest_options, named_sources, rank_option
+from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
+from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.source import Source
 from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild.estimate import Load
@@ -95,7 +96,7 @@ def report(
     """
     thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
     _check_names(context.workspace, traces)
-    sources = named_sources((*traces, *inputs), ranks)
+    sources = find_sources((*traces, *inputs), ranks)
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
         with context.progress() as bench.progress:

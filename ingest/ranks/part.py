@@ -87,8 +87,8 @@ def read_part(
     Its findings are about the chosen policy. InputError where the file cannot be used.
     """
     source = as_source(trace_file)
-    integrity = Integrity(source.name)
-    return understand(read_source(source, integrity, options.limits), integrity, options)
+    integrity = Integrity(source.name, options.limits)
+    return understand(read_source(source, integrity), integrity, options)
 
 
 def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:

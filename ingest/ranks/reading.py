@@ -17,7 +17,7 @@ from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.ranks.worker import Outcome, Task
-from tracegraph.ingest.sources.source import Source, protocol
+from tracegraph.ingest.sources.source import Source
 
 _COMMAND = [sys.executable, "-m", "tracegraph.ingest.ranks.worker"]
 _APART = {"PYTHONSAFEPATH": "1"}
@@ -138,8 +138,9 @@ def _is_seen_elsewhere(source: Source) -> bool:
 
     It does not find a pipe, a descriptor or a file in this process's memory.
     """
-    if source.is_remote:
-        return protocol(source.given) != "memory"
+    url = source.url
+    if url is not None:
+        return url.protocol != "memory"
     return os.path.isfile(source.given) and not source.given.startswith(_OWN_FOLDERS)
 
 

@@ -8,13 +8,12 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.trace import TraceFile
 
 
-def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
+def read_trace(path: Path, integrity: Integrity) -> TraceFile:
     """Read the trace in `path` into columns; it has one of the formats in `registry`, plain or gzip.
 
     What is odd, dropped, repaired or missing goes to `integrity`.
@@ -22,30 +21,28 @@ def read_trace(path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
     Raises
     ------
     InputError
-        For a file that is not a trace, of which no event can be used, or that is beyond `limits`.
+        For a file that is not a trace, of which no event can be used, or that is beyond the limits.
     """
-    trace = read_unchecked(path, integrity, limits)
+    trace = read_unchecked(path, integrity)
     check_trace(trace, integrity)
     return trace
 
 
-def read_unchecked(
-    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, named_rank: int | None = None
-) -> TraceFile:
+def read_unchecked(path: Path, integrity: Integrity, named_rank: int | None = None) -> TraceFile:
     """Read a trace as `read_trace` does, without the checks of its columns as a whole.
 
     `named_rank`: the rank of a file that states none itself.
     """
-    source = open_source(path, integrity, limits)
-    trace = format_of(source).read(source, integrity, limits)
+    source = open_source(path, integrity)
+    trace = format_of(source).read(source, integrity)
     if named_rank is not None and not trace.rank_stated:
         trace = replace(trace, rank=named_rank)
-    _refuse_unusable(trace, integrity, limits)
+    _refuse_unusable(trace, integrity)
     return trace
 
 
-def _refuse_unusable(trace: TraceFile, integrity: Integrity, limits: Limits) -> None:
-    """Raise InputError if no event is left, or if there are more threads and streams than `limits` allows.
+def _refuse_unusable(trace: TraceFile, integrity: Integrity) -> None:
+    """Raise InputError if no event is left, or if there are more threads and streams than the limits allow.
 
     Each of them is a lane of the graph and of every picture.
     """
@@ -56,8 +53,9 @@ def _refuse_unusable(trace: TraceFile, integrity: Integrity, limits: Limits) -> 
         )
     pid, tid = (trace.events[name].combine_chunks().indices.to_numpy() for name in ("pid", "tid"))
     lanes = len(pd.unique(pid.astype("int64") << 32 | tid))
-    if lanes > limits.threads:
+    most = integrity.limits.threads
+    if lanes > most:
         raise InputError(
-            f"the trace has {lanes:,} threads and streams, more than {limits.threads:,}",
+            f"the trace has {lanes:,} threads and streams, more than {most:,}",
             "raise the limit with --limit threads=N if each of them is one",
         )

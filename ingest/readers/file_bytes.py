@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, MEMORY_OF_A_BYTE, Limits
+from tracegraph.ingest.limits import Limits
 
 Content = memoryview
 """Bytes that were read or unpacked; those of a file may be written to."""
@@ -36,13 +36,13 @@ def new_content(size: int) -> Content:
     return memoryview(pa.allocate_buffer(size)).cast("B")
 
 
-def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = DEFAULT_LIMITS) -> Content:
+def read_bytes(path: Path, integrity: Integrity) -> Content:
     """Read the content of a file or pipe; `integrity` gets a finding if it changes meanwhile.
 
     Raises
     ------
     InputError
-        If it cannot be read, is empty, or holds more than `limits.unpacked` bytes.
+        If it cannot be read, is empty, or is larger than the limits allow.
     """
     try:
         # Without O_NONBLOCK, opening a pipe waits for a writer, for ever if need be.
@@ -51,7 +51,7 @@ def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = 
         raise _refusal(path, error) from None
     try:
         before = os.fstat(descriptor)
-        data = _read(path, descriptor, before, limits)
+        data = _read(path, descriptor, before, integrity.limits)
         after = os.fstat(descriptor)
     except OSError as error:
         raise _refusal(path, error) from None
@@ -59,7 +59,7 @@ def read_bytes(path: Path, integrity: Integrity | None = None, limits: Limits = 
         os.close(descriptor)
     if not data:
         raise InputError(f"{path} is empty (0 bytes)", "record or copy the trace again")
-    if integrity is not None and stat.S_ISREG(before.st_mode):
+    if stat.S_ISREG(before.st_mode):
         changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
         message = f"the file changed while it was read; the {len(data)} bytes that were read count"
         integrity.add("changed_while_read", int(changed or len(data) != after.st_size), message)
@@ -73,8 +73,7 @@ def _read(path: Path, descriptor: int, found: os.stat_result, limits: Limits) ->
         return _read_pipe(path, descriptor, limits)
     if not stat.S_ISREG(found.st_mode):
         raise InputError(f"{path} is a device, not a file", "pass a trace file")
-    if found.st_size > limits.unpacked:
-        raise too_large(path, limits)
+    limits.check_unpacked(path, found.st_size)
     os.set_blocking(descriptor, True)
     content = new_content(found.st_size)
     size = 0
@@ -95,8 +94,7 @@ def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
             select.select([descriptor], [], [])
             continue
         content += piece
-        if len(content) > limits.unpacked:
-            raise too_large(path, limits)
+        limits.check_unpacked(path, len(content))
         if piece:
             continue
         if content:
@@ -107,15 +105,6 @@ def _read_pipe(path: Path, descriptor: int, limits: Limits) -> Content:
                 "start what writes the trace first, or pass a file",
             )
         time.sleep(0.05)
-
-
-def too_large(path: Path, limits: Limits) -> InputError:
-    """Make the error for a file with more text than `limits.unpacked`."""
-    return InputError(
-        f"{path} holds more than {limits.unpacked:,} bytes of text",
-        "record fewer steps, or raise the limit with --limit unpacked=SIZE "
-        f"where there is {MEMORY_OF_A_BYTE} times as much memory",
-    )
 
 
 def _refusal(path: Path, error: OSError) -> InputError:

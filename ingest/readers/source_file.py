@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.file_bytes import Content, read_bytes
 from tracegraph.ingest.readers.unpacking import unpack
 
@@ -29,18 +28,16 @@ class SourceFile:
         return content
 
 
-def open_source(
-    path: Path, integrity: Integrity, limits: Limits = DEFAULT_LIMITS, sha256: str | None = None
-) -> SourceFile:
+def open_source(path: Path, integrity: Integrity, sha256: str | None = None) -> SourceFile:
     """Read and unpack a file; what is odd about its bytes goes to `integrity`.
 
     Raises
     ------
     InputError
-        If it cannot be read, is empty or beyond `limits`, or has another SHA-256 than `sha256`.
+        If it cannot be read, is empty or beyond the limits, or has another SHA-256 than `sha256`.
     """
-    data = read_bytes(path, integrity, limits)
+    data = read_bytes(path, integrity)
     found = hashlib.sha256(data).hexdigest()
     if sha256 is not None and found != sha256:
         raise InputError(f"{path} is not the file that was ingested", "ingest it again")
-    return SourceFile(path, found, unpack(path, data, integrity, limits))
+    return SourceFile(path, found, unpack(path, data, integrity))

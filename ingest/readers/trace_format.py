@@ -27,7 +27,7 @@ class TraceFormat:
     """How names of its files end, with `.gz` if they are usually packed; the usual ending comes first."""
     sniff: Callable[[bytes], bool]
     """Tells whether a file whose content begins with these bytes has this format."""
-    read: Callable[[SourceFile, Integrity, Limits], TraceFile]
+    read: Callable[[SourceFile, Integrity], TraceFile]
     """Reads the trace in a file.
 
     What is dropped, repaired or odd in a way that the columns do not show goes to the findings;

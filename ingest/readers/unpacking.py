@@ -10,8 +10,8 @@ from isal import igzip, isal_zlib
 from tracegraph.base.errors import InputError
 from tracegraph.base.memory import give_back_memory
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.file_bytes import Content, new_content, too_large
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers.file_bytes import Content, new_content
 
 PACKED = ".gz"
 """How the name of a packed file ends."""
@@ -37,7 +37,7 @@ Times and ids differ, so that traces pack to a thirtieth at best.
 """
 
 
-def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> Content:
+def unpack(path: Path, data: Content, integrity: Integrity) -> Content:
     """Return the content of a trace file: `data` without gzip and byte order mark.
 
     A stream that is cut or damaged gives what comes before the damage, with a finding; a stream that is whole
@@ -46,12 +46,12 @@ def unpack(path: Path, data: Content, integrity: Integrity, limits: Limits = DEF
     Raises
     ------
     InputError
-        If nothing comes before the damage, if the content is larger than `limits.unpacked`, or if it is over
+        If nothing comes before the damage, if the content is larger than the limits allow, or if it is over
         a GB with next to no information.
     """
     content = data
     if data[: len(_GZIP)] == _GZIP:
-        content, problem, unchecked = _gunzip(path, data, limits)
+        content, problem, unchecked = _gunzip(path, data, integrity.limits)
         integrity.add(
             "gzip_damaged",
             int(bool(problem)),
@@ -161,8 +161,7 @@ def _unpack_member(
         room = max(0, len(content) - found.size)
         content[found.size : found.size + len(text)] = text[:room]
         found.size += len(text)
-        if found.size > limits.unpacked:
-            raise too_large(path, limits)
+        limits.check_unpacked(path, found.size)
         found.next += len(piece)
         if stream.eof:
             found.next -= len(stream.unused_data)

@@ -2,17 +2,16 @@
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.sources.names import may_be_trace, natural, trace_suffixes
+from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.remote import open_remote, refusal
-from tracegraph.ingest.sources.source import AnySource, Source, as_source, protocol
-
-_WITHOUT_LISTS = ("http", "https")
-"""Web servers have no folders that can be relied on, and `?` is not a pattern there."""
+from tracegraph.ingest.sources.source import AnySource, Source, Url, as_source
 
 
 class Place(Protocol):
@@ -55,10 +54,11 @@ class Disk:
 class Remote:
     """What a URL's file system holds; names are URLs. InputError if its driver fails."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: Url) -> None:
         self._system, self._path = open_remote(url)
-        self._url = url
-        self._lists = protocol(url) not in _WITHOUT_LISTS
+        self._given = url.text
+        # Web servers have no folders that can be relied on, and `?` is not a pattern there.
+        self._lists = not url.is_web
 
     def is_folder(self, name: str) -> bool:
         """Tell whether there is a folder of that name."""
@@ -81,43 +81,48 @@ class Remote:
         with self._refusing(pattern):
             return [self._full(name) for name in self._system.glob(self._path)]
 
-    def _plain(self, url: str) -> Any:
-        return self._path if url == self._url else self._system._strip_protocol(url)
+    def _plain(self, name: str) -> Any:
+        return self._path if name == self._given else self._system._strip_protocol(name)
 
     def _full(self, name: str) -> str:
         return str(self._system.unstrip_protocol(name))
 
     @contextmanager
-    def _refusing(self, url: str) -> Iterator[None]:
+    def _refusing(self, name: str) -> Iterator[None]:
         try:
             yield
         except Exception as error:  # a driver may raise anything
-            raise refusal(url, error) from None
+            raise refusal(Url(name), error) from None
 
 
-def place_of(text: str) -> Place:
-    """Choose the disk for a path, and else the file system of a URL."""
-    return Disk() if os.path.exists(text) or not protocol(text) else Remote(text)
-
-
-def find_sources(arguments: Iterable[AnySource]) -> list[Source]:
+def find_sources(
+    arguments: Iterable[AnySource], ranks: Mapping[str, int] = MappingProxyType({})
+) -> list[Source]:
     """List the files that paths, folders, patterns and URLs name, in order; in a folder rank 2 before 10.
 
     A folder stands for the traces in it, or, if there are none, for those one level below. A file that is
     named is taken whatever its name is, and whether it exists is found out as it is read.
 
+    Parameters
+    ----------
+    ranks
+        The ranks that the user states, by a file's name or the end of its path.
+
     Raises
     ------
     InputError
-        If a folder holds no trace, nothing matches a pattern, or a URL's driver is missing or fails.
+        If a folder holds no trace, nothing matches a pattern, a URL's driver is missing or fails, or a name
+        in `ranks` is that of no file found, or of several.
     """
-    return [source for argument in arguments for source in _expand(as_source(argument))]
+    found = [source for argument in arguments for source in _expand(as_source(argument))]
+    return with_ranks(found, ranks)
 
 
 def _expand(source: Source) -> list[Source]:
     if not source.given.strip():
         raise InputError("the path of the trace is empty", "name a file, a folder, a pattern or a URL")
-    place = place_of(source.given)
+    url = source.url
+    place = Disk() if url is None else Remote(url)
     found = sorted(place.matches(source.given), key=natural)
     if not found:
         raise InputError(f"nothing matches {source.shown}", "check the pattern; a folder may be given, too")

@@ -11,7 +11,6 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers import read_unchecked
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
@@ -55,14 +54,12 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
     )
 
 
-def read_ranks(
-    source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
-) -> list[tuple[TraceFile, Integrity]]:
+def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, Integrity]]:
     """Read a source like `read_source`, but a file of several merged ranks as one trace for each.
 
     The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
     """
-    trace = _read(source, integrity, limits)
+    trace = _read(source, integrity)
     merged = find_merged(trace) if source.rank is None else None
     if merged is None or merged.of_row is None:
         if merged is not None:
@@ -70,7 +67,10 @@ def read_ranks(
         check_trace(trace, integrity)
         return [(trace, integrity)]
     ranks = sorted(split(trace, merged), key=lambda part: part.rank)
-    found = [(part, integrity if k == 0 else Integrity(integrity.file)) for k, part in enumerate(ranks)]
+    found = [
+        (part, integrity if k == 0 else Integrity(integrity.file, integrity.limits))
+        for k, part in enumerate(ranks)
+    ]
     left = int((merged.of_row < 0).sum())
     beside = f"; {left} events of other processes are left out" if left else ""
     message = (
@@ -97,7 +97,7 @@ def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> Non
     integrity.add("ranks_merged", len(merged.names), message)
 
 
-def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_LIMITS) -> TraceFile:
+def read_source(source: Source, integrity: Integrity) -> TraceFile:
     """Read a file or a URL as `read_trace` does; the trace and all errors name it as it was given.
 
     The rank that the source was given counts before what the file says, and that before its name.
@@ -107,7 +107,7 @@ def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_L
     InputError
         If `read_trace` raises it, and for a file of several ranks.
     """
-    ranks = read_ranks(source, integrity, limits)
+    ranks = read_ranks(source, integrity)
     if len(ranks) > 1:
         raise InputError(
             f"{source.shown} holds {len(ranks)} ranks itself, which a tool merged",
@@ -116,10 +116,10 @@ def read_source(source: Source, integrity: Integrity, limits: Limits = DEFAULT_L
     return ranks[0][0]
 
 
-def _read(source: Source, integrity: Integrity, limits: Limits) -> TraceFile:
-    with local_copy(source, limits, integrity) as path:
+def _read(source: Source, integrity: Integrity) -> TraceFile:
+    with local_copy(source, integrity) as path:
         try:
-            trace = read_unchecked(path, integrity, limits, named_rank=ranks_in_names([source.shown])[0])
+            trace = read_unchecked(path, integrity, named_rank=ranks_in_names([source.shown])[0])
         except InputError as error:
             raise InputError(error.message.replace(str(path), source.shown), error.hint) from None
     trace = replace(trace, path=source.shown)

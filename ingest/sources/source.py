@@ -2,12 +2,47 @@
 
 import os
 import re
-from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field, replace
 
+WEB = ("http", "https")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(://|::)")
 _LOCAL = re.compile(r"(?:file|local)://", re.IGNORECASE)
-_WEB = ("http", "https")
+_ACCESS = re.compile(r"(://)[^/@]*@")
+
+
+@dataclass(frozen=True)
+class Url:
+    """A URL for fsspec, such as `s3://…` or `zip://…::https://…`.
+
+    Its text may hold what gives access to the file, so that people and stored runs see only `shown`.
+    """
+
+    text: str = field(repr=False)
+
+    @property
+    def protocol(self) -> str:
+        """The word before `://`, in small letters; empty if there is none."""
+        match = _URL.match(self.text)
+        return match[1].lower() if match else ""
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is a web address, http or https."""
+        return self.protocol in WEB
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether `::` joins several URLs in it: that of a file in an archive, and the archive's own."""
+        return "::" in self.text
+
+    @property
+    def shown(self) -> str:
+        """The URL without user and password, and without the query of a web address."""
+        plain = _ACCESS.sub(r"\1", self.text)
+        return plain.split("?", 1)[0] if self.is_web else plain
+
+    def __str__(self) -> str:
+        return self.shown
 
 
 @dataclass(frozen=True)
@@ -18,9 +53,14 @@ class Source:
     rank: int | None = None
 
     @property
+    def url(self) -> Url | None:
+        """The URL that it is; None for a path, such as the name of a file that exists."""
+        return Url(self.given) if _URL.match(self.given) and not os.path.exists(self.given) else None
+
+    @property
     def is_remote(self) -> bool:
         """Whether it is a URL."""
-        return is_url(self.given)
+        return self.url is not None
 
     @property
     def located(self) -> "Source":
@@ -30,7 +70,8 @@ class Source:
     @property
     def shown(self) -> str:
         """The source as it may be shown and stored: a URL without user, password and web query."""
-        return shown_url(self.given) if self.is_remote else self.given
+        url = self.url
+        return self.given if url is None else url.shown
 
     @property
     def name(self) -> str:
@@ -43,29 +84,7 @@ AnySource = Source | str | os.PathLike[str]
 
 def as_source(given: AnySource) -> Source:
     """Make the source that a path or URL names; `file://` is a path."""
-    return given if isinstance(given, Source) else Source(local_path(os.fspath(given)))
-
-
-def is_url(text: str) -> bool:
-    """Tell whether a text is a URL for fsspec, such as `s3://…` or `zip://…::https://…`.
-
-    The name of a file that exists is a path.
-    """
-    return _URL.match(text) is not None and not os.path.exists(text)
-
-
-def local_path(text: str) -> str:
-    """Convert `file:///x` to `/x`, and keep anything else."""
-    return text[match.end() :] if (match := _LOCAL.match(text)) else text
-
-
-def protocol(url: str) -> str:
-    """Find the word before `://`, in small letters; empty if there is none."""
-    match = _URL.match(url)
-    return match[1].lower() if match else ""
-
-
-def shown_url(url: str) -> str:
-    """Remove from a URL what gives access: user and password, and the query of a web address."""
-    plain = re.sub(r"(://)[^/@]*@", r"\1", url)
-    return plain.split("?", 1)[0] if urlsplit(url).scheme in _WEB else plain
+    if isinstance(given, Source):
+        return given
+    text = os.fspath(given)
+    return Source(text[match.end() :] if (match := _LOCAL.match(text)) else text)

@@ -11,7 +11,6 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
-from tracegraph.ingest.limits import DEFAULT_LIMITS
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 
@@ -68,7 +67,7 @@ def as_it_is(entry: Entry, rank: int) -> None:
 def ranks(path: Path) -> tuple[list[int], set[str], list[int]]:
     """The ranks that are told apart, the codes of the first, and how many events each has."""
     integrity = Integrity(path.name)
-    found = read_ranks(Source(str(path)), integrity, DEFAULT_LIMITS)
+    found = read_ranks(Source(str(path)), integrity)
     codes = {finding.code for finding in integrity}
     return [trace.rank for trace, _ in found], codes, [trace.events.num_rows for trace, _ in found]
 

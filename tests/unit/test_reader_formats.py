@@ -26,7 +26,7 @@ from tracegraph.workbench.output.overlay import write_overlay
 SPANS = b"thread,name,start_ns,end_ns\n1,a,0,70\n1,b,10,30\n2,c,5,65\n"
 
 
-def _read_spans(source: SourceFile, _: Integrity, __: Limits) -> TraceFile:
+def _read_spans(source: SourceFile, _: Integrity) -> TraceFile:
     rows = pa.csv.read_csv(pa.BufferReader(source.take()))
     same = pa.array([""] * rows.num_rows)
     texts = {"name": rows["name"], "category": same, "pid": same, "tid": rows["thread"].cast(pa.string())}
@@ -61,7 +61,7 @@ def test_a_new_format_is_read_and_checked_as_any_other(spans: Path, pack: type) 
 
 def test_limits_hold_for_every_format(spans: Path) -> None:
     with pytest.raises(InputError, match="has 2 threads and streams, more than 1"):
-        read_trace(spans, Integrity(""), Limits(threads=1))
+        read_trace(spans, Integrity("", Limits(threads=1)))
     spans.write_bytes(SPANS[: SPANS.index(b"\n") + 1])
     with pytest.raises(InputError, match="no event with a duration"):
         read_trace(spans, Integrity(""))

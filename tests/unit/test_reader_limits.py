@@ -52,8 +52,8 @@ def test_in_a_small_container_a_refusal_says_the_number_and_the_way_out(
 
 def _read(tmp_path: Path, text: str, some: Limits = Limits()) -> tuple[int, set[str]]:  # noqa: B008
     (tmp_path / "trace.json").write_text(text)
-    integrity = Integrity("trace.json")
-    events = read_trace(tmp_path / "trace.json", integrity, some).events
+    integrity = Integrity("trace.json", some)
+    events = read_trace(tmp_path / "trace.json", integrity).events
     assert events["source_index"].to_pylist() == list(range(events.num_rows))
     return events.num_rows, {one.code for one in integrity if one.level == "error" or "json" in one.code}
 
@@ -91,8 +91,8 @@ def test_a_long_entry_is_skipped_and_counted(tmp_path: Path) -> None:
     long = EVENT % (1, '{"x": "%s"}' % ("a" * 5000))
     for end in ("]", ",]"):
         (tmp_path / "long").write_text(f"[{EVENT % (0, '{}')}, {long}, {EVENT % (2, '{}')}{end}")
-        integrity = Integrity("long")
-        trace = read_trace(tmp_path / "long", integrity, Limits(entry=4000))
+        integrity = Integrity("long", Limits(entry=4000))
+        trace = read_trace(tmp_path / "long", integrity)
         assert trace.events["source_index"].to_pylist() == [0, 2]
         assert {one.count for one in integrity if one.code == "event_broken"} == {1}
 

@@ -23,7 +23,7 @@ from tracegraph.ingest.readers import read_trace
 from tracegraph.base.errors import InputError
 
 try:
-    read_trace(Path(sys.argv[1]), Integrity(""), Limits(unpacked=4 << 30, events=12_000_000))
+    read_trace(Path(sys.argv[1]), Integrity("", Limits(unpacked=4 << 30, events=12_000_000)))
 except InputError as error:
     print(error)
 status = Path("/proc/self/status").read_text().splitlines()
@@ -101,4 +101,4 @@ def test_a_dictionary_of_one_long_text_takes_little(tmp_path: Path) -> None:
 def test_rows_are_counted_before_they_are_read(tmp_path: Path) -> None:
     _write_parquet(tmp_path / "bomb.parquet", "{}", 1000)
     with pytest.raises(InputError, match="holds more than 999 entries"):
-        read_trace(tmp_path / "bomb.parquet", Integrity(""), Limits(events=999))
+        read_trace(tmp_path / "bomb.parquet", Integrity("", Limits(events=999)))

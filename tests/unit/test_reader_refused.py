@@ -178,15 +178,15 @@ def test_what_is_beyond_a_limit(tmp_path: Path, content: bytes, message: str) ->
     path = tmp_path / "large"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
-        read_trace(path, Integrity("large"), LIMITS)
+        read_trace(path, Integrity("large", LIMITS))
     assert "--limit" in caught.value.hint
 
 
 def test_a_long_text_is_cut_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "long"
     path.write_bytes(b"[" + EVENT.replace(b'"a"', b'"%s"' % (b"a" * 100)) % 1 + b"]")
-    integrity = Integrity("long")
-    trace = read_trace(path, integrity, Limits(text=10))
+    integrity = Integrity("long", Limits(text=10))
+    trace = read_trace(path, integrity)
     assert trace.events["name"].to_pylist() == ["a" * 10]
     assert "text_truncated" in {finding.code for finding in integrity}
 

@@ -22,9 +22,8 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.part import read_part
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.fetch import local_copy
-from tracegraph.ingest.sources.ranks_given import with_ranks
 from tracegraph.ingest.sources.reading import read_source
-from tracegraph.ingest.sources.source import Source, is_url, shown_url
+from tracegraph.ingest.sources.source import Source, Url
 from tracegraph.workbench.findings.findings import Source as StoredSource
 from tracegraph.workbench.output.overlay import _open
 
@@ -85,7 +84,7 @@ def test_what_exists_under_its_very_name_is_no_pattern_and_no_url(
     monkeypatch.chdir(tmp_path)
     Path("memory:").mkdir()
     Path("memory:/x.json").write_text("[]")
-    assert not is_url("memory://x.json")
+    assert not Source("memory://x.json").is_remote
     assert find_sources([f"file://{odd}"]) == [Source(str(odd))]
 
 
@@ -147,13 +146,15 @@ def test_errors_of_a_remote_trace_name_its_url(bucket: str) -> None:
         read_source(Source(f"{bucket}/none.json"), Integrity("x"))
     with (
         pytest.raises(InputError, match="holds more than 5 bytes"),
-        local_copy(Source(url), Limits(unpacked=5)),
+        local_copy(Source(url), Integrity("x", Limits(unpacked=5))),
     ):
         pytest.fail("it was copied")
 
 
 def test_what_gives_access_is_not_shown() -> None:
-    assert shown_url("https://me:secret@host/rank0.json?signature=abc") == "https://host/rank0.json"
+    url = Url("https://me:secret@host/rank0.json?signature=secret")
+    assert url.shown == str(url) == f"{url}" == "https://host/rank0.json"
+    assert "secret" not in repr(url)
     assert Source("s3://key:secret@bucket/a/rank0.json").shown == "s3://bucket/a/rank0.json"
     assert Source("s3://key:secret@bucket/a/rank0.json").name == "rank0.json"
 
@@ -163,20 +164,20 @@ def test_the_rank_that_is_said_counts(tmp_path: Path) -> None:
         write_trace(tmp_path / "one.json", rows_of_rank(100), 0),
         write_trace(tmp_path / "two.json", rows_of_rank(60), 0),
     ]
-    sources = with_ranks(find_sources(files), {"two.json": 1})
+    sources = find_sources(files, {"two.json": 1})
     assert [part.rank for part in agree([read_part(source) for source in sources])] == [0, 1]
-    assert with_ranks(find_sources(files), {str(files[0]): 7})[0].rank == 7
+    assert find_sources(files, {str(files[0]): 7})[0].rank == 7
 
 
 def test_whose_rank_is_said_must_be_clear(tmp_path: Path) -> None:
     sources = [Source(f"/logs/{folder}/trace.json") for folder in ("a", "b")]
-    assert with_ranks(sources, {"b/trace.json": 3})[1].rank == 3
+    assert find_sources(sources, {"b/trace.json": 3})[1].rank == 3
     with pytest.raises(InputError, match=r"may be /logs/a/trace\.json or /logs/b/trace\.json"):
-        with_ranks(sources, {"trace.json": 3})
+        find_sources(sources, {"trace.json": 3})
     with pytest.raises(InputError, match="there is no such file"):
-        with_ranks(sources, {"other.json": 3})
+        find_sources(sources, {"other.json": 3})
     with pytest.raises(InputError, match="give the file"):
-        with_ranks([], {"other.json": 3})
+        find_sources([], {"other.json": 3})
 
 
 @pytest.mark.parametrize("value", ["3", "=3", "a.json=", "a.json=-1", "a.json=x", "a.json=1234567"])

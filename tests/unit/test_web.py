@@ -11,7 +11,7 @@ pytest.importorskip("aiohttp")
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.sources import web
+from tracegraph.ingest.sources import remote
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import Source
 
@@ -91,14 +91,14 @@ def cut(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"[")
 
 
-def read(url: str, integrity: Integrity | None = None) -> bytes:
-    with local_copy(Source(url), integrity=integrity) as path:
+def read(url: str, integrity: Integrity) -> bytes:
+    with local_copy(Source(url), integrity) as path:
         return Path(path).read_bytes()
 
 
 def refusal(url: str) -> InputError:
     with pytest.raises(InputError) as raised:
-        read(url)
+        read(url, Integrity("x"))
     assert "\n" not in str(raised.value)
     assert "secret" not in str(raised.value)
     return raised.value
@@ -157,13 +157,13 @@ def test_who_refuses_after_a_redirect_is_said(serve: Serve) -> None:
 
 
 def test_a_silent_server_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "STALL_S", 0.3)
+    monkeypatch.setattr(remote, "STALL_S", 0.3)
     error = refusal(serve(silent) + "/trace.json")
     assert "its server sent nothing for 0.3 s" in error.message
 
 
 def test_a_server_that_takes_no_call_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "CONNECT_S", 0.3)
+    monkeypatch.setattr(remote, "CONNECT_S", 0.3)
     error = refusal("http://192.0.2.1/trace.json")  # an address for documents, where nobody is
     assert "its server took no call for 0.3 s" in error.message or "cannot be read" in error.message
 

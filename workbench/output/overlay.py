@@ -126,8 +126,9 @@ def _open(source: Source) -> ChromeText:
     place = as_source(source.file)
     if not place.is_remote and not Path(source.file).exists():
         raise InputError(f"the source file is gone since it was ingested: {source.file}")
-    with local_copy(place) as path:
-        opened = open_source(path, Integrity(place.name), sha256=source.sha256)
+    integrity = Integrity(place.name)
+    with local_copy(place, integrity) as path:
+        opened = open_source(path, integrity, sha256=source.sha256)
     form = format_of(opened)
     if form.chrome_text is None:
         raise InputError(f"nothing can be drawn into {form.name}")

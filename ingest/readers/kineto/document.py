@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from tracegraph.base.errors import InputError
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 
 BATCH = 32_768
@@ -61,15 +58,6 @@ class TopLevel(Versions, gc=False):
     traceEvents: list[Raw] | UnsetType = UNSET
     distributedInfo: Raw | UnsetType = UNSET
     deviceProperties: Raw | UnsetType = UNSET
-
-
-def check_entries(path: Path, count: int, limits: Limits) -> None:
-    """Raise InputError if a file has more entries than `limits` allows."""
-    if count > limits.events:
-        raise InputError(
-            f"{path} holds more than {limits.events:,} entries",
-            "record fewer steps, or raise the limit with --limit events=N",
-        )
 
 
 def read_facts(top: TopLevel) -> Facts:

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.findings import Integrity, percent
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
@@ -66,11 +65,11 @@ def _next_of_caller(start: Ints, process: Ints, outer: Ints, rows: Ints) -> dict
     return dict(zip(order[:-1][same].tolist(), start[order][1:][same].tolist(), strict=True))
 
 
-def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> pa.Table:
+def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
     """Make a table in EVENT_SCHEMA of the entries that have a usable time, duration and place."""
     odd = durations.position[durations.odd_arguments]
     integrity.add_places("args_unusable", "events have args that are no object, read as none", odd)
-    durations = _in_todays_spelling(_cut_texts(durations, integrity, limits), integrity)
+    durations = _in_todays_spelling(_cut_texts(durations, integrity), integrity)
     durations, keep = match_pairs(durations, integrity)
     device, stream = _place_on_device(durations, integrity)
     keep = _drop_unusable(durations, keep & ~durations.category.among(SPAN), stream[1], integrity)
@@ -95,15 +94,16 @@ def build_events(durations: Durations, integrity: Integrity, limits: Limits) -> 
     return table_in(EVENT_SCHEMA, columns)
 
 
-def _cut_texts(durations: Durations, integrity: Integrity, limits: Limits) -> Durations:
+def _cut_texts(durations: Durations, integrity: Integrity) -> Durations:
     """Cut each text to the limit."""
+    longest = integrity.limits.text
     fields = {name: getattr(durations, name) for name in ("name", "category", "pid", "tid")}
     cut = np.zeros(len(durations.position), dtype=bool)
     for texts in (fields, others := dict(durations.texts)):
         for name, column in texts.items():
-            texts[name], is_cut = column.cut(limits.text)
+            texts[name], is_cut = column.cut(longest)
             cut |= is_cut
-    what = f"events have a text of over {limits.text:,} characters, which is cut there"
+    what = f"events have a text of over {longest:,} characters, which is cut there"
     integrity.add_places("text_truncated", what, durations.position[cut])
     return replace(durations, **fields, texts=others)
 

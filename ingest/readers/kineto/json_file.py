@@ -6,7 +6,7 @@ from typing import BinaryIO
 import msgspec
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText, join_text, lossy
 from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
@@ -24,16 +24,16 @@ def _sniff(head: bytes) -> bool:
     return bool(_OPENING.match(head))
 
 
-def _read(source: SourceFile, integrity: Integrity, limits: Limits) -> TraceFile:
-    return build_trace(source, _open(source, integrity, limits), integrity, limits)
+def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
+    return build_trace(source, _open(source, integrity), integrity)
 
 
-def _open(source: SourceFile, integrity: Integrity, limits: Limits) -> Document:
+def _open(source: SourceFile, integrity: Integrity) -> Document:
     text = source.take()
     try:
-        document = parse_strict(source.path, text, limits)
+        document = parse_strict(source.path, text, integrity.limits)
     except _DAMAGED:
-        return LenientDocument(source.path, text, integrity, limits)
+        return LenientDocument(source.path, text, integrity)
     message = "other lists of events stand beside the one that is read (the last); their time is unknown"
     integrity.add("list_repeated", document.count_other_lists(text), message)
     return document
@@ -45,7 +45,7 @@ def _chrome_text(source: SourceFile) -> ChromeText:
     try:
         begin, end = locate_list(text)
     except (msgspec.DecodeError, RecursionError):
-        damaged = LenientDocument(source.path, text, Integrity(source.path.name), DEFAULT_LIMITS)
+        damaged = LenientDocument(source.path, text, Integrity(source.path.name))
         return join_text(ChromeDocument(source.path, b'{"traceEvents": ', damaged.batches(), b"}"))
     return ChromeText(text, begin, end - 1)
 

@@ -12,10 +12,9 @@ import msgspec
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
-from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _WINDOW = 4_096
@@ -76,16 +75,15 @@ def without_constants(text: bytes) -> bytes:
 class LenientDocument:
     """A document that is read as far as possible."""
 
-    def __init__(self, path: Path, data: Content, integrity: Integrity, limits: Limits) -> None:
-        self._path, self._text, self._limits = path, data, limits
-        self._integrity = integrity
+    def __init__(self, path: Path, data: Content, integrity: Integrity) -> None:
+        self._path, self._text, self._integrity = path, data, integrity
         self._head, self._start, self._is_list = _find_list(path, data)
         self._end = self._start
         self._broken = self._not_finite = 0
         self._first_broken = (0, 0)  # source index, place in the text
         self._first_not_finite = 0
         self._lossless = True
-        self._scanner = ValueScanner(data, limits.entry)
+        self._scanner = ValueScanner(data, integrity.limits.entry)
 
     def batches(self) -> Iterator[Batch]:
         """Yield events in the order of the file; positions are exact up to the first broken event."""
@@ -107,7 +105,7 @@ class LenientDocument:
             self._lossless = False
             message = "the keys after the list of events are lost"
             self._integrity.add("top_level_broken", 1, message)
-            document = self._head[: self._limits.entry].lstrip() + b"[]}"
+            document = self._head[: self._integrity.limits.entry].lstrip() + b"[]}"
         message = "the text is not quite valid JSON, as with a comma too many; no entry is lost"
         self._integrity.add("json_repaired", int(self._lossless), message)
         try:
@@ -117,7 +115,7 @@ class LenientDocument:
 
     def _document(self) -> bytes | None:
         """Read the text around the list with an empty list in it; None if it is broken or too long."""
-        if len(self._head) > self._limits.entry:
+        if len(self._head) > self._integrity.limits.entry:
             return None
         opening = self._head.lstrip() + b"["
         if self._end >= len(self._text):  # the list is cut, or its lines have no bracket
@@ -162,7 +160,7 @@ class LenientDocument:
                     value = without_constants(value)
                 yield position, value
             position += 1
-            check_entries(self._path, position, self._limits)
+            self._integrity.limits.check_events(self._path, position)
         self._end = at
 
     def _next_event(self, broken: int) -> int:

@@ -26,8 +26,8 @@ from tracegraph.ingest.readers.chrome_text import (
     lossy,
     time_literals,
 )
-from tracegraph.ingest.readers.file_bytes import Content, too_large
-from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
+from tracegraph.ingest.readers.file_bytes import Content
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.trace_builder import build_trace
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -73,9 +73,8 @@ class ParquetDocument:
         if _HEAD not in metadata or _TAIL not in metadata or _JSON not in self._file.schema_arrow.names:
             raise _foreign(path)
         sizes = (self._file.metadata.row_group(k).total_byte_size for k in range(self._file.num_row_groups))
-        if sum(sizes) > limits.unpacked:
-            raise too_large(path, limits)
-        check_entries(path, self._file.metadata.num_rows, limits)
+        limits.check_unpacked(path, sum(sizes))
+        limits.check_events(path, self._file.metadata.num_rows)
         self._path, self._limits = path, limits
         self.head: bytes = metadata[_HEAD]
         self.tail: bytes = metadata[_TAIL]
@@ -87,8 +86,7 @@ class ParquetDocument:
             for batch in self._file.iter_batches(batch_size=BATCH, columns=[_JSON]):
                 texts = _texts_of(batch.column(0))
                 size += sum(map(len, texts))
-                if size > self._limits.unpacked:
-                    raise too_large(self._path, self._limits)
+                self._limits.check_unpacked(self._path, size)
                 yield Batch(texts, range(start, start + len(texts)))
                 start += len(texts)
         except (pa.ArrowException, OSError) as error:
@@ -126,9 +124,9 @@ def _sniff(head: bytes) -> bool:
     return head.startswith(_MAGIC)
 
 
-def _read(source: SourceFile, integrity: Integrity, limits: Limits) -> TraceFile:
-    document = ParquetDocument(source.path, source.take(), limits)
-    return build_trace(source, document, integrity, limits)
+def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
+    document = ParquetDocument(source.path, source.take(), integrity.limits)
+    return build_trace(source, document, integrity)
 
 
 def _chrome_text(source: SourceFile) -> ChromeText:

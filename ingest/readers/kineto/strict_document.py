@@ -18,7 +18,7 @@ from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
-from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, check_entries, read_facts
+from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 
 PIECE = 1 << 20
 """Bytes that a piece has at least; the end of a piece must follow within as many bytes again."""
@@ -56,7 +56,7 @@ def cut_pieces(path: Path, text: Content, begin: int, limits: Limits) -> tuple[l
         else:
             break
         events += entries
-        check_entries(path, len(events), limits)
+        limits.check_events(path, len(events))
         begin = end + 1
     return events, begin
 

@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import Batch, RawEntry, time_literals
 from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.kineto.device_lanes import read_device_lanes
-from tracegraph.ingest.readers.kineto.document import Document, check_entries
+from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.duration_columns import DURATIONS, DurationCollector
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_counters, decode_events
 from tracegraph.ingest.readers.kineto.event_table import build_events
@@ -157,11 +156,9 @@ class _Collector:
         integrity.add_places("event_repaired", what, self.repaired)
 
 
-def build_trace(
-    source: SourceFile, document: Document, integrity: Integrity, limits: Limits = DEFAULT_LIMITS
-) -> TraceFile:
+def build_trace(source: SourceFile, document: Document, integrity: Integrity) -> TraceFile:
     """Build the columns of a document; InputError if it holds too many entries."""
-    collector = _collect(source.path, document, integrity, limits)
+    collector = _collect(source.path, document, integrity)
     facts = document.facts()
     collector.state_repairs(integrity)
     flows = collector.flows.finish(integrity)
@@ -169,7 +166,8 @@ def build_trace(
     if foreign_rows(durations).any():
         durations, flows = read_layers(durations, flows, collector.names, integrity)
         durations = read_device_lanes(durations, flows, collector.names, integrity)
-    events = build_events(durations, integrity, limits)
+    events = build_events(durations, integrity)
+    longest = integrity.limits.text
     middle_ns = int(np.median(events["start_ns"])) if len(events) else 0
     return TraceFile(
         path=str(source.path),
@@ -178,37 +176,38 @@ def build_trace(
         events=events,
         flows=flows,
         memory=collector.memory.finish(middle_ns, integrity),
-        thread_names={lane: name[: limits.text] for lane, name in collector.names.threads.items()},
-        process_names={pid: name[: limits.text] for pid, name in collector.names.processes.items()},
-        devices=[name[: limits.text] for name in facts.devices],
+        thread_names={lane: name[:longest] for lane, name in collector.names.threads.items()},
+        process_names={pid: name[:longest] for pid, name in collector.names.processes.items()},
+        devices=[name[:longest] for name in facts.devices],
         device_memory=facts.device_memory,
-        versions={key: text[: limits.text] for key, text in facts.versions.items()},
+        versions={key: text[:longest] for key, text in facts.versions.items()},
         other_phases=dict(sorted(collector.others.items())),
         rank_stated=facts.rank is not None,
         world_size=facts.world_size,
-        counters=collector.counters.finish(limits.text),
+        counters=collector.counters.finish(longest),
     )
 
 
-def _without_long(batch: Batch, integrity: Integrity, limits: Limits) -> Batch:
+def _without_long(batch: Batch, integrity: Integrity) -> Batch:
     """Keep the entries within the limit of length: a decoded entry takes many times its length."""
-    if max(map(len, batch.texts), default=0) <= limits.entry:
+    most = integrity.limits.entry
+    if max(map(len, batch.texts), default=0) <= most:
         return batch
     entries = list(zip(batch.texts, batch.positions, strict=True))
-    long = [position for text, position in entries if len(text) > limits.entry]
-    integrity.add_places("event_broken", f"events of over {limits.entry:,} bytes are skipped", long)
-    kept = [(text, position) for text, position in entries if len(text) <= limits.entry]
+    long = [position for text, position in entries if len(text) > most]
+    integrity.add_places("event_broken", f"events of over {most:,} bytes are skipped", long)
+    kept = [(text, position) for text, position in entries if len(text) <= most]
     return Batch([text for text, _ in kept], [position for _, position in kept])
 
 
-def _collect(path: Path, document: Document, integrity: Integrity, limits: Limits) -> _Collector:
+def _collect(path: Path, document: Document, integrity: Integrity) -> _Collector:
     """Collect the entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
     with _collection_paused():
         for batch in document.batches():
             if batch.positions:
-                check_entries(path, batch.positions[-1] + 1, limits)
-            collector.add(_without_long(batch, integrity, limits))
+                integrity.limits.check_events(path, batch.positions[-1] + 1)
+            collector.add(_without_long(batch, integrity))
     return collector
 
 
