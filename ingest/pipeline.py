@@ -129,11 +129,7 @@ def ingest_run(
     """
     reuse_dropped_columns()
     stages = _Stages(_STAGES, progress)
-    sources = [as_source(trace).located for trace in traces]
-    if len(sources) == 1:
-        found = _read_one(sources[0], stages, options)
-    else:
-        found = _read_several(sources, stages, options)
+    found = _Reading(stages, options).read([as_source(trace).located for trace in traces])
     found = replace(found, stated=with_kernel_types(found.stated, options.spellings))
     late = beside(lambda: _what_if(found))
     paths = [Path(file.path) for file in found.files]
@@ -182,31 +178,39 @@ class _Read:
         return own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
 
 
-def _read_one(source: Source, stages: _Stages, options: IngestOptions) -> _Read:
-    integrity = Integrity(source.name, options.limits)
-    ranks = stages.run(_READING, lambda: read_ranks(source, integrity))
-    if len(ranks) > 1:
-        parts = [understand(trace, own, options) for trace, own in ranks]
-        return _join(parts, stages, options)
-    trace = ranks[0][0]
-    model = stages.run(_BUILDING, lambda: build_checked(trace, integrity, options))
-    files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
-    stated, measures = measure(trace, model, integrity)
-    allocations = find_allocations(trace, model)
-    return _Read(model, files, stated, allocations, measures, integrity.rows())
+class _Reading:
+    """Reads the sources of one job and builds its model, with these options and in these stages."""
 
+    def __init__(self, stages: _Stages, options: IngestOptions) -> None:
+        self.stages, self.options = stages, options
 
-def _read_several(sources: Sequence[Source], stages: _Stages, options: IngestOptions) -> _Read:
-    read_all = read_here if options.scheduler is None else read_on(options.scheduler)
-    parts = stages.run(_READING, lambda: read_parts(sources, options, stages.progress, read_all))
-    return _join(parts, stages, options)
+    def read(self, sources: Sequence[Source]) -> _Read:
+        if len(sources) == 1:
+            return self._one(sources[0])
+        scheduler = self.options.scheduler
+        read_all = read_here if scheduler is None else read_on(scheduler)
+        stages = self.stages
+        return self._joined(
+            stages.run(_READING, lambda: read_parts(sources, self.options, stages.progress, read_all))
+        )
 
+    def _one(self, source: Source) -> _Read:
+        integrity = Integrity(source.name, self.options.limits)
+        ranks = self.stages.run(_READING, lambda: read_ranks(source, integrity))
+        if len(ranks) > 1:
+            return self._joined([understand(trace, own, self.options) for trace, own in ranks])
+        trace = ranks[0][0]
+        model = self.stages.run(_BUILDING, lambda: build_checked(trace, integrity, self.options))
+        files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
+        stated, measures = measure(trace, model, integrity)
+        allocations = find_allocations(trace, model)
+        return _Read(model, files, stated, allocations, measures, integrity.rows())
 
-def _join(parts: Sequence[Part], stages: _Stages, options: IngestOptions) -> _Read:
-    marker = options.step_marker
-    ranks = agree(parts)
-    refuse_unmarked([part.scene.events for part in ranks], marker)
-    ranks = ranks if marker is None else number_alike(ranks)
-    job = stages.run(_BUILDING, lambda: build_job(ranks, options.policy))
-    findings = [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
-    return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings)
+    def _joined(self, parts: Sequence[Part]) -> _Read:
+        marker = self.options.step_marker
+        ranks = agree(parts)
+        refuse_unmarked([part.scene.events for part in ranks], marker)
+        ranks = ranks if marker is None else number_alike(ranks)
+        job = self.stages.run(_BUILDING, lambda: build_job(ranks, self.options.policy))
+        findings = [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
+        return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings)
