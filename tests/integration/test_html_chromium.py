@@ -81,6 +81,7 @@ TITLES = [
     "Hardware counters",
     "Roofline",
     "The path, stretch by stretch",
+    "Words",
 ]
 SOON = "new Promise((done) => setTimeout(done, 200))"
 Open = Callable[[Path], AbstractContextManager[Page]]
