@@ -1,4 +1,4 @@
-"""Taking a run that is stored already instead of storing the same run again."""
+"""Finds out whether the same run is stored already, so that it need not be stored again."""
 
 from collections.abc import Mapping
 

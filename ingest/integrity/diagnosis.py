@@ -114,8 +114,8 @@ def _diagnose_steps(model: RankModel, integrity: Integrity) -> None:
     numbers = np.sort(model.steps.number)
     marker = suggest_marker(model.events)
     what = "the file holds no ProfilerStep"
-    if model.steps.marker != STEP_PREFIX:
-        what = f"no annotation is named as {model.steps.marker!r}, which marks steps"
+    if model.events.step_marker != STEP_PREFIX:
+        what = f"no annotation is named as {model.events.step_marker!r}, which marks steps"
     message = f"{what}: call the profiler's step() to tell steps apart"
     if marker is not None:
         command = shlex.join(["tracegraph", "report", integrity.file, "--step-marker", marker])

@@ -136,7 +136,7 @@ def _before_recording(model: RankModel, orphan: Flags) -> Flags:
 def _diagnose_beginning(model: RankModel, integrity: Integrity) -> None:
     """State that a recording begins in mid-step: events precede the first step, or are cut at the start."""
     events, steps, begin = model.events, model.steps, model.window.start
-    if not len(steps.number) or steps.marker == ITERATION:
+    if not len(steps.number) or events.step_marker == ITERATION:
         return  # between its iterations a server does other work, before the first as well
     lead = float(steps.start[0] - begin)
     on_lane = events.on_thread & np.isin(events.lane, steps.lane)

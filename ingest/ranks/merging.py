@@ -21,7 +21,7 @@ from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.steps.phases import Phases
-from tracegraph.ingest.causal.steps.steps import Steps, join_steps
+from tracegraph.ingest.causal.steps.steps import Steps
 from tracegraph.ingest.ranks.clocks import RankClock
 from tracegraph.ingest.ranks.part import Part
 from tracegraph.ingest.text_columns import TextColumn
@@ -190,7 +190,7 @@ def _merge_steps(scenes: Sequence[Scene], at: Offsets) -> Steps:
                 window_end=put_right(steps.window_end),
             )
         )
-    return join_steps(moved)
+    return join_rows(moved)
 
 
 def _merge_phases(scenes: Sequence[Scene], at: Offsets) -> Phases:

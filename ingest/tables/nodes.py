@@ -73,7 +73,7 @@ def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
         "end_ns": steps.end,
         "window_end_ns": steps.window_end,
         "name": names.arrow(),
-        "marker": [steps.marker] * len(ids),
+        "marker": [model.events.step_marker] * len(ids),
         **_iterations(names),
         "source_index": model.events.source_index[steps.event],
     }

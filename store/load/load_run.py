@@ -48,9 +48,9 @@ def make_ready(database: Database, tables: GraphTables) -> None:
 
 
 def contents(database: Database, name: str) -> list[str]:
-    """List what a visible run was made from, sorted; empty if there is no such run.
+    """List in order what a visible run was made from; the list is empty if there is no such run.
 
-    These are the SHA-256 of its files and, for a scenario, also its change.
+    It holds the SHA-256 of its files and, for a scenario, also its change.
     """
     query = (
         "MATCH (r:Run {name: $name, state: 'ready'}) MATCH (t:Trace {run: $name}) "

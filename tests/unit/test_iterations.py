@@ -55,7 +55,7 @@ def mark(name: str, start: float, end: float, thread: int = 1) -> Row:
 def steps(*rows: Row) -> tuple[str, list[tuple[int, str]]]:
     found = build_model(*read_events(tiny.trace(*rows)), Integrity("t"))
     names = found.events.name[found.steps.event]
-    return found.steps.marker, list(zip(found.steps.number.tolist(), names, strict=True))
+    return found.events.step_marker, list(zip(found.steps.number.tolist(), names, strict=True))
 
 
 PREFILL, DECODE = "step[EXTEND bs=4 toks=100]", "step[DECODE bs=4]"

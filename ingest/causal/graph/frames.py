@@ -72,8 +72,7 @@ class _Tree:
 def find_frames(solution: Solution) -> Frames:
     """Find the frames of all events on threads, of GPU work that they launched, and of waits and gaps."""
     events, lanes, segments = solution.events, solution.lanes.frame, solution.segments
-    steps = solution.steps
-    marked = [(str(name), steps.marker) for name in events.name[steps.event]]
+    marked = [(str(name), events.step_marker) for name in events.name[solution.steps.event]]
     name = events.name.renamed(counted_as((str(name) for name in events.name.values), marked))
     first_lane, first_gap = len(name.values), len(name.values) + len(lanes)
     names = np.array([*name.values, *lanes["name"], *GAP_NAMES], dtype=object)

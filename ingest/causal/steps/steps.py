@@ -1,7 +1,6 @@
 """Steps: their windows, and the step each event belongs to."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +15,6 @@ class Steps:
 
     Attributes
     ----------
-    marker
-        What the names of the steps have in common.
     event
         The index of the annotation that marks each step.
     window_end
@@ -27,7 +24,6 @@ class Steps:
         outside of all steps.
     """
 
-    marker: str
     rank: Ints
     number: Ints
     event: Ints
@@ -41,15 +37,6 @@ class Steps:
     def cuts(self) -> tuple[Ints, Ints]:
         """Lanes and times at which the steps begin and end."""
         return np.tile(self.lane, 2), np.concatenate([self.start, self.end])
-
-
-def join_steps(parts: Sequence[Steps]) -> Steps:
-    """Join the steps of several ranks; the marker is that of the first."""
-    names = [field.name for field in fields(Steps) if field.name != "marker"]
-    return Steps(
-        marker=parts[0].marker,
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
-    )
 
 
 def issue_times(events: Events, launches: Launches) -> Ints:
@@ -76,7 +63,6 @@ def find_steps(events: Events, launches: Launches) -> Steps:
         on_gpu = inside & events.is_gpu
         np.maximum.at(window_end, first + step[on_gpu], events.end[on_gpu])
     return Steps(
-        marker=events.step_marker,
         rank=events.rank[found],
         number=numbers[found],
         event=found,

@@ -37,7 +37,6 @@ def steps_at(tables: GraphTables, graph: ReplayGraph, events: Events) -> Steps:
         mine = events.is_gpu & (of_event == number[at]) & (events.rank == rank[at])
         window_end[at] = max(int(window_end[at]), int(events.end[mine].max(initial=window_end[at])))
     return Steps(
-        marker=graph.step_marker,
         rank=rank,
         number=number,
         event=event,

@@ -172,7 +172,7 @@ def graph_of(model: Solution) -> ReplayGraph:
                 end=int(steps.end[at]),
                 window_end=int(steps.window_end[at]),
                 name=str(names[at]),
-                marker=steps.marker,
+                marker=model.events.step_marker,
             )
             for at in range(len(names))
         ),

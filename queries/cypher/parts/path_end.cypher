@@ -1,5 +1,5 @@
-// Where the path ends: what ends exactly at end_ns on one of the lanes, work before waits before gaps; work of no length
-// only where a change left nothing else.
+// Where the path ends: what ends exactly at end_ns on one of the lanes, work before waits before gaps; work of no
+// length only where a change left nothing else.
 // `chain >= 0` lets the index on (run, chain) find the chains of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns <= end_ns AND c.end_ns >= end_ns AND c.lane IN lanes
