@@ -182,7 +182,9 @@ def test_whose_rank_is_said_must_be_clear(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["3", "=3", "a.json=", "a.json=-1", "a.json=x", "a.json=1234567"])
 def test_a_rank_has_a_form(tmp_path: Path, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--workspace", str(tmp_path), "ingest", "a.json", "--rank-of", value]) == 2
+    trace = tmp_path / "a.json"
+    trace.touch()
+    assert main(["--workspace", str(tmp_path), "ingest", str(trace), "--rank-of", value]) == 2
     said = capsys.readouterr().err
     assert "--rank-of" in said
     assert said.count("\n") == 1
