@@ -110,6 +110,8 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
     assert main(arguments) == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     with opened(tmp_path / "out" / "report.html") as page:
+        page.evaluate("document.querySelector('#numbers details').open = true")
+        page.evaluate(SOON)
         rows = dict(page.evaluate(ROWS))
         text = page.evaluate("document.body.innerText")
         contents = page.evaluate("[...document.querySelectorAll('nav b, nav a')].map((a) => a.textContent)")
@@ -306,7 +308,7 @@ def test_tables_sort_and_filter(tmp_path: Path, opened: Open) -> None:
 
 
 def test_what_is_folded_opens_from_the_contents_and_is_drawn_then(tmp_path: Path, opened: Open) -> None:
-    drawn = "document.querySelectorAll('#kernels canvas').length"
+    drawn = "document.querySelectorAll('#waiting canvas').length"
     with opened(written(tmp_path, make_findings(**compared(1000, 1020)))) as page:
         folded = page.evaluate(
             "[...document.querySelectorAll('section.folded details')].map((one) => one.open)"
@@ -322,9 +324,9 @@ def test_what_is_folded_opens_from_the_contents_and_is_drawn_then(tmp_path: Path
         assert 0 <= top < page.evaluate("innerHeight")
         assert page.evaluate("document.querySelector('#gaps details').open") is False
         assert page.evaluate(drawn) == 0
-        page.evaluate("document.querySelector('#kernels details').open = true")
+        page.evaluate("document.querySelector('#waiting details').open = true")
         page.evaluate(SOON)
-        assert page.evaluate(drawn) == page.evaluate("document.querySelectorAll('#kernels figure').length")
+        assert page.evaluate(drawn) == page.evaluate("document.querySelectorAll('#waiting figure').length")
 
 
 def test_keys_find_a_name_and_list_themselves(tmp_path: Path, opened: Open) -> None:

@@ -28,6 +28,11 @@ FLAGS = (
     "--window-size=1280,1600",
 )
 TIMEOUT_S = 60
+DRAWN = """new Promise((done) => {
+  const look = () => "drawn" in document.body.dataset ? setTimeout(done, 200) : requestAnimationFrame(look);
+  look();
+})"""
+"""Waits until a page of ours has drawn its charts."""
 
 
 def find_browser() -> str | None:
@@ -97,7 +102,7 @@ def open_page(program: str, address: str, profile: Path) -> Iterator[Page]:
             page.call(f"{domain}.enable")
         page.call("Page.navigate", url=address)
         page.wait_for("Page.loadEventFired")
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))")
+        page.evaluate(DRAWN)
         yield page
         socket.close()
     finally:

@@ -57,6 +57,18 @@
     if (!table.querySelector(".in")) onceSeen(table, () => equip(table));
   }
 
+  window.drawNumbers = (tools, figure, numbers) => {
+    const table = add(add(figure, "div", "scroll"), "table"), head = table.createTHead().insertRow();
+    for (const title of ["number", "value"]) add(head, "th", "", title);
+    const body = table.createTBody();
+    for (const [name, value] of numbers) {
+      const row = body.insertRow();
+      row.insertCell().textContent = name;
+      row.insertCell().textContent = value;
+    }
+    equip(table);
+  };
+
   // ---- contents and keys ----
 
   function follow() {

@@ -1,9 +1,9 @@
 """report.html: one page that needs nothing else, with every section and the lanes drawn."""
 
 import base64
+import gzip
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -32,7 +32,6 @@ TEXT_CELLS = 400
 _PLACE = files("tracegraph.workbench.output")
 _EXACT = 1 << 53
 """Whole numbers beyond 2^53 are not exact in JavaScript."""
-_UNSAFE = re.compile("[<>&\u2028\u2029]")
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
@@ -52,10 +51,10 @@ def content_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def safe_json(data: object) -> Markup:
-    """Return JSON that cannot end its script element and keeps large whole numbers as text."""
+def packed_json(data: object) -> str:
+    """Return JSON as gzip in base64, which holds no markup; large whole numbers are text in it."""
     text = json.dumps(_portable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _portable(value: object) -> object:
@@ -114,8 +113,8 @@ def sections_page(head: Head, sections: Sequence[Shown], numbers: tuple[str, Map
         place=lambda block: next(at for at, chart in enumerate(charts) if chart is block),
         cell=lambda value, kind: cell_text(kind, value, names),
         file=file,
-        numbers=_flat(values),
-        data=safe_json([_drawn(chart, names) for chart in charts]),
+        data=packed_json([*(_drawn(chart, names) for chart in charts), _numbers(values)]),
+        last=len(charts),
         style=read_part("page.css"),
         scripts=[read_part(name) for name in _scripts(charts, "charts.js", "page.js")],
     )
@@ -127,7 +126,7 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
     return _template("plot.html.j2").render(
         title=title,
         plots=plots,
-        data=safe_json([_drawn(plot, names) for plot in plots]),
+        data=packed_json([_drawn(plot, names) for plot in plots]),
         style=read_part("page.css"),
         scripts=[read_part(name) for name in _scripts(plots, "charts.js")],
     )
@@ -166,6 +165,10 @@ def _template(name: str) -> jinja2.Template:
         "ours": Markup,
     }
     return environment.from_string(read_part(name))
+
+
+def _numbers(values: Mapping[str, object]) -> Mapping[str, object]:
+    return {"draw": "numbers", "data": list(_flat(values))}
 
 
 def _coded(text: str) -> Markup:
