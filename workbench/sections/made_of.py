@@ -1,7 +1,10 @@
 """What the critical path is made of, in one bar, and what each resource is worth."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
+from tracegraph.vocabulary.categories import Role, find_category
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Part, Stack
@@ -27,6 +30,10 @@ _LEAST = 0.001
 _FASTER = "The run would be this many times as fast if one resource took no time"
 _WORTH, _LISTED = 0.01, 4
 """A resource is named with its worth from this share of the run on; at most so many are."""
+_LEFT = 0.05
+"""Where less than this share of the run is left without a resource, 0..1, a factor would say nothing."""
+_LONE = 0.9
+"""From this share of the path on, 0..1, a resource is told by the kinds of its events."""
 
 
 def made_of(findings: Findings) -> Stack | None:
@@ -37,7 +44,24 @@ def made_of(findings: Findings) -> Stack | None:
         for name, share in found
         if share >= _LEAST
     ]
+    if found and found[0][1] >= _LONE:
+        parts = _kinds(findings)
     return Stack(parts, findings.length_ns, _worth(findings)) if parts else None
+
+
+def _kinds(findings: Findings) -> list[Part]:
+    """Share out the path among the kinds of events and the gaps, where one resource has nearly all of it."""
+    spent: Counter[str] = Counter()
+    for category, time_ns in findings.by_category_ns.items():
+        spent[find_category(category).role.value] += time_ns
+    spent.update(findings.by_gap_ns)
+    del spent[Role.GAP.value]
+    colours = cycle(colour for _, colour in _PARTS.values())
+    return [
+        Part(kind, time_ns, next(colours))
+        for kind, time_ns in spent.most_common()
+        if findings.share(time_ns) >= _LEAST
+    ]
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -51,7 +75,7 @@ def _worth(findings: Findings) -> str:
     told = [
         f"{row['resource']} {format_times(base_ns / row['length_ns'])}"
         for row in rows[:_LISTED]
-        if row["share"] >= _WORTH and row["length_ns"] > 0
+        if row["share"] >= _WORTH and row["length_ns"] >= base_ns * _LEFT
     ]
     return f"{_FASTER}: {', '.join(told)}." if told else ""
 
