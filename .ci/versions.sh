@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Each version of Python that pyproject.toml promises and this machine has: `versions.sh` installs the built wheel
-# into an environment of its own, reports on an example, and runs unit tests: a third of them with the oldest version,
-# whose libraries differ most, a sixth with each other one, and with the next commit the next part. The version that runs
-# everything else (python3) is left out.
+# What a package index would get, with each version of Python that pyproject.toml promises and this machine has. The
+# source archive is built, the wheel from it, and their name, licence and README are checked. Each version installs the
+# archive and then the wheel into an empty environment, reports on an example, and runs unit tests: a third of them with
+# the oldest version, whose libraries differ most, a sixth with each other one, and with the next commit the next part.
+# The version that runs everything else (python3) is left out.
 # What a version said is in a file of its own; the last lines say how each ended.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -24,20 +25,34 @@ find_python() {  # on PATH, else among those of pyenv; a shim of pyenv may lead 
 
 try_version() {  # VERSION PYTHON PART: a failing step ends it
     local own=$folder/$1 bin=$folder/$1/venv/bin
+    install() { "$bin/pip" install --quiet --disable-pip-version-check "$@"; }
     "$2" -m venv "$own/venv" &&
-        "$bin/pip" install --quiet --disable-pip-version-check "$(echo "$folder"/*.whl)[test]" &&
+        install "$folder"/*.tar.gz &&
+        (cd "$own" && "$bin/python" -c "$CHECK") &&
+        install --no-deps --force-reinstall "$folder"/*.whl &&
         (cd "$own" && "$bin/tracegraph" --workspace "$own/workspace" --linger 0 report \
             "$OLDPWD/examples/traces/simulated_gpu.json.gz" --output "$own/report" >/dev/null) &&
         [ -s "$own/report/report.html" ] &&
         echo "report: ok" &&
+        install "$(echo "$folder"/*.whl)[test]" &&
         HYPOTHESIS_STORAGE_DIRECTORY=$own/hypothesis "$bin/python" -m pytest -q -p no:cacheprovider \
             --basetemp="$own/tests" --few --part "$3" tests/unit
 }
 
+CHECK='
+from importlib.metadata import metadata
+found = metadata("tracegraph")
+assert found["Name"] == "tracegraph", found["Name"]
+assert found["License-Expression"] == "MIT AND Apache-2.0 AND BSD-3-Clause", found["License-Expression"]
+assert {"remote", "http", "dask"} <= set(found.get_all("Provides-Extra")), found.get_all("Provides-Extra")
+'
+
 main=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 python3 -m venv "$folder/build" &&
-    "$folder/build/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$folder" . || exit 1
-rm -rf build  # what setuptools leaves
+    "$folder/build/bin/pip" install --quiet --disable-pip-version-check build twine &&
+    "$folder/build/bin/python" -m build --outdir "$folder" . >"$folder/build.log" 2>&1 &&
+    "$folder/build/bin/twine" check --strict "$folder"/*.whl "$folder"/*.tar.gz ||
+    { tail -40 "$folder/build.log"; exit 1; }
 failed=0
 commits=$(git rev-list --count HEAD 2>/dev/null || echo 0)
 parts=3  # of the unit tests of the oldest version
