@@ -155,4 +155,4 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
         if row["level"] in ("warning", "error") and row["code"] not in _OF_PATH
     ]
     if odd:
-        yield f"what {plural(len(odd), 'finding')} about the input may hide"
+        yield f"how much {plural(len(odd), 'thing')} about the input, listed under Integrity, may change this"

@@ -7,10 +7,14 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts
 from tracegraph.workbench.sections.section import ANSWER, Section
-from tracegraph.workbench.text.text import format_share, plural
+from tracegraph.workbench.text.text import format_share, label, plural
 
 _MUCH = 0.05
 """From this share of the path (0..1) on, missing records are mentioned with the input."""
+_DOUBTFUL = ("error", "warning")
+"""The levels of findings that lower the trust in the answer, the worst first."""
+_MESSAGE_CELLS = 160
+"""How many cells a message about the input may take before it is shortened."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -24,16 +28,20 @@ def trust(findings: Findings) -> Fact:
     """Say how far the input can be trusted."""
     rows = findings.details.integrity
     levels = Counter(str(row["level"]) for row in rows)
-    said = [plural(levels[level], level) for level in ("error", "warning") if levels[level]]
+    said = [plural(levels[level], level) for level in _DOUBTFUL if levels[level]]
     lost = findings.unrecorded_share + findings.unknown_share
     if not said and lost < _MUCH:
         return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
     much = f"{format_share(lost)} of the path has no record" if lost >= _MUCH else ""
     if not said:
         return Fact("input", much, "warning")
-    codes = Counter(str(row["code"]) for row in rows if row["level"] in ("error", "warning"))
+    odd = [row for row in rows if row["level"] in _DOUBTFUL]
+    codes = Counter(str(row["code"]) for row in odd)
     listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
-    told = f"{' and '.join(said)}: {listed}" + (f"; {much}" if much else "")
+    worst = min(odd, key=lambda row: _DOUBTFUL.index(str(row["level"])))
+    message = label(str(worst["message"]), _MESSAGE_CELLS)
+    says = f"{'the first ' if len(odd) > 1 else ''}says: {message}" if message else ""
+    told = "; ".join(filter(None, [f"{' and '.join(said)}: {listed}", much, says]))
     return Fact("input", told, "error" if levels["error"] else "warning")
 
 
