@@ -30,7 +30,7 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import Part, build_checked, understand
+from tracegraph.ingest.ranks.rank_part import Part, build_checked, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
@@ -39,12 +39,12 @@ from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, file_facts
-from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.graph.facts import state_facts
 from tracegraph.ingest.what_if.predictions.potential import find_potential
 from tracegraph.ingest.what_if.predictions.predict import predictor_of
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
+from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 

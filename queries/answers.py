@@ -12,7 +12,7 @@ from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress, silent
 from tracegraph.queries.catalog import SESSIONS, Query, ask, find
 from tracegraph.queries.module import CypherModule, in_types
-from tracegraph.queries.shapes.window_b import RUN, second
+from tracegraph.queries.shapes.two_windows import RUN, second
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.load.indexes import await_indexes

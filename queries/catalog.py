@@ -14,7 +14,7 @@ from tracegraph.queries import module
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
 from tracegraph.queries.shapes.derived_query import Derived
 from tracegraph.queries.shapes.rows import DERIVED
-from tracegraph.queries.shapes.window_b import about_b, apart
+from tracegraph.queries.shapes.two_windows import about_b, apart
 from tracegraph.store.connection import Database
 
 SESSIONS = 2

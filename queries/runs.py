@@ -12,7 +12,7 @@ from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, python_value
 from tracegraph.queries.phase_windows import phase_window
 from tracegraph.queries.run_part import WHOLE, RunPart
-from tracegraph.queries.shapes.window_b import RUN, about_b, apart, together
+from tracegraph.queries.shapes.two_windows import RUN, about_b, apart, together
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.vocabulary.phases import PHASE_NAMES
 

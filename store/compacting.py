@@ -7,7 +7,7 @@ from tracegraph.base.disk import free_bytes, full, is_full
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.managed.rebuild import rebuild, restore
-from tracegraph.store.managed.server import generation, leftovers, server
+from tracegraph.store.managed.server import leftovers, served_database, server
 from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.session import kept_warm, open_database
 from tracegraph.store.storing import turn_to_write
@@ -45,7 +45,7 @@ class Space:
 def space_of(home: Path, database: Database) -> Space:
     """Measure what the database of a home takes."""
     nodes = int(database.read("RETURN COUNT { () } AS nodes")["nodes"][0])
-    store = home / "data" / "databases" / generation.current(home).database / _NODES
+    store = home / "data" / "databases" / served_database.current(home).database / _NODES
     records = store.stat().st_size // _PAGE_BYTES * _NODES_A_PAGE
     return Space(folder_bytes(home / "data"), min(1.0, nodes / max(1, records)))
 
@@ -110,7 +110,7 @@ def _make_anew(workspace: Workspace, progress: Progress) -> None:
 
 def _make_room(workspace: Workspace, progress: Progress) -> None:
     """Make the database anew if no server can start and nothing is lost but what cut off loads wrote."""
-    known = generation.current(workspace.neo4j_home)
+    known = served_database.current(workspace.neo4j_home)
     if known.changed or known.bookmark is not None:
         raise full(workspace.root)
     with rebuild.alone(workspace, progress):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.workspace import Workspace
 
 FOLDER = "answers"
@@ -28,7 +28,9 @@ class KeptAnswers:
 
     def hold(self) -> bool:
         """Tell whether the database holds only what tracegraph stored, so that answers are still true."""
-        return self._managed and not generation.may_be_changed(self._workspace.neo4j_home, self._database)
+        return self._managed and not served_database.may_be_changed(
+            self._workspace.neo4j_home, self._database
+        )
 
     def load(self, run: str, key: str) -> pd.DataFrame | None:
         """Read the answer with that key; None if it is not kept."""

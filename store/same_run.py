@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from tracegraph.store.connection import Database
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
@@ -21,7 +21,7 @@ def is_stored(workspace: Workspace, database: Database, tables: GraphTables) -> 
     count.
     """
     manifest = workspace.manifest(tables.run)
-    if manifest is None or generation.is_changed(workspace.neo4j_home, database):
+    if manifest is None or served_database.is_changed(workspace.neo4j_home, database):
         return False
     ready = database.read(_READY)
     created = ready.loc[ready["name"].eq(tables.run), "created"].tolist()

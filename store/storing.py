@@ -14,7 +14,7 @@ from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_
 from tracegraph.store.managed.rebuild import rebuild
 from tracegraph.store.managed.rebuild.estimate import Load, cheaper_first, size_of
 from tracegraph.store.managed.rebuild.offline_import import build_home
-from tracegraph.store.managed.server import generation, server
+from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.read_locks import reading_runs, unread_runs
 from tracegraph.store.run_in_doubt import changing, settle
@@ -85,7 +85,7 @@ def remove_run(workspace: Workspace, settings: ConnectionSettings, database: Dat
     with ExitStack() as noted:
         if settings.uri is None:
             noted.enter_context(changing(workspace, name))
-            noted.enter_context(generation.own_writes(workspace.neo4j_home, database))
+            noted.enter_context(served_database.own_writes(workspace.neo4j_home, database))
         delete_run(database, name)
         workspace.delete_run(name)
 
@@ -128,7 +128,7 @@ def _open_import(
     """Open an imported database with the run visible, and wait for its indexes at the end."""
     with open_at_once(workspace, _MANAGED, progress) as database:
         settle(workspace, database)
-        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, tables.run):
+        with served_database.own_writes(workspace.neo4j_home, database), changing(workspace, tables.run):
             begin_schema(database, progress)
             _keep(workspace, database, tables, manifest)
         yield database
@@ -149,7 +149,7 @@ def _add(
             yield database
             return
         if (wanted or cheaper_first(size_of(tables))) == "bolt" and not has_runs(database):
-            with generation.own_writes(workspace.neo4j_home, database):
+            with served_database.own_writes(workspace.neo4j_home, database):
                 is_new = not has_indexes(database)
                 load_first(database, tables, progress)
                 plan_anew(database, tables.count_nodes(), sampled=is_new)
@@ -159,7 +159,7 @@ def _add(
             finish_schema(database, progress)
             return
         await_indexes(database, progress)
-        generation.discard_unserved(workspace.neo4j_home)
+        served_database.discard_unserved(workspace.neo4j_home)
         plan = rebuild.plan(workspace, database, tables, wanted)
         if plan.load == "bulk":
             _refuse_other_content(tables.run, contents(database, tables.run), manifest)
@@ -169,7 +169,7 @@ def _add(
                 rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
             database = stack.enter_context(open_database(workspace, _MANAGED, progress))
         else:
-            with generation.own_writes(workspace.neo4j_home, database):
+            with served_database.own_writes(workspace.neo4j_home, database):
                 delete_half_loaded(database, progress)
                 stored = contents(database, tables.run)
                 _refuse_other_content(tables.run, stored, manifest)
@@ -192,7 +192,7 @@ def _take(workspace: Workspace, database: Database, tables: GraphTables, manifes
     if not is_stored(workspace, database, whole):
         return False
     if not is_newest(database, whole.run):
-        with generation.own_writes(workspace.neo4j_home, database), changing(workspace, whole.run):
+        with served_database.own_writes(workspace.neo4j_home, database), changing(workspace, whole.run):
             _keep(workspace, database, whole, manifest)
     return True
 

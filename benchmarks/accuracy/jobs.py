@@ -14,7 +14,7 @@ from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
 from benchmarks.accuracy.verdict import in_processes
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.part import read_part
+from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.ingest.tables.collectives import member_times
 from tracegraph.ingest.what_if.graph.graph import graph_of

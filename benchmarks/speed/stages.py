@@ -21,7 +21,7 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile

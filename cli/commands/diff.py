@@ -12,8 +12,8 @@ from rich.text import Text
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import folder_option, form_option, full_names_option, stored_runs
+from tracegraph.cli.reporters.every_section import print_sections
 from tracegraph.cli.reporters.layout import open_console
-from tracegraph.cli.reporters.terminal import print_sections
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.bench import Workbench

@@ -18,12 +18,12 @@ from tracegraph.cli.options import (
     name_option,
     part_options,
 )
+from tracegraph.cli.reporters.every_section import print_report
 from tracegraph.cli.reporters.first_screen import first_screen
+from tracegraph.cli.reporters.first_screen_text import print_first, print_written
 from tracegraph.cli.reporters.frame import write_utf8
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.markdown import as_markdown
-from tracegraph.cli.reporters.terminal import print_report
-from tracegraph.cli.reporters.terminal_first import print_first, print_written
 from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources

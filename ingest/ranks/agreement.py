@@ -9,7 +9,7 @@ import numpy as np
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.ranks.clocks import RankClock
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.trace import FileFacts
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.parallel import beside
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.ranks.reading import Outcomes, ReadAll
 from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source

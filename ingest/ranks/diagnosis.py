@@ -8,7 +8,7 @@ from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.unrecorded_path import diagnose_path
 from tracegraph.ingest.ranks.agreement import missing_ranks, world_size
 from tracegraph.ingest.ranks.job import Job
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.trace import FileFacts
 
 # The name under which findings about the whole job stand, and how many ranks or files a message lists.

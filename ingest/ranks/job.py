@@ -29,7 +29,7 @@ from tracegraph.ingest.ranks.merging import (
     merge_scenes,
     merge_stated,
 )
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.trace import FileFacts
 from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE

@@ -23,7 +23,7 @@ from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.causal.steps.steps import Steps
 from tracegraph.ingest.ranks.clocks import RankClock
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.text_columns import TextColumn
 
 _DEVICES = 1 << 32

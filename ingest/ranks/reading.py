@@ -15,7 +15,7 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.ranks.worker import Outcome, Task
 from tracegraph.ingest.sources.source import Source
 

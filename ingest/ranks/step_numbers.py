@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.step_marks import number_steps
-from tracegraph.ingest.ranks.part import Part
+from tracegraph.ingest.ranks.rank_part import Part
 
 
 def number_alike(parts: Sequence[Part]) -> list[Part]:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
-from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part, read_part
 from tracegraph.ingest.sources.source import Source
 
 

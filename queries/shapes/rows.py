@@ -33,7 +33,7 @@ from tracegraph.queries.shapes.series import (
     queue_length_series,
 )
 from tracegraph.queries.shapes.stragglers import STRAGGLER_COLUMNS, potential_stragglers
-from tracegraph.queries.shapes.unclear import unclear_parts
+from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.step_names import counted_as
 

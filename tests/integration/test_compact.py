@@ -14,7 +14,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.store import compacting
 from tracegraph.store.compacting import compact
 from tracegraph.store.connection import ConnectionSettings
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, kept_warm, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench import Workbench
@@ -54,7 +54,7 @@ def test_a_database_that_is_mostly_dead_is_made_anew(own: Workspace, monkeypatch
     monkeypatch.setattr(compacting, "_NODES_A_PAGE", 10_000)  # a page holds more than these runs have
     bench = Workbench.open(workspace=own.root)
     bench.delete("second")
-    assert generation.current(own.neo4j_home).database == generation.NAMES[1]
+    assert served_database.current(own.neo4j_home).database == served_database.NAMES[1]
     check_runs(own, "first")
     bench.delete("first")
     assert not own.neo4j_home.exists()
@@ -90,5 +90,5 @@ def test_the_command_says_how_much(own: Workspace) -> None:
     assert code == 0, line
     assert find_server(own) is None
     check_runs(own, "first", "second")
-    assert generation.current(own.neo4j_home).database == generation.NAMES[1]
+    assert served_database.current(own.neo4j_home).database == served_database.NAMES[1]
     assert time.monotonic() - begun < 120

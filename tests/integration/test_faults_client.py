@@ -13,7 +13,7 @@ from storing_runs import store_run
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -151,6 +151,6 @@ def test_writers_wait_for_a_rebuild_and_lose_nothing(
     ]
     assert [command.end()[0] for command in (rebuild, *writers)] == [0, 0, 0]
     with open_database(own, MANAGED) as database:
-        assert generation.is_changed(own.neo4j_home, database)
+        assert served_database.is_changed(own.neo4j_home, database)
         database.write("MATCH (n:Run {note: 'mine'}) REMOVE n.note")
     check_whole(own, clean, {"first", "second"})

@@ -14,7 +14,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.store import storing
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench import Workbench
@@ -106,7 +106,7 @@ def test_a_rebuild_that_replaces_a_run_is_killed_before_its_last_step(
     own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(generation, "commit", killed)
+        patch.setattr(served_database, "commit", killed)
         with pytest.raises(Killed):
             store_again(own, "first", "2", "bulk")
     assert own.read_manifest(own.run_folder("first"))["created"] == "2"  # type: ignore[index]

@@ -13,7 +13,7 @@ from storing_runs import store_run
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.connection import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
@@ -105,12 +105,12 @@ def check_untouched(workspace: Workspace) -> None:
         assert stored == sorted(str(one["run"]) for one in workspace.manifests())
         assert "second" not in stored
     assert workspace.manifest("second") is None
-    assert generation.current(workspace.neo4j_home).database == "neo4j"
+    assert served_database.current(workspace.neo4j_home).database == "neo4j"
 
 
 def test_another_users_changes_are_never_dropped(own: Workspace) -> None:
     with open_database(own, MANAGED) as database:
-        assert not generation.is_changed(own.neo4j_home, database)
+        assert not served_database.is_changed(own.neo4j_home, database)
         database.write("MATCH (r:Run) SET r.note = 'mine'")
     for _ in range(2):  # also after tracegraph wrote into it itself
         with pytest.raises(StoreError, match=r"changes of your own.*--load bolt"):

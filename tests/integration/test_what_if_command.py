@@ -14,7 +14,7 @@ from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.store.workspace import Workspace, open_workspace

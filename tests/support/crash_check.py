@@ -16,7 +16,7 @@ from tracegraph.cli.main import main
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.connection import ConnectionSettings, Database
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import kept_warm, open_database, stop_server
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace, open_workspace
@@ -132,8 +132,10 @@ def _check_nothing_left(workspace: Workspace, visible: frozenset[str]) -> None:
     kept = {path.name for path in workspace.runs_dir.iterdir()}
     assert kept == visible, f"kept are {sorted(kept)}, visible {sorted(visible)}"
     left |= {name for name in _HALF if (home / name).exists()}
-    unserved = generation.unserved(home)
+    unserved = served_database.unserved(home)
     left |= {
-        f"data/{kind}/{unserved}" for kind in generation._DATA if (home / "data" / kind / unserved).exists()
+        f"data/{kind}/{unserved}"
+        for kind in served_database._DATA
+        if (home / "data" / kind / unserved).exists()
     }
     assert not left, f"left behind: {sorted(left)}"

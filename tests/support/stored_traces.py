@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.connection import Database
 from tracegraph.store.load.delete_run import delete_run
 from tracegraph.store.load.load_run import load_run
-from tracegraph.store.managed.server import generation
+from tracegraph.store.managed.server import served_database
 from tracegraph.store.workspace import Workspace
 
 CREATED = "2026-01-01T00:00:00.000000+00:00"
@@ -40,5 +40,5 @@ def stored(database: Database, workspace: Workspace, trace: TraceFile) -> Iterat
 def take_for_own(database: Database, workspace: Workspace) -> None:
     """Record all that is in the database as tracegraph's own: other tests write what they like."""
     home = workspace.neo4j_home
-    known = generation.current(home)
-    generation.commit(home, replace(known, bookmark=database.bookmark(), changed=False))
+    known = served_database.current(home)
+    served_database.commit(home, replace(known, bookmark=database.bookmark(), changed=False))

@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from report_data import make_findings
 from verdict_checks import check_verdict
 
-from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
+from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge

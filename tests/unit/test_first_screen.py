@@ -9,8 +9,8 @@ from report_data import make_findings
 from rich.console import Console
 
 from tracegraph.cli.reporters.first_screen import first_screen
+from tracegraph.cli.reporters.first_screen_text import MOST_LINES, print_first
 from tracegraph.cli.reporters.markdown import as_markdown
-from tracegraph.cli.reporters.terminal_first import MOST_LINES, print_first
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.folder import Written

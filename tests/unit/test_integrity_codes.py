@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.integrity.table import integrity_table
+from tracegraph.ingest.integrity.codes_page import integrity_table
 from tracegraph.vocabulary.integrity_codes import CODES
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run, run_name
-from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part, read_part
 from tracegraph.ingest.ranks.reading import open_workers
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source

@@ -19,7 +19,7 @@ from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import build_checked, read_part
+from tracegraph.ingest.ranks.rank_part import build_checked, read_part
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 from tracegraph.vocabulary.device_types import device_number, device_type

@@ -12,7 +12,6 @@ from tiny import call, event, kernel, step
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.text_columns import TextColumn
-from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.changes.change import whole_window
 from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, sharing, silences, warm_up
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
@@ -21,6 +20,7 @@ from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.queries.shapes.replay_rows import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.vocabulary import bounds
 from tracegraph.workbench.what_if.answer import Question, answer

@@ -13,7 +13,7 @@ from random_traces import rows
 from recorded import FRAME, OPERATOR, Job, Taken, count, recorded, training
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import (

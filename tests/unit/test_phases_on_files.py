@@ -10,7 +10,7 @@ import pytest
 from phase_checks import check_phases, listed, without_sink
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.vocabulary.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
 

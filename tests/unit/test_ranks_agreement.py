@@ -10,7 +10,7 @@ from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part, read_part
 from tracegraph.ingest.sources.source import Source
 
 

@@ -18,7 +18,7 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks import cluster as cluster_module
 from tracegraph.ingest.ranks.cluster import read_on
-from tracegraph.ingest.ranks.part import read_part
+from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source

@@ -21,7 +21,7 @@ from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import Job, build_job
 from tracegraph.ingest.ranks.kinds import find_kind, stated_kind
 from tracegraph.ingest.ranks.members import read_ranks
-from tracegraph.ingest.ranks.part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part, read_part
 from tracegraph.ingest.sources.rank_names import rank_in_name, ranks_in_names
 from tracegraph.ingest.sources.source import Source
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE

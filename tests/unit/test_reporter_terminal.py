@@ -9,7 +9,7 @@ import pytest
 from report_data import ALTERNATIVES, NEAR, ROWS, SECOND, WAITS, WHAT_NEXT, compared, make_findings
 from rich.console import Console
 
-from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.cli.reporters.every_section import print_report
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
 

@@ -11,7 +11,7 @@ from report_data import WAITS, compared, make_findings
 from rich.console import Console
 
 from tracegraph.base.progress import silent
-from tracegraph.cli.reporters.terminal import print_report
+from tracegraph.cli.reporters.every_section import print_report
 from tracegraph.queries.catalog import find
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import RunWindow

@@ -19,7 +19,7 @@ from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.agreement import agree
-from tracegraph.ingest.ranks.part import read_part
+from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.reading import read_source

@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.graph.frames import find_frames
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.rules.context import find_context
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.ranks.part import build_checked
+from tracegraph.ingest.ranks.rank_part import build_checked
 
 
 def mark(name: str, start: float, end: float, *, thread: int = 1) -> Row:

@@ -15,7 +15,7 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill
-from tracegraph.queries.shapes.window_b import together
+from tracegraph.queries.shapes.two_windows import together
 from tracegraph.workbench.diff.scope import Scope, Side, choose
 from tracegraph.workbench.diff.sections import sections_of
 from tracegraph.workbench.diff.verdict import judge

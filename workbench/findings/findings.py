@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.shapes.rows import job_steps, sum_by
-from tracegraph.queries.shapes.unclear import unclear_parts
+from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.gaps import NOT_IN_FILE, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps
 

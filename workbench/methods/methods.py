@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.queries.catalog import Query, queries
 from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
 from tracegraph.queries.runs import PARTS, RANK, WINDOW, parameters
-from tracegraph.queries.shapes.window_b import RUN, first
+from tracegraph.queries.shapes.two_windows import RUN, first
 from tracegraph.workbench.methods.run_list import Runs
 
 _SHOWN: Mapping[str, type[pd.DataFrame]] = {"runs": Runs}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.what_if.bounds import find_bounds
 from tracegraph.ingest.what_if.changes.change import Change, join_changes, whole_window
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.fix_rows import command_of
@@ -13,6 +12,7 @@ from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.workbench.notebook.cards import plan_card
 from tracegraph.workbench.text.text import format_ns, plural
 

@@ -7,8 +7,8 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.events import Events, is_call_named
 from tracegraph.ingest.causal.events.lanes import Lanes
-from tracegraph.ingest.causal.launches.holes import Stretches, find_holes
 from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.launches.recording_holes import Stretches, find_holes
 
 _LEAST_PART, _FEWEST = 0.01, 3
 """A second process shares a stream if it launched at least this share of its work, and this many activities;

@@ -6,8 +6,8 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events, is_call_named
 from tracegraph.ingest.causal.events.lane_times import Keys
-from tracegraph.ingest.causal.launches.holes import working_calls
 from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.launches.recording_holes import working_calls
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
 

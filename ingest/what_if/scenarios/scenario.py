@@ -18,9 +18,9 @@ from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.text_columns import with_role
-from tracegraph.ingest.what_if.changes.divisions import phases_at, step_events, steps_at
 from tracegraph.ingest.what_if.changes.memory_rows import allocations_at
 from tracegraph.ingest.what_if.changes.resulting_graph import Changed, Replayed, change_graph
+from tracegraph.ingest.what_if.changes.steps_after_change import phases_at, step_events, steps_at
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import event_times, segment_times
 from tracegraph.store.tables import GraphTables

@@ -10,7 +10,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.base.progress import Progress
 from tracegraph.store.managed.java import install, java
 from tracegraph.store.managed.rebuild.import_files import FOLDER, write_files
-from tracegraph.store.managed.server import generation, server
+from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.managed.server.home import prepare
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
@@ -42,7 +42,7 @@ def build_home(workspace: Workspace, runs: Iterable[GraphTables], progress: Prog
     shutil.rmtree(home, ignore_errors=True)
     try:
         prepare(workspace, home)
-        _import(home, generation.NAMES[0], runs, progress)
+        _import(home, served_database.NAMES[0], runs, progress)
         shutil.rmtree(workspace.neo4j_home, ignore_errors=True)
         home.rename(workspace.neo4j_home)
     except OSError as error:
@@ -63,12 +63,12 @@ def import_beside(workspace: Workspace, runs: Iterable[GraphTables], progress: P
     """
     home = workspace.neo4j_home
     server.end_imports(home)
-    generation.discard_unserved(home)
-    name = generation.unserved(home)
+    served_database.discard_unserved(home)
+    name = served_database.unserved(home)
     try:
         _import(home, name, runs, progress)
     except BaseException as error:
-        generation.discard_unserved(home)
+        served_database.discard_unserved(home)
         if isinstance(error, OSError):
             raise _unwritable(home, error) from error
         raise

@@ -12,7 +12,7 @@ from tracegraph.store.connection import Database, connect
 from tracegraph.store.load.indexes import begin_schema, finish_schema
 from tracegraph.store.managed.rebuild.estimate import Load, Size, cheaper, size_of
 from tracegraph.store.managed.rebuild.offline_import import import_beside
-from tracegraph.store.managed.server import generation, server
+from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
@@ -75,7 +75,7 @@ def check_nothing_lost(
     StoreError
         A rebuild would lose something.
     """
-    if generation.is_changed(workspace.neo4j_home, database):
+    if served_database.is_changed(workspace.neo4j_home, database):
         raise StoreError("the database holds changes of your own, which a rebuild would lose", hint)
     for name in others:
         manifest = workspace.manifest(name)
@@ -145,8 +145,8 @@ def switch(
                 begin_schema(database, progress)
                 keep(database)
                 finish_schema(database, progress)
-                generation.commit(home, generation.Generation(name, database.bookmark()))
-            generation.discard_unserved(home)
+                served_database.commit(home, served_database.Generation(name, database.bookmark()))
+            served_database.discard_unserved(home)
         except BaseException:
             server.put_back(workspace, keep=old is not None and old.keep)
             raise

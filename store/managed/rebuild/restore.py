@@ -7,7 +7,7 @@ from tracegraph.base.progress import Progress
 from tracegraph.store.connection import connect
 from tracegraph.store.load.indexes import ensure_schema
 from tracegraph.store.managed.rebuild.offline_import import build_home
-from tracegraph.store.managed.server import generation, leftovers, server
+from tracegraph.store.managed.server import leftovers, served_database, server
 from tracegraph.store.managed.server.server import ServerState, UnopenableError
 from tracegraph.store.workspace import Workspace
 
@@ -27,21 +27,21 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
     if broken.exists() and not home.exists():
         broken.rename(home)  # a kill cut the restoring off
     leftovers.clear_files(workspace)
-    if generation.is_recorded(home) and not (home / "data").exists():
+    if served_database.is_recorded(home) and not (home / "data").exists():
         make_anew(workspace, progress)  # a kill cut that off
     try:
         state = server.start(workspace, progress, keep=keep)
     except UnopenableError:
         server.stop(workspace)  # if it was begun ahead
-        if not workspace.all_manifests() or generation.current(home).changed:
+        if not workspace.all_manifests() or served_database.current(home).changed:
             raise
         _restore(workspace, progress)
         state = server.start(workspace, progress, keep=keep)
-    if not generation.is_recorded(home) and workspace.all_manifests():
+    if not served_database.is_recorded(home) and workspace.all_manifests():
         # The database was made anew just now, or before a kill.
         with connect(server.settings_of(workspace, state)) as database:
             ensure_schema(database, progress)
-            generation.commit(home, generation.Generation(bookmark=database.bookmark()))
+            served_database.commit(home, served_database.Generation(bookmark=database.bookmark()))
     return state
 
 

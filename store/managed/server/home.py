@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracegraph.base import file_rights
 from tracegraph.store.managed.java.config import USERNAME, Ports, configuration
-from tracegraph.store.managed.server.generation import NAMES
+from tracegraph.store.managed.server.served_database import NAMES
 from tracegraph.store.workspace import Workspace
 
 _HASHED_TIMES = 1024

@@ -7,7 +7,7 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.load.delete_run import delete_half_loaded
 from tracegraph.store.managed.rebuild.import_files import FOLDER
-from tracegraph.store.managed.server import generation, server
+from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.run_in_doubt import settle
 from tracegraph.store.workspace import Workspace
 
@@ -30,8 +30,8 @@ def clear_files(workspace: Workspace) -> None:
             server.end_imports(home)
             shutil.rmtree(home / FOLDER, ignore_errors=True)
         serving = server.running(workspace)
-        if serving is None or serving.database != generation.unserved(home):
-            generation.discard_unserved(home)
+        if serving is None or serving.database != served_database.unserved(home):
+            served_database.discard_unserved(home)
 
 
 def discard_home(workspace: Workspace) -> None:
@@ -56,10 +56,10 @@ def settle_all(workspace: Workspace, database: Database, progress: Progress = si
     The caller holds `workspace.ingest_lock`.
     """
     if _may_be_half_stored(workspace):
-        with generation.own_writes(workspace.neo4j_home, database):
+        with served_database.own_writes(workspace.neo4j_home, database):
             delete_half_loaded(database, progress)
         settle(workspace, database)
 
 
 def _may_be_half_stored(workspace: Workspace) -> bool:
-    return generation.current(workspace.neo4j_home).bookmark is None or workspace.doubted() is not None
+    return served_database.current(workspace.neo4j_home).bookmark is None or workspace.doubted() is not None

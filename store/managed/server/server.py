@@ -16,7 +16,7 @@ from tracegraph.base.progress import Progress
 from tracegraph.store.connection import ConnectionSettings, answers, why_closed
 from tracegraph.store.managed.java import install, java
 from tracegraph.store.managed.java.config import HOST, USERNAME, Ports, configuration
-from tracegraph.store.managed.server import generation, guardian, processes
+from tracegraph.store.managed.server import guardian, processes, served_database
 from tracegraph.store.managed.server.home import is_prepared, prepare, write_private
 from tracegraph.store.workspace import Workspace
 
@@ -46,7 +46,7 @@ class ServerState:
     bolt: int
     http: int | None
     linger_s: float | None  # how long it stays unused; None: `tracegraph db start` keeps it
-    database: str = generation.NAMES[0]
+    database: str = served_database.NAMES[0]
 
     @property
     def keep(self) -> bool:
@@ -83,10 +83,10 @@ def start(workspace: Workspace, progress: Progress, *, keep: bool = False) -> Se
         Neo4j cannot be installed, or the server does not come up; the message has the end of its log.
     """
     state = running(workspace)
-    serving = generation.current(workspace.neo4j_home).database
+    serving = served_database.current(workspace.neo4j_home).database
     if state is not None and state.database != serving:
         stop(workspace)  # a rebuild was killed before its database was complete
-        generation.discard_unserved(workspace.neo4j_home)
+        served_database.discard_unserved(workspace.neo4j_home)
         keep, state = keep or state.keep, None
     if state is None or not _answers(workspace, state, progress):
         check_space(workspace.root)
@@ -117,12 +117,12 @@ def begin(workspace: Workspace, linger_s: float) -> None:
     The caller holds `workspace.server_lock`. The server stays for `linger_s` without use.
     """
     home = workspace.neo4j_home
-    is_sound = generation.is_recorded(home) and (home / "data").exists()
+    is_sound = served_database.is_recorded(home) and (home / "data").exists()
     if running(workspace) is None and install.is_installed() and (is_sound or not home.exists()):
         end_strays(home)
         if not is_prepared(home):
             prepare(workspace, home)
-        state = _launch(workspace, _free_ports(), generation.current(home).database, keep=False)
+        state = _launch(workspace, _free_ports(), served_database.current(home).database, keep=False)
         linger(workspace, state, linger_s)
 
 
@@ -165,7 +165,7 @@ def put_back(workspace: Workspace, *, keep: bool) -> None:
     if (state := running(workspace)) is not None:
         # Two servers cannot share a home. What this one served was read only, or is thrown away.
         processes.end(psutil.Process(state.pid), _REPLACED_GRACE_S)
-    _launch(workspace, _free_ports(), generation.current(workspace.neo4j_home).database, keep=True)
+    _launch(workspace, _free_ports(), served_database.current(workspace.neo4j_home).database, keep=True)
 
 
 def stop(workspace: Workspace, *, at_once: bool = False) -> bool:

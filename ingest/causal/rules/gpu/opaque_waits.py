@@ -8,7 +8,7 @@ from tracegraph.ingest.causal.events.events import NONE, is_passive
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import UNEXPLAINED, Found, Waits
 from tracegraph.ingest.causal.rules.repetition import reach
-from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences, without_waits
+from tracegraph.ingest.causal.rules.silent_stretches import find_opaque, find_silences, without_waits
 from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5

@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.events.events import NONE, is_passive
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.rules.repetition import COLUMNS, REACH_NS, explained, reach
-from tracegraph.ingest.causal.rules.stretches import find_opaque, find_silences
+from tracegraph.ingest.causal.rules.silent_stretches import find_opaque, find_silences
 from tracegraph.ingest.intervals import Spans, covered, ungrouped, without_overlaps
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import SILENT_SYNCHRONIZE

@@ -1,4 +1,4 @@
-"""The integrity codes as Markdown: `python -m tracegraph.ingest.integrity.table > docs/integrity.md`."""
+"""The integrity codes as Markdown: `python -m tracegraph.ingest.integrity.codes_page > docs/integrity.md`."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -40,7 +40,7 @@ def integrity_table() -> str:
 def _codes() -> Iterator[str]:
     yield "# What a trace is checked for"
     yield ""
-    yield "This file is generated: `python -m tracegraph.ingest.integrity.table > docs/integrity.md`."
+    yield "This file is generated: `python -m tracegraph.ingest.integrity.codes_page > docs/integrity.md`."
     yield "`tracegraph doctor FILE` prints the findings of a file; every report begins with them. Each has a"
     yield "code, a level, a count, the place of the first case and, where it is known, the share of time."
     for level, meaning in _LEVELS.items():
