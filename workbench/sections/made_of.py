@@ -33,7 +33,7 @@ _WORTH, _LISTED = 0.01, 4
 _LEFT = 0.05
 """Where less than this share of the run is left without a resource, 0..1, a factor would say nothing."""
 _LONE = 0.9
-"""From this share of the path on, 0..1, a resource is told by the kinds of its events."""
+"""From this share of the path on, 0..1, host work is told by the kinds of its events."""
 
 
 def made_of(findings: Findings) -> Stack | None:
@@ -44,13 +44,13 @@ def made_of(findings: Findings) -> Stack | None:
         for name, share in found
         if share >= _LEAST
     ]
-    if found and found[0][1] >= _LONE:
+    if found and found[0][0] == "cpu" and found[0][1] >= _LONE:
         parts = _kinds(findings)
     return Stack(parts, findings.length_ns, _worth(findings)) if parts else None
 
 
 def _kinds(findings: Findings) -> list[Part]:
-    """Share out the path among the kinds of events and the gaps, where one resource has nearly all of it."""
+    """Share out the path among the kinds of events and the gaps, where host work has nearly all of it."""
     spent: Counter[str] = Counter()
     for category, time_ns in findings.by_category_ns.items():
         spent[find_category(category).role.value] += time_ns

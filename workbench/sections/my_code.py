@@ -30,7 +30,7 @@ _INSIDE = (
 _METHOD = (
     "Time on the path inside each call, with the GPU work that was launched from inside it. Left out: frames "
     f"with less than {format_share(LEAST_SHARE)} of the path, those smaller than the {MOST_ROWS} listed, and "
-    "those with nearly the time of one listed;"
+    "those with nearly the time of one listed."
 )
 _LARGEST = "The names with most of the path inside them, Python functions of libraries left out:"
 _NO_PYTHON = "No Python function was recorded: with_stack=True in the profiler shows your own code here."
@@ -43,7 +43,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 def _blocks(findings: Findings) -> Iterator[Block]:
     outline, inside = findings.answers["path_outline"], findings.answers["path_inside"]
     left_out = format_share(findings.share(int(outline["left_out_ns"].sum())))
-    yield Words(f"{_METHOD} {left_out} of the path runs in these.")
+    yield Words(f"{_METHOD} For {left_out} of the path the innermost frame is left out, below a listed one.")
     yield Table(outline, _OUTLINE)
     plumbing = [is_library(*kind) for kind in zip(inside["name"], inside["category"], strict=True)]
     largest = inside[~np.array(plumbing, dtype=bool)].head(_NAMES)
