@@ -134,7 +134,7 @@ def test_fail_above(ask: Ask, most: str, code: int) -> None:
         ((FAST, SLOW, "--rank", "0:3"), f"run '{SLOW}' has no rank 3; ranks: 0"),
         ((FAST, "--step", "x"), "--step x is no number; write --step 3, or 3:5 for A and B"),
         (("answers-fasd", SLOW), "there is no run named 'answers-fasd'; did you mean answers-fast?"),
-        (("no/such.json", SLOW), "there is no run or trace named 'no/such.json'"),
+        (("no/such.json", SLOW), "no/such.json does not exist"),
     ],
 )
 def test_what_cannot_be_compared(ask: Ask, arguments: tuple[str, ...], said: str) -> None:

@@ -15,7 +15,7 @@ SCRIPTS = {
         blocks := [block for block in blocks_of(page) if block.kind in ("sh", "cypher") and not block.not_run]
     )
 }
-ESSENTIAL = {"README.md", "docs/cypher.md"}
+ESSENTIAL = {"README.md"}
 WRITTEN = {
     "README.md": ["report/report.html", "path.svg"],
     "docs/workflow.md": ["report/report.html", "path.svg"],
