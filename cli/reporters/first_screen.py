@@ -71,7 +71,7 @@ def _facts(findings: Findings) -> Iterator[tuple[str, Sequence[Fact]]]:
                     facts += block.facts[:_MOST_FACTS]
                 elif isinstance(block, Words):
                     facts.append(Fact("", block.text, block.tone))
-            # The title says already that the input is good.
-            doubted = [fact for fact in facts if fact.tone != "good"]
+            # The title says already that the input is good, and the verdict what was not recorded.
+            doubted = [fact for fact in facts if fact.tone not in ("good", "note")]
             if doubted:
                 yield section.heading(findings), doubted

@@ -22,7 +22,8 @@ _WORD_CELLS = 17
 """How many cells the words before the facts take at most, with the spaces around them."""
 _TITLE_CELLS = 48
 _PATH_CELLS = 60
-_MOST_FIXES = 6
+_FEWEST_FIXES, _MOST_FIXES = 3, 6
+"""For fewer fixes than the first the remark on the bar is left out; at most the second are shown."""
 _AFTER_FIXES = 8
 """How many lines stand below the table of fixes: its remarks and the files."""
 
@@ -30,8 +31,10 @@ _AFTER_FIXES = 8
 def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Written] | None = None) -> None:
     """Print the first screen, and where files were written which ones."""
     above = Group(*_above(shown, console.width))
+    if _left(console, above) < min(_FEWEST_FIXES, len(shown.fixes)):
+        above = Group(*_above(shown, console.width, with_note=False))
     console.print(above)
-    left = MOST_LINES - len(console.render_lines(above)) - _AFTER_FIXES
+    left = _left(console, above)
     if shown.fixes:
         console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
         console.print(Text(f"  predict the first with: {visible(shown.fixes[0]['command'])}", style="cyan"))
@@ -40,7 +43,12 @@ def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Writt
         print_written(console, *written)
 
 
-def _above(shown: FirstScreen, width: int) -> Iterator[RenderableType]:
+def _left(console: Console, above: RenderableType) -> int:
+    """Count the lines that are left for fixes."""
+    return MOST_LINES - len(console.render_lines(above)) - _AFTER_FIXES
+
+
+def _above(shown: FirstScreen, width: int, *, with_note: bool = True) -> Iterator[RenderableType]:
     """Yield all that stands above the table of fixes."""
     yield Text(shown.title, style="bold")
     for heading, known in shown.facts:
@@ -51,7 +59,7 @@ def _above(shown: FirstScreen, width: int) -> Iterator[RenderableType]:
         yield Text()
         yield Text(f"What the {format_ns(shown.made_of.whole_ns)} of the path are made of", style="bold")
         yield indented(stack_bar(shown.made_of, width))
-        if shown.made_of.note:
+        if shown.made_of.note and with_note:
             yield indented(Text(shown.made_of.note, style="dim"))
     yield Text()
     if shown.fixes:

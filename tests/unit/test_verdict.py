@@ -342,7 +342,7 @@ def test_work_that_is_not_in_the_file_is_nobody_s(gap: str) -> None:
         f"What bounds the run, and what to change first, cannot be told: 60.0 % of the path is {gap}, not in "
         "the file."
     )
-    assert f"what ran in 60.0 % of the path, not in the file: 60.0 % {gap}" in verdict.sentences[-1]
+    assert f"what ran in 60.0 % of the path, not in the file: {gap}" in verdict.sentences[-1]
 
 
 def test_nothing_is_first_where_most_of_the_path_has_no_explanation() -> None:

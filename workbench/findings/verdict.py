@@ -28,7 +28,7 @@ path is unrecorded or unexplained, and that is as much as what gains most or at 
 From `_DOUBT` on, the inferred part of a gain is mentioned, too.
 """
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
-_OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
+OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
 """Findings about the input that the verdict leaves out: it says the same about the path itself."""
 _MIXED = (
     "No verdict: work of several ranks is mixed in the file, as where a tool merged them, and nothing proves "
@@ -141,8 +141,10 @@ def _unknown(findings: Findings, bound: Bound, gains: Sequence[Row], first: Sequ
 
 def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[str]:
     if findings.unrecorded_share >= _UNCLEAR:
-        named = ", ".join(f"{format_share(share)} {name}" for name, share in findings.unrecorded.items())
-        yield f"what ran in {format_share(findings.unrecorded_share)} of the path, not in the file: {named}"
+        shares = findings.unrecorded
+        each = [f"{format_share(share)} {name}" for name, share in shares.items()]
+        where = ", ".join(each if len(each) > 1 else shares)
+        yield f"what ran in {format_share(findings.unrecorded_share)} of the path, not in the file: {where}"
     if findings.unclear_share >= _UNCLEAR:
         yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
     if gains and gains[0]["inferred_share"] >= _DOUBT:
@@ -152,7 +154,7 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
     odd = [
         row
         for row in findings.details.integrity
-        if row["level"] in ("warning", "error") and row["code"] not in _OF_PATH
+        if row["level"] in ("warning", "error") and row["code"] not in OF_PATH
     ]
     if odd:
         yield f"how much {plural(len(odd), 'thing')} about the input, listed under Integrity, may change this"

@@ -1,11 +1,11 @@
 """The answer first: at most three sentences, after one line about the input."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.verdict import judge
-from tracegraph.workbench.sections.blocks import Block, Fact, Facts
+from tracegraph.workbench.findings.verdict import OF_PATH, judge
+from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Tone
 from tracegraph.workbench.sections.section import ANSWER, Section
 from tracegraph.workbench.text.text import format_share, label, plural
 
@@ -13,8 +13,10 @@ _MUCH = 0.05
 """From this share of the path (0..1) on, missing records are mentioned with the input."""
 _DOUBTFUL = ("error", "warning")
 """The levels of findings that lower the trust in the answer, the worst first."""
-_MESSAGE_CELLS = 160
+_MESSAGE_CELLS = 200
 """How many cells a message about the input may take before it is shortened."""
+_PLACE = "; first: "
+"""Before the place of the first case, which a message ends with."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -26,23 +28,30 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def trust(findings: Findings) -> Fact:
     """Say how far the input can be trusted."""
-    rows = findings.details.integrity
-    levels = Counter(str(row["level"]) for row in rows)
-    said = [plural(levels[level], level) for level in _DOUBTFUL if levels[level]]
-    lost = findings.unrecorded_share + findings.unknown_share
-    if not said and lost < _MUCH:
-        return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
+    rows = [row for row in findings.details.integrity if row["level"] in _DOUBTFUL]
+    lost, unclear = findings.unrecorded_share + findings.unknown_share, findings.unclear_share
     much = f"{format_share(lost)} of the path has no record" if lost >= _MUCH else ""
-    if not said:
+    if rows:
+        tone: Tone = "error" if any(row["level"] == "error" for row in rows) else "warning"
+        is_told = not much or any(row["code"] in OF_PATH for row in rows)
+        return Fact("input", _told(rows) if is_told else f"{_told(rows)}; {much}", tone)
+    if much:
         return Fact("input", much, "warning")
-    odd = [row for row in rows if row["level"] in _DOUBTFUL]
-    codes = Counter(str(row["code"]) for row in odd)
+    if unclear >= _MUCH:
+        share = format_share(unclear)
+        return Fact("input", f"nothing lost or damaged; {share} of the path was not recorded", "note")
+    return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
+
+
+def _told(rows: Sequence[Mapping[str, object]]) -> str:
+    """Count the doubtful findings, list their codes, and say what the worst one is."""
+    levels, codes = (Counter(str(row[name]) for row in rows) for name in ("level", "code"))
+    counted = " and ".join(plural(levels[level], level) for level in _DOUBTFUL if levels[level])
     listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
-    worst = min(odd, key=lambda row: _DOUBTFUL.index(str(row["level"])))
-    message = label(str(worst["message"]), _MESSAGE_CELLS)
-    says = f"{'the first ' if len(odd) > 1 else ''}says: {message}" if message else ""
-    told = "; ".join(filter(None, [f"{' and '.join(said)}: {listed}", much, says]))
-    return Fact("input", told, "error" if levels["error"] else "warning")
+    worst = min(rows, key=lambda row: _DOUBTFUL.index(str(row["level"])))
+    message = label(str(worst["message"]).partition(_PLACE)[0], _MESSAGE_CELLS)
+    which = "the first: " if len(rows) > 1 else ""
+    return f"{counted}: {listed}; {which}{worst['count']:,} {message}" if message else f"{counted}: {listed}"
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True, group=ANSWER)
