@@ -8,6 +8,7 @@ WEB = ("http", "https")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(://|::)")
 _LOCAL = re.compile(r"(?:file|local)://", re.IGNORECASE)
 _ACCESS = re.compile(r"(://)[^/@]*@")
+_QUERY = re.compile(r"(\bhttps?://[^?]*)\?.*", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,8 @@ class Url:
 
     @property
     def shown(self) -> str:
-        """The URL without user and password, and without the query of a web address."""
-        plain = _ACCESS.sub(r"\1", self.text)
-        return plain.split("?", 1)[0] if self.is_web else plain
+        """The URL without user and password, and without the query of a web address, which ends it."""
+        return _QUERY.sub(r"\1", _ACCESS.sub(r"\1", self.text))
 
     def __str__(self) -> str:
         return self.shown

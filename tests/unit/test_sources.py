@@ -155,6 +155,8 @@ def test_what_gives_access_is_not_shown() -> None:
     url = Url("https://me:secret@host/rank0.json?signature=secret")
     assert url.shown == str(url) == f"{url}" == "https://host/rank0.json"
     assert "secret" not in repr(url)
+    assert Url("zip://a.json::https://host/x.zip?secret").shown == "zip://a.json::https://host/x.zip"
+    assert Url("s3://bucket/what?.json").shown == "s3://bucket/what?.json"
     assert Source("s3://key:secret@bucket/a/rank0.json").shown == "s3://bucket/a/rank0.json"
     assert Source("s3://key:secret@bucket/a/rank0.json").name == "rank0.json"
 
