@@ -19,7 +19,7 @@ from tracegraph.store.connection import Database
 
 SESSIONS = 2
 """How many modules are asked at a time."""
-SHAPING = ("tracegraph.queries.shapes", "tracegraph.vocabulary")
+SHAPING = ("tracegraph.queries.shapes", "tracegraph.queries.shapes.peak", "tracegraph.vocabulary")
 """Packages whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
 """A query whose limit is at least this by default is meant to list all rows."""
@@ -79,7 +79,8 @@ class Query:
 
     def complete(self, values: Mapping[str, object]) -> dict[str, object]:
         """Check the values of all parameters and fill in defaults; InputError says what is valid."""
-        return complete_values(self.name, self.parameters, values)
+        complete = complete_values(self.name, self.parameters, values)
+        return complete if self.derived is None else self.derived.settle(complete)
 
     def run(self, database: Database, values: Mapping[str, object]) -> pd.DataFrame:
         """Ask the query for `values` of its parameters; two modules are asked at a time.

@@ -77,6 +77,8 @@ TOPICS = (
         "The GPU's time",
         "How GPUs spend their time, why they are idle, and how near the work comes to what they can do.",
         (
+            "utilisation",
+            "peak_losses",
             "gpu_busy",
             "temporal_breakdown",
             "kernel_breakdown",
@@ -87,6 +89,7 @@ TOPICS = (
             "idle_time_breakdown",
             "operator_work",
             "roofline",
+            "known_work",
             "counted_work",
             "cupti_counters",
             "cupti_ranges",

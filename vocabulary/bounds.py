@@ -25,6 +25,8 @@ RESOURCES = {
 }
 """Each resource and what counts towards it."""
 
+OF_CALL = (("ynchronize", WAITS), ("aunch", LAUNCHING))
+"""The resource that calls need, by a part of their name; all other calls are host work."""
 BOTTLENECKS = {
     HOST: "cpu",
     GPU: "gpu",

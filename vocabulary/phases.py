@@ -15,6 +15,10 @@ PHASES = {
     OPTIMIZER: "the parameters are updated",
 }
 """Each phase and what happens in it."""
+ENGINE = "autograd::engine::evaluate_function"
+"""Beginning of the names of events in which PyTorch's autograd engine runs an operator of a backward pass."""
+LOADING_NAMES = ("enumerate(DataLoader)", "torch/utils/data/dataloader.py")
+"""Beginnings of the names of threads' events that load data, with all that runs inside them."""
 PHASE_NAMES = tuple(PHASES)
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tracegraph.base.errors import InputError, StoreError, TracegraphError
+    from tracegraph.queries.shapes.peak.job import Job
     from tracegraph.workbench.bench import Workbench
     from tracegraph.workbench.diff.compare import Difference
-    from tracegraph.workbench.findings.findings import Job
     from tracegraph.workbench.graph.causal_graph import CausalGraph
     from tracegraph.workbench.methods.flame import Flame
     from tracegraph.workbench.methods.picture_file import Picture
@@ -43,7 +43,7 @@ _PLACES = {
     "Difference": "tracegraph.workbench.diff.compare",
     "Flame": "tracegraph.workbench.methods.flame",
     "InputError": "tracegraph.base.errors",
-    "Job": "tracegraph.workbench.findings.findings",
+    "Job": "tracegraph.queries.shapes.peak.job",
     "Picture": "tracegraph.workbench.methods.picture_file",
     "Report": "tracegraph.workbench.methods.run_report",
     "Run": "tracegraph.workbench.run",

@@ -12,12 +12,13 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.queries.shapes.rows import PATH_COLUMNS, composition, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
 from tracegraph.vocabulary.phases import spelt
-from tracegraph.workbench.findings.findings import Findings, Job, RunDetails, Source
+from tracegraph.workbench.findings.findings import Findings, RunDetails, Source
 from tracegraph.workbench.findings.topics import TOPICS, events_of
 from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.sections.section import Scope, questions
@@ -78,7 +79,7 @@ def collect_findings(
     timings = dict(timings_s)
     part = replace(part, phase=None if part.phase is None else spelt(part.phase))
     window = find_window(answers.of, run, part)
-    scope = Scope(run, window, part, drawn, int(details["ranks"]))
+    scope = Scope(run, window, part, drawn, int(details["ranks"]), job or NOTHING_SAID)
     asked = {**questions(scope), **counter_questions(scope)}
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if not part else None
@@ -115,7 +116,7 @@ def collect_findings(
         topics={topic: events_of(topic, about) for topic in TOPICS},
         answers=found,
         thresholds=thresholds or {},
-        job=job or Job(),
+        job=job or NOTHING_SAID,
     )
 
 

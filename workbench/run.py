@@ -18,11 +18,11 @@ from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import ready_run
+from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
 from tracegraph.workbench.diff.compare import Difference, compare
 from tracegraph.workbench.diff.scope import Side
-from tracegraph.workbench.findings.findings import Job
 from tracegraph.workbench.findings.thresholds import checked
 from tracegraph.workbench.graph.causal_graph import CausalGraph
 from tracegraph.workbench.methods.picture import draw_picture
@@ -142,7 +142,8 @@ class Run(RunQueries):
         thresholds
             Thresholds of recommendations by rule, 0..1, that replace the defaults.
         job
-            How large the job is; the verdict then also says gains in GPU-hours, samples and tokens.
+            How large the job is, with which the verdict also says gains in GPU-hours, samples and tokens;
+            its model and its GPUs, with which the section on utilisation says shares of the peak.
 
         Raises
         ------

@@ -1069,6 +1069,42 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def known_work(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of the time in which GPUs compute is work whose FLOPs are known, by step.
+
+        Parameters:
+            start_ns: start of the window: work that begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step in which the work was launched, null where it lies in none
+            device (int64, may be missing): GPU index
+            computing_ns (int64): durations of kernels that compute, overlapping ones added, ns
+            known_ns (int64): how much of that belongs to operators whose FLOPs are known, ns
+            owned_ns (int64): how much of it belongs to operators at all, ns
+            communication_ns (int64): durations of communication, overlapping ones added, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def lane_dependencies(
         self,
         *,
@@ -2396,6 +2432,48 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def peak_losses(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        peak: float | None = None,
+        device: str | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Where the peak of the GPUs goes: the time of each step of each rank, in parts that sum to it.
+
+        Parameters:
+            start_ns: start of the window: work that begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            peak: peak of a GPU, TFLOP/s; null: that of its data sheet
+            device: name of the GPUs; null: that in the file
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step, null for the whole window where there are no steps
+            loss (str): part of the step: `useful`, `recomputation`, `products below peak`, `products of unknown peak`, `other computing`, `exposed transfer`, `exposed wait for ranks`, `exposed memory`, `data loading`, `synchronisation`, `launching`, `host code`, `other rank`, `unrecorded`, `unknown`
+            domain (str): what the GPUs do meanwhile: `compute`, `communication`, `memory`, `orchestration`
+            duration_ns (int64): its time; those of a step sum to its window, ns
+            share (float64): its share of the step's window, 0..1
+            evidence (str, may be missing): `recorded`, or `inferred`: by shapes or inferred dependencies
+            confidence (float64, may be missing): of idle time: how sure its causes are, 0..1, by their time
+            window_ns (int64): length of the step's window, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def phase_hotspots(
         self,
     ) -> pd.DataFrame:
@@ -3287,6 +3365,62 @@ class RunQueries(Asking):
             min_ns (int64): shortest, ns
             max_ns (int64): longest, ns
             gpu_ns (int64, may be missing): length of the GPU work launched inside those of threads, null for a rank without any, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def utilisation(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        gpus: int | None = None,
+        batch: int | None = None,
+        tokens: int | None = None,
+        params: int | None = None,
+        model: str | None = None,
+        peak: float | None = None,
+        device: str | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """Which share of the peak of their GPUs the steps of each rank reach: MFU and HFU.
+
+        Parameters:
+            start_ns: start of the window: work that begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            gpus: GPUs of the job; null: one for each rank of the run
+            batch: samples of a step on all GPUs; null: unknown
+            tokens: tokens of a step on all GPUs; null: unknown
+            params: parameters of the model, of experts the active ones
+            model: path of the model's config.json, or its text
+            peak: peak of a GPU, TFLOP/s; null: that of its data sheet
+            device: name of the GPUs; null: that in the file
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step, null for the whole window where there are no steps
+            step_ns (int64): what it adds: from the end of the step before, if that is later, ns
+            device_name (str, may be missing): name of its GPUs, null where nobody tells it or they differ
+            dtype (str, may be missing): element type of most of its products' FLOPs
+            peak_flop_per_s (float64, may be missing): peak of its GPUs together for that type, FLOP/s
+            model_flops (int64, may be missing): FLOPs of the model on this rank, without what runs once more
+            counted_flops (int64, may be missing): FLOPs of the products that it launched, by recorded shapes
+            recomputed_flops (int64, may be missing): how many of these ran once more, inside backward passes
+            mfu (float64, may be missing): FLOPs of the model as a share of what the peak allows, 0..1
+            hfu (float64, may be missing): FLOPs that ran as a share of what the peak allows, 0..1
+            known_share (float64, may be missing): share of the computing GPU time whose FLOPs are known, 0..1
+            source (str): what tells the model's FLOPs: `parameters`, `config`, `shapes`, `unknown`; after a colon what is missing, and what to give or record
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

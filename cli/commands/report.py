@@ -10,6 +10,7 @@ import click
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.job_options import job_options
 from tracegraph.cli.options import (
     Part,
     folder_option,
@@ -28,11 +29,12 @@ from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.source import Source
+from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
-from tracegraph.workbench.findings.findings import Findings, Job
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.thresholds import read_thresholds
 from tracegraph.workbench.methods.stored_run import ingest_timings
 from tracegraph.workbench.output.folder import Written
@@ -61,13 +63,7 @@ from tracegraph.workbench.run import Run
     type=click.Path(dir_okay=False, path_type=Path),
     help="JSON file with thresholds of recommendations, by rule.",
 )
-@click.option("--gpus", type=click.IntRange(1), help="GPUs of the job: gains in GPU-hours a day, too.")
-@click.option(
-    "--batch", type=click.IntRange(1), help="Samples of a step on all GPUs: gains in samples a second."
-)
-@click.option(
-    "--tokens", type=click.IntRange(1), help="Tokens of a step on all GPUs: gains in tokens a second."
-)
+@job_options
 @click.option(
     "--format",
     "form",
@@ -91,9 +87,7 @@ def report(
     top: int,
     full_names: bool,
     thresholds_file: Path | None,
-    gpus: int | None,
-    batch: int | None,
-    tokens: int | None,
+    job: Job,
     form: str,
     part: Part,
     name: str | None,
@@ -118,7 +112,7 @@ def report(
                 drawn=output is not None,
                 timings_s=timings,
                 thresholds=thresholds,
-                job=Job(gpus, batch, tokens),
+                job=job,
             )
             written = None if output is None else found.save(output)
         files = None if output is None or written is None else (output, written)

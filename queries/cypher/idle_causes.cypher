@@ -20,6 +20,7 @@
 // Empty when: no GPU is idle between two activities in the window.
 // Cost: walks back over the dependencies inside each idle time that is long enough.
 
+// @include idle_ends
 // @include idle_walk
 WITH e.rank AS rank, e.source_index AS ended_by, name AS cause, category, s.lane AS lane,
   CASE WHEN is_lag THEN null ELSE s.frame END AS frame, e.name AS next_name, sum(idle_ns) AS idle_ns

@@ -16,6 +16,7 @@
 // Empty when: no GPU is idle between two activities in the window.
 // Cost: walks back over the dependencies inside each idle time that is long enough.
 
+// @include idle_ends
 // @include idle_walk
 WITH s.frame AS frame, CASE WHEN is_lag THEN name END AS lag, sum(idle_ns) AS duration_ns
 // @include with_callers

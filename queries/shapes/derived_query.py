@@ -16,7 +16,8 @@ class Derived:
     """A query whose rows `shape` makes from its values and from the rows of `modules`, in their order.
 
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
-    modules get, so that a caller does not give them. `parameters` are those of the shape itself.
+    modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
+    turns values that a caller may give in several ways into the one that decides the rows.
     """
 
     name: str
@@ -27,3 +28,4 @@ class Derived:
     again: tuple[str, ...] = ()
     fixed: Values = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
+    settle: Callable[[Values], dict[str, Any]] = dict

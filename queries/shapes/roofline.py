@@ -1,16 +1,15 @@
 """How close operators come to the peaks of their device: arithmetic intensity against FLOP/s."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from tracegraph.queries.module import Column
-from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks
+from tracegraph.queries.shapes.peak.devices import ceilings, device_names, device_of
+from tracegraph.vocabulary.device_peaks import find_peaks
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import UNKNOWN
-from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 COMPUTE, MEMORY, LINK = "compute", "memory", "link"
 """What bounds an operator: the device's arithmetic, its memory, or the link between host and device."""
@@ -51,8 +50,6 @@ ROOFLINE_COLUMNS = (
 
 The peak of float32 on tensor cores is that of TF32, the most that may have run.
 """
-_PLAIN = "float32"
-"""The type whose matrix products may run as TF32, and whose peak bounds work without matrix units."""
 
 
 def roofline(
@@ -67,7 +64,7 @@ def roofline(
     told = set(zip(counters["rank"], counters["name"], strict=True))
     keys = zip(work["rank"], work["name"], strict=True)
     by_shapes = work[[key not in told for key in keys]]
-    names = {int(row["rank"]): json.loads(row["devices"] or "[]") for row in files.to_dict("records")}
+    names = device_names(files)
     rows = [
         *(_row(one, names, EVIDENCE[1] if one["work"] else None) for one in _records(by_shapes)),
         *(_row({**one, "calls": one["count"]}, names, EVIDENCE[0]) for one in _records(counters)),
@@ -82,7 +79,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str | None) -> dict[str, Any]:
-    device = _device(names.get(int(one["rank"]), []), one.get("device"))
+    device = device_of(names.get(int(one["rank"]), []), one.get("device"))
     peaks = find_peaks(device)
     flops, moved, length = one["flops"], one["bytes"], one["gpu_ns"]
     dtype, work, over_link = (
@@ -90,8 +87,8 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
         one.get("work"),
         any(way in (one.get("copy") or "") for way in _OVER_LINK),
     )
-    ceilings = _ceilings(peaks, dtype, work)
-    peak = max(ceilings, default=None)
+    roofs = ceilings(peaks, dtype, work)
+    peak = max(roofs, default=None)
     bandwidth = None if peaks is None else peaks.bytes_per_s
     intensity = _by(flops, moved)
     rate, traffic = _by(flops, length, 1e9), _by(moved, length, 1e9)
@@ -108,7 +105,7 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
         "flop_per_s": rate,
         "compute_share": _by(rate, peak),
         "memory_share": None if over_link else _by(traffic, bandwidth),
-        "bound": LINK if over_link else _bound(intensity, ceilings, bandwidth),
+        "bound": LINK if over_link else _bound(intensity, roofs, bandwidth),
         "evidence": evidence,
         "device_name": device,
         "peak_flop_per_s": peak,
@@ -116,31 +113,13 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
     }
 
 
-def _device(names: list[str], device: int | None) -> str | None:
-    """Return the name of a device: by its number, or that of all devices if they are of one kind."""
-    if device is not None and 0 <= device < len(names):
-        return names[device] or None
-    return names[0] or None if len(set(names)) == 1 else None
-
-
-def _ceilings(peaks: Peaks | None, dtype: str | None, work: str | None) -> list[float]:
-    """Return the peaks in FLOP/s that the work may have run at.
-
-    For products of float32 these are those with and without TF32, otherwise there is one or none.
-    """
-    if peaks is None or dtype is None:
-        return []
-    types = [dtype, *([TF32] if dtype == _PLAIN else [])] if work in ON_MATRIX_UNITS else [_PLAIN]
-    return [peaks.flop_per_s[name] for name in types if name in peaks.flop_per_s]
-
-
-def _bound(intensity: float | None, ceilings: list[float], bandwidth: float | None) -> str:
+def _bound(intensity: float | None, roofs: list[float], bandwidth: float | None) -> str:
     """Tell what bounds an operator by its side of the ridge; unknown if that is not recorded."""
     if intensity == 0:
         return MEMORY
-    if intensity is None or not ceilings or bandwidth is None:
+    if intensity is None or not roofs or bandwidth is None:
         return UNKNOWN
-    sides = {COMPUTE if intensity >= peak / bandwidth else MEMORY for peak in ceilings}
+    sides = {COMPUTE if intensity >= peak / bandwidth else MEMORY for peak in roofs}
     return sides.pop() if len(sides) == 1 else UNKNOWN
 
 

@@ -16,6 +16,7 @@ from tracegraph.queries.shapes.differences import DIFFERENCES
 from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
+from tracegraph.queries.shapes.peak.queries import PEAK_USE
 from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
 from tracegraph.queries.shapes.replay_rows import (
     BOUND_COLUMNS,
@@ -405,5 +406,6 @@ DERIVED = (
         FIX_COLUMNS,
         fix_rows,
     ),
+    *PEAK_USE,
     *DIFFERENCES,
 )

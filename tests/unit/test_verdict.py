@@ -8,10 +8,11 @@ import pytest
 from report_data import gpu_time, make_findings
 
 from tracegraph.queries.run_part import WHOLE
+from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.workbench.findings.bottleneck import OF_GAP, shares
 from tracegraph.workbench.findings.contradictions import contradiction
-from tracegraph.workbench.findings.findings import Findings, Job
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import worth
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.verdict import judge

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.shapes.roles import of_role
-from tracegraph.vocabulary import gaps
+from tracegraph.vocabulary import bounds, gaps
 from tracegraph.vocabulary.categories import Role
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.topics import COMMUNICATION, DATA_LOADING
@@ -45,8 +45,6 @@ OF_GAP: Mapping[str, Bottleneck] = {
     gaps.WAITING_FOR_GIL: "gil",
 }
 """What a gap on the path is bound by."""
-_CALLS: tuple[tuple[str, Bottleneck], ...] = (("ynchronize", "synchronisation"), ("aunch", "launch"))
-"""What calls are bound by, by a part of their name; all other calls are work of the CPU."""
 _SPECIFIC = 0.3
 """A resource other than plain CPU or GPU work goes first from this share of the path on: it says more."""
 
@@ -97,8 +95,8 @@ def _kinds(findings: Findings) -> npt.NDArray[Any]:
     kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)
     calls = of_role(path["category"], Role.CALL)
     names = path["name"].astype(str)
-    for part, name in _CALLS:
-        kind[calls & names.str.contains(part, regex=False)] = name
+    for part, resource in bounds.OF_CALL:
+        kind[calls & names.str.contains(part, regex=False)] = bounds.BOTTLENECKS[resource]
     in_gap = findings.is_gap.to_numpy()
     kind[in_gap] = names[in_gap].map(OF_GAP).fillna("unknown")
     return kind

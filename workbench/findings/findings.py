@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.run_part import RunPart
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.queries.shapes.rows import job_steps, sum_by
 from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.gaps import NOT_IN_FILE, UNKNOWN
@@ -82,15 +83,6 @@ class RunDetails:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a user says of the job: GPUs that run it, and samples or tokens of a step on all of them."""
-
-    gpus: int | None = None
-    batch: int | None = None
-    tokens: int | None = None
-
-
-@dataclass(frozen=True)
 class Findings:
     """Everything a report shows about one window of one run; times are integer ns, shares 0..1.
 
@@ -140,7 +132,7 @@ class Findings:
     topics: Mapping[str, pd.DataFrame]
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    job: Job = Job()
+    job: Job = NOTHING_SAID
 
     @property
     def scope(self) -> str:

@@ -7,10 +7,11 @@ import pandas as pd
 
 from tracegraph.vocabulary import kernel_types
 from tracegraph.vocabulary.categories import GPU_WORK, has_role
+from tracegraph.vocabulary.phases import LOADING_NAMES
 
 DATA_LOADING, COMMUNICATION = "data loading", "communication"
 TOPICS = {
-    DATA_LOADING: ("enumerate(DataLoader)", "torch/utils/data/dataloader.py"),
+    DATA_LOADING: LOADING_NAMES,
     COMMUNICATION: (
         *("nccl", "rccl", "gloo:", "mpi:", "ucc:", "xccl:", "hccl", "Hccl", "oneccl"),
         *("c10d::", "_c10d_functional::", "c10d_functional::", "record_param_comms"),

@@ -11,6 +11,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import RunWindow
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.workbench import sections
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, exact_rows
@@ -26,13 +27,17 @@ OPEN = (ANSWER, TIME)
 
 @dataclass(frozen=True)
 class Scope:
-    """What a report is about: a run of `ranks`, its window or that of a part; `drawn`: for a page, too."""
+    """What a report is about: a run of `ranks`, its window or that of a part; `drawn`: for a page, too.
+
+    `job`: what the user says of it.
+    """
 
     run: str
     window: RunWindow
     part: RunPart
     drawn: bool
     ranks: int = 1
+    job: Job = NOTHING_SAID
 
     @property
     def length_ns(self) -> int:

@@ -10,9 +10,9 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.vocabulary.categories import Role, has_role
+from tracegraph.vocabulary.phases import ENGINE
 from tracegraph.vocabulary.python_frames import MODULE
 
-_ENGINE = "autograd::engine::evaluate_function"
 _BACKWARD_FRAME = re.compile(
     r"(?:.*/)?torch/(?:_?tensor|autograd/\w+)\.py\(\d+\): (?:backward|_engine_run_backward)"
     r"|<built-in method run_backward of .*>",
@@ -41,7 +41,7 @@ class BackwardPass:
 
 def is_engine(events: Events) -> Flags:
     """Tell which events are work of the autograd engine: backward operators, or what runs them."""
-    told = np.array([str(name).startswith(_ENGINE) for name in events.name.values], dtype=bool)
+    told = np.array([str(name).startswith(ENGINE) for name in events.name.values], dtype=bool)
     linked = (events.forward_thread > 0) & (events.sequence_number != NONE)
     flags: Flags = events.of_role(Role.OPERATOR) & events.on_thread & (linked | events.name.matching(told))
     return flags

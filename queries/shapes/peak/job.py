@@ -1,0 +1,93 @@
+"""The job as its user states it: what no trace says, and what shares of a peak need."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tracegraph.base.errors import InputError
+from tracegraph.queries.module import Parameter
+
+JOB_PARAMETERS = (
+    Parameter(
+        "gpus", "INTEGER", "GPUs of the job; null: one for each rank of the run", (1, 10**9), None, True
+    ),
+    Parameter("batch", "INTEGER", "samples of a step on all GPUs; null: unknown", (1, 10**15), None, True),
+    Parameter("tokens", "INTEGER", "tokens of a step on all GPUs; null: unknown", (1, 10**15), None, True),
+    Parameter(
+        "params", "INTEGER", "parameters of the model, of experts the active ones", (1, 10**18), None, True
+    ),
+    Parameter("model", "STRING", "path of the model's config.json, or its text", None, None, True),
+    Parameter("peak", "FLOAT", "peak of a GPU, TFLOP/s; null: that of its data sheet", None, None, True),
+    Parameter("device", "STRING", "name of the GPUs; null: that in the file", None, None, True),
+)
+"""The parameters of queries that take what a user says of the job."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a user says of the job; None is not said.
+
+    Attributes
+    ----------
+    gpus
+        GPUs that run it.
+    batch, tokens
+        Samples and tokens of a step on all of them.
+    params
+        Parameters of the model; of a mixture of experts those that a token uses.
+    model
+        The model's config.json: its path, or its text.
+    peak
+        Peak of one GPU in TFLOP/s, for the element type in which the job computes.
+    device
+        Name of the GPUs, where the file does not state it or states another one.
+    """
+
+    gpus: int | None = None
+    batch: int | None = None
+    tokens: int | None = None
+    params: int | None = None
+    model: str | None = None
+    peak: float | None = None
+    device: str | None = None
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """The values of the parameters of queries, without those that are not said."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def of_model(self) -> bool:
+        """Whether something is said that only shares of a peak need."""
+        return any(one is not None for one in (self.params, self.model, self.peak, self.device))
+
+
+NOTHING_SAID = Job()
+"""A job of which its user says nothing."""
+
+
+def stated_job(values: Mapping[str, Any]) -> Job:
+    """Collect what the values of a query say of the job."""
+    return Job(**{field.name: values.get(field.name) for field in fields(Job)})
+
+
+def with_config_read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the text of the model's config in the place of its path, so that kept answers know a changed one.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or the peak is not above 0.
+    """
+    model, peak = values.get("model"), values.get("peak")
+    if peak is not None and not peak > 0:
+        raise InputError(f"parameter peak={peak!r} is not allowed", "give TFLOP/s above 0")
+    if model is None or model.lstrip().startswith("{"):
+        return dict(values)
+    try:
+        text = Path(model).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{model} cannot be read: {error}", "name the config.json of the model") from None
+    return {**values, "model": text}

@@ -1,0 +1,83 @@
+"""What a share of the peak lacks, a sentence each, and what to give or record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tracegraph.queries.shapes.peak.job import Job
+
+KNOWN_ENOUGH = 0.9
+"""Where FLOPs are known of less than this share of the computing time, 0..1, their sum is a least value."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a step of a rank.
+
+    Attributes
+    ----------
+    known_share
+        Share of the computing GPU time whose FLOPs are known, 0..1; None if nothing computes.
+    model_flops, counted_flops
+        None where they are not known.
+    partial
+        Whether the job has ranks whose files are not here.
+    is_training
+        Whether the step has a backward pass.
+    has_operators
+        Whether its GPU work belongs to operators that the file holds.
+    by_model
+        Whether `model_flops` come from what the user says of the model.
+    """
+
+    job: Job
+    device: str | None
+    dtype: str | None
+    peak: float | None
+    known_share: float | None
+    model_flops: int | None
+    counted_flops: int | None
+    partial: bool
+    is_training: bool
+    has_operators: bool
+    by_model: bool
+
+
+def lacking(facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each thing that is missing or must be known to read the shares."""
+    yield from _of_flops(facts)
+    if facts.model_flops is not None and facts.peak is None:
+        yield _of_peak(facts)
+    if facts.by_model:
+        yield from _of_model(facts)
+    elif facts.counted_flops is not None and (facts.known_share or 0) < KNOWN_ENOUGH:
+        yield "The shares are at least this large, as the FLOPs of some of the computing time are not known."
+
+
+def _of_flops(facts: Facts) -> Iterator[str]:
+    job = facts.job
+    stated = job.params is not None or job.model is not None
+    if stated and job.tokens is None:
+        yield "The FLOPs of the model need the tokens of a step on all GPUs: give --tokens."
+    elif stated and facts.partial and job.gpus is None:
+        yield "Some ranks of the job are not here, so nobody can tell this rank's part: give --gpus."
+    elif facts.model_flops is None:
+        yield "No shapes of products are recorded: use record_shapes=True, or give --params and --tokens."
+
+
+def _of_peak(facts: Facts) -> str:
+    if facts.device is None:
+        return "The file does not name the GPU, so its peak is not known: give --device or --peak."
+    if facts.dtype is None:
+        return "The file does not tell in which type products compute, so the peak is not known: give --peak."
+    return f"The peak of {facts.device} for {facts.dtype} is not known here: give --peak, in TFLOP/s."
+
+
+def _of_model(facts: Facts) -> Iterator[str]:
+    if facts.job.model is None:
+        yield "The attention scores are not counted: give --model and --batch, too."
+    elif facts.job.batch is None:
+        yield "The attention scores are not counted: give --batch, too, which tells the length of a sequence."
+    if not facts.has_operators:
+        yield "The file holds no operators: the step is taken for a training step, three forward passes."
+    elif not facts.is_training:
+        yield "No backward pass is recorded: a forward pass is counted, a third of a training step."

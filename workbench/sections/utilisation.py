@@ -1,0 +1,137 @@
+"""Which share of the peak of their GPUs the steps reach, and where the rest of it goes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tracegraph.queries.shapes.peak import losses
+from tracegraph.queries.shapes.peak.utilisation import missing_of
+from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
+from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
+from tracegraph.workbench.sections.gpu_time import COLOURS, IDLE
+from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
+from tracegraph.workbench.text.text import format_amount, format_share, plural
+
+_COLOURS = {
+    losses.COMPUTE: COLOURS[COMPUTATION],
+    losses.COMMUNICATION: COLOURS[COMMUNICATION],
+    losses.MEMORY: COLOURS[MEMORY],
+    losses.ORCHESTRATION: COLOURS[IDLE],
+}
+_MOST_ROWS = 64
+"""How many rows each table lists, and how many ranks the plot draws."""
+_LOSS, _TIME = Column("loss", "part"), Column("duration_ns", "time", "duration")
+_DOMAIN, _SHARE = Column("domain", "domain"), Column("share", "of the steps", "share")
+_MEANING = Column("_meaning", "what it is", "prose", roomy=True)
+_RANK = Column("_rank", "rank")
+_LOSSES = (_LOSS, _TIME, _SHARE, _DOMAIN, Column("evidence", "evidence"), _MEANING)
+_STEPS = (
+    Column("rank", "rank", "number"),
+    Column("step", "step", "number"),
+    Column("step_ns", "time", "duration"),
+    Column("mfu", "MFU", "share"),
+    Column("hfu", "HFU", "share"),
+    Column("model_flops", "FLOPs of the model", "amount"),
+    Column("counted_flops", "FLOPs that ran", "amount", roomy=True),
+    Column("recomputed_flops", "ran once more", "amount", roomy=True),
+    Column("known_share", "of computing known", "share", roomy=True),
+)
+_NOTE = (
+    "Parts that overlap count once, for the first in this order. This is no gain: what a fix gains, a replay "
+    "tells, since other work may take the place of a part."
+)
+_NS_PER_S = 1e9
+
+
+def _content(findings: Findings) -> Sequence[Block]:
+    steps, parts = (findings.answers.get(name) for name in ("utilisation", "peak_losses"))
+    if steps is None or parts is None or steps.empty:
+        return []
+    blocks: list[Block] = [Words(" ".join(_reached(steps)))] if steps["model_flops"].notna().any() else []
+    missing = dict.fromkeys(one for text in steps["source"] for one in missing_of(str(text)))
+    blocks += [Words(sentence, "note") for sentence in missing]
+    if len(parts):
+        blocks += [_plot(parts), Table(_summed(parts), _LOSSES, "Where the time goes:", _NOTE)]
+    if steps["model_flops"].notna().any():
+        blocks.append(Table(steps.head(_MOST_ROWS), _STEPS, "By rank and step:", long=True))
+    return blocks
+
+
+def _reached(steps: pd.DataFrame) -> Iterator[str]:
+    """Yield sentences on what all steps reach together."""
+    rows = steps[steps["model_flops"].notna()]
+    done, spent_s = int(rows["model_flops"].sum()), int(rows["step_ns"].sum()) / _NS_PER_S
+    over = f"{plural(len(rows), 'step')} of {plural(rows['rank'].nunique(), 'rank')}"
+    if rows["peak_flop_per_s"].isna().any():
+        yield f"The model runs at {format_amount(done / max(spent_s, 1e-9))}FLOP/s on a rank, over {over}."
+        return
+    whole = float((rows["peak_flop_per_s"] * rows["step_ns"]).sum()) / _NS_PER_S
+    peaks = sorted({_peak(row) for row in rows.to_dict("records")})
+    share = format_share(done / max(whole, 1e-9))
+    yield f"The model uses {share} of the peak of its GPUs (MFU; {', '.join(peaks)}), over {over}."
+    again = int(rows["recomputed_flops"].fillna(0).sum())
+    if again:
+        counted = format_share(int(rows["counted_flops"].fillna(0).sum()) / max(whole, 1e-9))
+        yield f"With what runs once more inside backward passes it is {counted} (HFU)."
+
+
+def _peak(row: Mapping[Any, Any]) -> str:
+    """Say which peak a row is compared with."""
+    rate = f"{format_amount(row['peak_flop_per_s'])}FLOP/s"
+    return " ".join([rate, *(f"{word} {row[name]}" for word, name in _OF_PEAK if row[name] is not None)])
+
+
+_OF_PEAK = (("of", "dtype"), ("on", "device_name"))
+
+
+def _summed(parts: pd.DataFrame) -> pd.DataFrame:
+    """Sum the parts over all ranks and steps, in their order, with their share of all windows."""
+    windows = parts.drop_duplicates(["rank", "step"])["window_ns"].sum()
+    groups = parts.groupby("loss", sort=False)
+    rows = groups.agg(
+        duration_ns=("duration_ns", "sum"), domain=("domain", "first"), evidence=("evidence", _weaker)
+    )
+    listed = [one for one in losses.LOSSES if one.name in rows.index]
+    rows = rows.loc[[one.name for one in listed]].reset_index()
+    shares = rows["duration_ns"] / max(1, int(windows))
+    return rows.assign(share=shares, _meaning=[one.meaning for one in listed])
+
+
+def _weaker(evidence: "pd.Series[str]") -> str | None:
+    """Return the weaker of several kinds of evidence: any that is inferred, else what there is."""
+    found = set(evidence.dropna())
+    return None if not found else min(found)
+
+
+def _plot(parts: pd.DataFrame) -> Plot:
+    """Draw the parts below each other; of several ranks a bar for each, of its parts."""
+    ranks = sorted(parts["rank"].unique())
+    rows, axis, told = _summed(parts), _LOSS, [_DOMAIN, _SHARE]
+    if len(ranks) > 1:
+        of_each = ((f"rank {one}", _summed(parts[parts["rank"].eq(one)])) for one in ranks[:_MOST_ROWS])
+        rows = pd.concat([own.assign(_rank=name) for name, own in of_each], ignore_index=True)
+        axis, told = _RANK, [_LOSS, *told]
+    return Plot(
+        "Where the peak of the GPUs goes, over all steps",
+        rows,
+        "bars",
+        axis,
+        _TIME,
+        colour="domain",
+        colours=_COLOURS,
+        told=told,
+        across=True,
+    )
+
+
+def _asks(scope: Scope) -> Mapping[str, Parameters]:
+    if not scope.drawn and not scope.job.of_model:
+        return {}
+    said = scope.job.asked
+    of_device = {name: value for name, value in said.items() if name in ("peak", "device")}
+    return {"utilisation": {**scope.between, **said}, "peak_losses": {**scope.between, **of_device}}
+
+
+SECTION = Section(99, "Use of the peak", _content, _asks, group=GPU)
