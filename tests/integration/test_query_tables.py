@@ -295,6 +295,7 @@ ELSEWHERE = {
     *("memory_timeline", "memory_peak", "memory_operators", "queue_length_series", "memory_bandwidth_series"),
     *("temporal_breakdown", "kernel_type_breakdown", "kernel_breakdown", "idle_time_breakdown"),
     *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
+    *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
     *("bounds", "fixes"),  # of the columns of run_details: tests/unit/test_more_fixes.py
     *("event_sums", *(name for name, query in queries().items() if query.again)),
