@@ -2465,7 +2465,7 @@ class RunQueries(Asking):
             domain (str): what the GPUs do meanwhile: `compute`, `communication`, `memory`, `orchestration`
             duration_ns (int64): its time; those of a step sum to its window, ns
             share (float64): its share of the step's window, 0..1
-            evidence (str, may be missing): `recorded`, or `inferred`: by shapes or inferred dependencies
+            evidence (str, may be missing): `recorded` or `inferred`; null where no cause is known
             confidence (float64, may be missing): of idle time: how sure its causes are, 0..1, by their time
             window_ns (int64): length of the step's window, ns
 

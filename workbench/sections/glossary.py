@@ -52,15 +52,24 @@ WORDS = {
     ),
     "GIL": "The lock of CPython that lets one thread at a time run Python.",
     "hand-over": "One thread gives work to another one that waits for it.",
+    "HFU": "The share of the peak that all FLOPs of products take, those that run once more, too.",
     "hotspot": "A name with much time on the critical path.",
     "inferred": "Not stated by the file, but concluded by a rule from order, ids or repetition.",
     "lane": "A CPU thread or a GPU stream: what runs one thing after the other.",
     "margin": "How much later the binding cause came than the second-best one.",
     "mechanism": "The rule by which a dependency was found, such as `launch` or `stream order`.",
+    "MFU": (
+        "The share of the peak that the FLOPs of the model take: what the model needs, whatever else ran."
+    ),
+    "peak": "The most FLOPs a second that a device can do in an element type, by its maker's data sheet.",
     "phase": (
         "A stretch in which the main thread does one thing: data loading, forward, backward, optimizer, …"
     ),
+    "product": "An operator that matrix or tensor cores can do: a matrix product, a convolution, attention.",
     "rank": "One process of a job; as a rule it has a trace file of its own.",
+    "recomputation": (
+        "Forward work that a backward pass runs once more, since its results were not kept (checkpointing)."
+    ),
     "replay": (
         "The graph run again with other durations or dependencies, to learn when everything would start."
     ),

@@ -20,6 +20,24 @@ _COLOURS = {
     losses.MEMORY: COLOURS[MEMORY],
     losses.ORCHESTRATION: COLOURS[IDLE],
 }
+_OF_LOSS = {
+    losses.USEFUL: "#2f8f4e",
+    losses.RECOMPUTATION: "#f6c177",
+    losses.BELOW_PEAK: "#e8871e",
+    losses.UNRATED: "#c77516",
+    losses.OTHER_COMPUTING: "#9c5a12",
+    losses.TRANSFER: "#2a9d8f",
+    losses.RANKS: "#1c6f66",
+    losses.EXPOSED_MEMORY: "#d1495b",
+    losses.LOADING: "#7b6fb0",
+    losses.SYNCHRONISATION: "#5f7f9d",
+    losses.LAUNCHING: "#8fb0cc",
+    losses.HOST: "#b4bcc6",
+    losses.OTHER_RANK: "#6b7682",
+    losses.UNRECORDED: "#d5dae0",
+    losses.UNKNOWN: "#99a1ac",
+}
+"""Colours of domains where each part has a bar of its own, and of parts where a rank has one bar."""
 _MOST_ROWS = 64
 """How many rows each table lists, and how many ranks the plot draws."""
 _LOSS, _TIME = Column("loss", "part"), Column("duration_ns", "time", "duration")
@@ -70,7 +88,7 @@ def _reached(steps: pd.DataFrame) -> Iterator[str]:
     whole = float((rows["peak_flop_per_s"] * rows["step_ns"]).sum()) / _NS_PER_S
     peaks = sorted({_peak(row) for row in rows.to_dict("records")})
     share = format_share(done / max(whole, 1e-9))
-    yield f"The model uses {share} of the peak of its GPUs (MFU; {', '.join(peaks)}), over {over}."
+    yield f"The model reaches {share} of the peak of its GPUs (MFU; {', '.join(peaks)}), over {over}."
     again = int(rows["recomputed_flops"].fillna(0).sum())
     if again:
         counted = format_share(int(rows["counted_flops"].fillna(0).sum()) / max(whole, 1e-9))
@@ -108,19 +126,19 @@ def _weaker(evidence: "pd.Series[str]") -> str | None:
 def _plot(parts: pd.DataFrame) -> Plot:
     """Draw the parts below each other; of several ranks a bar for each, of its parts."""
     ranks = sorted(parts["rank"].unique())
-    rows, axis, told = _summed(parts), _LOSS, [_DOMAIN, _SHARE]
+    rows, axis, colour, told = _summed(parts), _LOSS, _DOMAIN, [_DOMAIN, _SHARE]
     if len(ranks) > 1:
         of_each = ((f"rank {one}", _summed(parts[parts["rank"].eq(one)])) for one in ranks[:_MOST_ROWS])
         rows = pd.concat([own.assign(_rank=name) for name, own in of_each], ignore_index=True)
-        axis, told = _RANK, [_LOSS, *told]
+        axis, colour, told = _RANK, _LOSS, [_LOSS, *told]
     return Plot(
         "Where the peak of the GPUs goes, over all steps",
         rows,
         "bars",
         axis,
         _TIME,
-        colour="domain",
-        colours=_COLOURS,
+        colour=colour.field,
+        colours=_COLOURS if colour is _DOMAIN else {name: _OF_LOSS[name] for name in rows["loss"].unique()},
         told=told,
         across=True,
     )

@@ -28,7 +28,7 @@ LOSS_COLUMNS = (
     Column("domain", "STRING", False, f"what the GPUs do meanwhile: {_DOMAINS}"),
     Column("duration_ns", "INTEGER", False, "its time; those of a step sum to its window, ns"),
     Column("share", "FLOAT", False, "its share of the step's window, 0..1"),
-    Column("evidence", "STRING", True, "`recorded`, or `inferred`: by shapes or inferred dependencies"),
+    Column("evidence", "STRING", True, "`recorded` or `inferred`; null where no cause is known"),
     Column("confidence", "FLOAT", True, "of idle time: how sure its causes are, 0..1, by their time"),
     Column("window_ns", "INTEGER", False, "length of the step's window, ns"),
 )
@@ -117,7 +117,7 @@ def _read(rank: int, devices: Devices, work: pd.DataFrame, idle: pd.DataFrame, c
     told: dict[str, tuple[str, float]] = {}
     for loss, rows in idle.groupby("loss"):
         spans[str(loss)] = _spans(rows)
-        if loss != losses.UNKNOWN:
+        if loss not in (losses.UNRECORDED, losses.UNKNOWN):  # nothing tells what went on
             told[str(loss)] = _sure(rows)
     at_peak = {
         name: _at_peak(calls[calls["again"].eq(name == losses.RECOMPUTATION)], peaks) for name in _SPLIT[:2]
