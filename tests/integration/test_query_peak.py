@@ -196,7 +196,17 @@ KNOWN = {
         losses.ORCHESTRATION: 0.38212,
     }
 }
-FILES = [*KNOWN, "a4_nanogpt_h100_rank0_of_8.json.gz", "a5_hta_nccl217_a100_rank0_of_2.json.gz"]
+FILES = [
+    *KNOWN,
+    "a4_nanogpt_h100_rank0_of_8.json.gz",
+    "a5_hta_nccl217_a100_rank0_of_2.json.gz",
+    "b1_hta_alexnet_cuda_sync.json.gz",
+    "e1_ddp_resnet18_mi300_pystack.json.gz",
+    "e2_hta_cpu_only_rank34_of_300.pt.trace.json.gz",
+    "h1_qwen_mi300.json.gz",
+    "i1_sam_cudagraph_a100.json.gz",
+    "i2_vllm_decode_mi300_graph_exec.json.gz",
+]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -45,8 +45,8 @@ def row(
     files = [{"rank": 0, "devices": json.dumps(devices), "versions": "{}"}]
     found = utilisation(
         {**WINDOW, "end_ns": 10 * SECOND, **job},
-        rows_of("product_calls", *calls),
         rows_of("known_work", {**work, "communication_ns": talks_ns}),
+        rows_of("product_calls", *calls),
         rows_of("steps", *listed),
         rows_of("phases"),
         rows_of("traces", *files),
@@ -124,7 +124,7 @@ def test_a_step_counts_from_the_end_of_the_one_before() -> None:
 @pytest.mark.parametrize(
     ("given", "source", "sentence"),
     [
-        ({}, "unknown", "use record_shapes=True, or give --params and --tokens."),
+        ({}, "unknown", "give --params and --tokens."),
         ({"params": 9}, "unknown", "give --tokens."),
         ({"params": 9, "tokens": 9, "findings": ("ranks_missing",)}, "unknown", "give --gpus."),
         ({"params": 9, "tokens": 9, "talks_ns": 5}, "unknown", "give --gpus."),

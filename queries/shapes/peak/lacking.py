@@ -61,7 +61,10 @@ def _of_flops(facts: Facts) -> Iterator[str]:
     elif stated and facts.partial and job.gpus is None:
         yield "Some ranks of the job are not here, so nobody can tell this rank's part: give --gpus."
     elif facts.model_flops is None:
-        yield "No shapes of products are recorded: use record_shapes=True, or give --params and --tokens."
+        yield (
+            "The FLOPs of no product are known: record with record_shapes=True, which tells nothing of CUDA "
+            "graphs, or give --params and --tokens."
+        )
 
 
 def _of_peak(facts: Facts) -> str:

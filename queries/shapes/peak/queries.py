@@ -11,7 +11,7 @@ PEAK_USE = (
     Derived(
         "utilisation",
         "Which share of the peak of their GPUs the steps of each rank reach: MFU and HFU.",
-        ("product_calls", "known_work", "steps", "phases", "traces", "run_details"),
+        ("known_work", "product_calls", "steps", "phases", "traces", "run_details"),
         UTILISATION_COLUMNS,
         utilisation,
         fixed=BACKWARD,

@@ -48,8 +48,8 @@ _NS_PER_S = 1e9
 
 def utilisation(
     values: Values,
-    calls: pd.DataFrame,
     known: pd.DataFrame,
+    calls: pd.DataFrame,
     steps: pd.DataFrame,
     phases: pd.DataFrame,
     files: pd.DataFrame,
@@ -57,7 +57,7 @@ def utilisation(
 ) -> pd.DataFrame:
     """Compare the FLOPs of each step of each rank with its peak.
 
-    The rows are those of `product_calls`, `known_work`, `steps`, `phases`, `traces` and `run_details`. Work
+    The rows are those of `known_work`, `product_calls`, `steps`, `phases`, `traces` and `run_details`. Work
     counts for the step that launched it. Where the host runs ahead, the window of a step holds work of steps
     before, too; so a step counts from the end of the one before it, and all of them sum to the run.
     """
