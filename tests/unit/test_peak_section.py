@@ -51,7 +51,7 @@ def test_what_all_steps_reach_is_said_in_a_sentence() -> None:
     second = {**FULL, "rank": 1, "model_flops": 15_600 * 10**9}
     assert words(list(SECTION.content(findings(FULL, second)))) == [
         "The model reaches 7.5 % of the peak of its GPUs (MFU; 312 TFLOP/s of float16 on NVIDIA "
-        "A100-SXM4-80GB), over 2 steps of 2 ranks. "
+        "A100-SXM4-80GB), over 1 step of 2 ranks. "
         "With what runs once more inside backward passes it is 13.3 % (HFU)."
     ]
 

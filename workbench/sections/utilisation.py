@@ -81,7 +81,8 @@ def _reached(steps: pd.DataFrame) -> Iterator[str]:
     """Yield sentences on what all steps reach together."""
     rows = steps[steps["model_flops"].notna()]
     done, spent_s = int(rows["model_flops"].sum()), int(rows["step_ns"].sum()) / _NS_PER_S
-    over = f"{plural(len(rows), 'step')} of {plural(rows['rank'].nunique(), 'rank')}"
+    count = rows["step"].nunique()
+    over = f"{plural(count, 'step') if count else 'the window'} of {plural(rows['rank'].nunique(), 'rank')}"
     if rows["peak_flop_per_s"].isna().any():
         yield f"The model runs at {format_amount(done / max(spent_s, 1e-9))}FLOP/s on a rank, over {over}."
         return
