@@ -157,4 +157,4 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
         if row["level"] in ("warning", "error") and row["code"] not in OF_PATH
     ]
     if odd:
-        yield f"how much {plural(len(odd), 'thing')} about the input, listed under Integrity, may change this"
+        yield f"how far the {plural(len(odd), 'finding')} about the input may change this"
