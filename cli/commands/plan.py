@@ -8,11 +8,18 @@ from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import form_option, name_option
-from tracegraph.cli.reporters.layout import indented, open_console, table
+from tracegraph.cli.reporters.layout import indented, open_console, print_command, table
 from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.text.text import format_ns, visible
 from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan
-from tracegraph.workbench.what_if.plan_words import TOGETHER, fixes_words, floor_words, headline, step_words
+from tracegraph.workbench.what_if.plan_words import (
+    ENDED,
+    TOGETHER,
+    fixes_words,
+    floor_words,
+    headline,
+    step_words,
+)
 
 
 def print_plan(console: Console, found: Plan) -> None:
@@ -23,7 +30,9 @@ def print_plan(console: Console, found: Plan) -> None:
     for count, one in enumerate(found.steps, 1):
         console.print(indented(Text(step_words(found, count), style="bold")))
         console.print(indented(indented(Text(fixes_words(one)))))
-        console.print(indented(indented(Text(visible(one.command), style="dim"))))
+        print_command(console, f"    {visible(one.command)}", style="dim")
+    if found.steps and found.ended:
+        console.print(indented(Text(ENDED)))
     if found.together:
         rows = table(TOGETHER, ">gain")
         for one in found.together:

@@ -14,6 +14,8 @@ from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.text.text import visible
 from tracegraph.workbench.text.values import as_data_text
 
+_TO_THE_MINUTE = len("2026-01-01T00:00")
+
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
@@ -30,9 +32,20 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table",
     """List the runs, newest first."""
     with context.bench() as bench:
         rows = bench.runs()
+    if form == "table" and output is None:
+        rows = _for_people(rows)
     write_frame(rows, form, output, find("runs").columns, raw=raw)
     if rows.empty:
         click.echo("no run is stored; tracegraph ingest TRACE", err=True)
+
+
+def _for_people(rows: pd.DataFrame) -> pd.DataFrame:
+    """Leave out what all runs have in common, and say when each was made to the minute."""
+    shown = rows.assign(created=rows["created"].str.slice(0, _TO_THE_MINUTE).str.replace("T", " "))
+    plain = ["nodes"]
+    plain += ["state"] if rows["state"].eq("ready").all() else []
+    plain += ["scenario_of"] if rows["scenario_of"].isna().all() else []
+    return shown.drop(columns=plain)
 
 
 @runs.command()

@@ -5,11 +5,11 @@ from functools import singledispatch
 from itertools import chain
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, table
+from tracegraph.cli.reporters.layout import TONE_STYLES, Command, facts, indented, print_command, table
 from tracegraph.cli.reporters.stack import stack_bar
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import (
@@ -56,7 +56,11 @@ def print_sections(
         shown = list(_spaced(blocks, names))
         if shown:
             console.print(Text(visible(heading), style="bold"))
-            console.print(indented(Group(*shown)))
+            for piece in shown:
+                if isinstance(piece, Command):
+                    print_command(console, f"    {piece}")
+                else:
+                    console.print(indented(piece))
             console.print()
 
 
@@ -151,5 +155,5 @@ def _(block: Advice, names: ShownNames) -> Sequence[RenderableType]:
             told = f"{visible(one.number)}; threshold {format_share(one.threshold)}"
         lines += [Text(one.title, style="bold yellow"), indented(Text(told)), indented(Text(one.advice))]
         if one.fix is not None:
-            lines.append(indented(Text(visible(one.fix["command"]), style="cyan")))
+            lines.append(Command(visible(one.fix["command"])))
     return lines

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import Row
@@ -74,4 +74,10 @@ def _facts(findings: Findings) -> Iterator[tuple[str, Sequence[Fact]]]:
             # The title says already that the input is good, and the verdict what was not recorded.
             doubted = [fact for fact in facts if fact.tone not in ("good", "note")]
             if doubted:
-                yield section.heading(findings), doubted
+                yield section.heading(findings), list(map(_once, doubted))
+
+
+def _once(fact: Fact) -> Fact:
+    """Leave out what the text says again of its word, as in `not known  Not known: …`."""
+    said = fact.word and fact.text.lower().startswith(f"{fact.word}: ")
+    return replace(fact, text=fact.text[len(fact.word) + 2 :]) if said else fact

@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from tracegraph.cli.reporters.first_screen import FirstScreen
-from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, table
+from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, print_command, table
 from tracegraph.cli.reporters.stack import stack_bar
 from tracegraph.workbench.findings.first_fix import Row
 from tracegraph.workbench.output.folder import Written
@@ -16,10 +16,12 @@ from tracegraph.workbench.text.text import format_ns, format_share, label, plura
 
 MOST_LINES = 40
 """How many lines the first screen has at most, 100 cells wide."""
-_FACT_LINES = 4
+_FACT_LINES = 5
 """How many lines a fact may take before it is shortened; the longest of a verdict take that many."""
 _WORD_CELLS = 17
 """How many cells the words before the facts take at most, with the spaces around them."""
+_USUAL_CELLS = 100
+"""The width of the terminal, in cells, for which these are chosen."""
 _TITLE_CELLS = 48
 _PATH_CELLS = 60
 _FEWEST_FIXES, _MOST_FIXES = 3, 6
@@ -37,7 +39,7 @@ def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Writt
     left = _left(console, above)
     if shown.fixes:
         console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
-        console.print(Text(f"  predict the first with: {visible(shown.fixes[0]['command'])}", style="cyan"))
+        print_command(console, f"  predict the first with: {visible(shown.fixes[0]['command'])}")
     console.print(Text(_more(shown, is_written=written is not None), style="dim"))
     if written is not None:
         print_written(console, *written)
@@ -67,7 +69,8 @@ def _above(shown: FirstScreen, width: int, *, with_note: bool = True) -> Iterato
 
 
 def _grid(known: Sequence[Fact], width: int) -> RenderableType:
-    lines, cells = facts(), _FACT_LINES * max(20, width - _WORD_CELLS)
+    # A narrow terminal has more lines of a sentence, not less of it.
+    lines, cells = facts(), _FACT_LINES * (max(_USUAL_CELLS, width) - _WORD_CELLS)
     for fact in known:
         lines.add_row(fact.word, Text(label(fact.text, cells), style=TONE_STYLES[fact.tone]))
     return lines
@@ -87,7 +90,7 @@ def _more(shown: FirstScreen, *, is_written: bool) -> str:
     hidden = max(0, len(shown.fixes) - _MOST_FIXES)
     more = [
         *([plural(hidden, "more fix", "more fixes")] if hidden else []),
-        *([f"what {plural(shown.observed, 'rule')} observed"] if shown.observed else []),
+        *([f"{plural(shown.observed, 'remark')} of the rules"] if shown.observed else []),
     ]
     seen = f", with {' and '.join(more)}" if more else ""
     files = "" if is_written else "; -o FOLDER writes them as a page and files"

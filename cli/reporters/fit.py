@@ -1,4 +1,4 @@
-"""Makes a table fit the width: names are cut first, then the last columns are left out."""
+"""Makes a table fit the width: names are cut first, then columns are left out, numbers last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ _LEAST = 24
 
 @dataclass(frozen=True)
 class Fit:
-    """The widths of the columns that are shown, which are the first ones; `is_cut`: whether texts are cut."""
+    """Which `columns` are shown, by their places, and their widths; `is_cut`: whether texts are cut."""
 
+    columns: Sequence[int]
     widths: Sequence[int]
     is_cut: bool
 
@@ -32,17 +33,27 @@ def fit(rows: Sequence[Sequence[str]], titles: Sequence[str], texts: Sequence[bo
     needed = [
         max([cell_len(title), *(cell_len(row[place]) for row in rows)]) for place, title in enumerate(titles)
     ]
-    for count in range(len(titles), 0, -1):
-        widths = _narrowed(needed[:count], titles, texts, width - BETWEEN * (count - 1))
-        if sum(widths) + BETWEEN * (count - 1) <= width or count == 1:
-            return Fit(widths, widths != needed[:count])
-    return Fit([], is_cut=False)
+    columns = list(range(len(titles)))
+    while columns:
+        wanted = [needed[place] for place in columns]
+        least = [max(_LEAST, cell_len(titles[place])) for place in columns]
+        between = BETWEEN * (len(columns) - 1)
+        widths = _narrowed(wanted, least, [texts[place] for place in columns], width - between)
+        if sum(widths) + between <= width or len(columns) == 1:
+            return Fit(columns, widths, widths != wanted)
+        columns.remove(_least_missed(columns, texts))
+    return Fit([], [], is_cut=False)
 
 
-def _narrowed(needed: Sequence[int], titles: Sequence[str], texts: Sequence[bool], room: int) -> list[int]:
+def _least_missed(columns: Sequence[int], texts: Sequence[bool]) -> int:
+    """Choose the column that is left out next: the last text but the first one, else the last column."""
+    further = [place for place in columns if texts[place]][1:]
+    return further[-1] if further else columns[-1]
+
+
+def _narrowed(needed: Sequence[int], least: Sequence[int], texts: Sequence[bool], room: int) -> list[int]:
     """Take cells from the widest column of texts until all fit or none can be narrower."""
     widths = list(needed)
-    least = [max(_LEAST, cell_len(title)) for title in titles]
     while sum(widths) > room:
         wide = [place for place, cells in enumerate(widths) if texts[place] and cells > least[place]]
         if not wide:

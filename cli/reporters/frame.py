@@ -173,14 +173,15 @@ def _print(frame: pd.DataFrame, console: Console, columns: Iterable[Column]) -> 
     texts = [not is_numeric_dtype(dtype) for dtype in frame.dtypes]
     found = fit(rows, titles, texts, console.width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
-    shown = len(found.widths)
-    for title, is_text in zip(titles[:shown], texts, strict=False):
-        table.add_column(Text(title), justify="left" if is_text else "right", no_wrap=True)
+    shown = list(zip(found.columns, found.widths, strict=True))
+    for place, _ in shown:
+        table.add_column(Text(titles[place]), justify="left" if texts[place] else "right", no_wrap=True)
     for row in rows:
-        cells = zip(row, texts, found.widths, strict=False)
+        cells = ((row[place], texts[place], width) for place, width in shown)
         table.add_row(*(Text(label(cell, width) if is_text else cell) for cell, is_text, width in cells))
     console.print(table)
-    return _left_out(titles[shown:], is_cut=found.is_cut)
+    left_out = [title for place, title in enumerate(titles) if place not in found.columns]
+    return _left_out(left_out, is_cut=found.is_cut)
 
 
 def _left_out(titles: Sequence[str], *, is_cut: bool) -> str:

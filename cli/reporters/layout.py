@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from tracegraph.cli.broken_pipe import drop_output
 
@@ -39,6 +40,17 @@ def open_console(piped_width: int = _PIPED_WIDTH) -> Console:
 def indented(body: RenderableType) -> Padding:
     """Return the body two cells to the right."""
     return Padding(body, (0, 0, 0, 2), expand=False)
+
+
+class Command(str):
+    """A command in a text, which `print_command` prints."""
+
+    __slots__ = ()
+
+
+def print_command(console: Console, line: str, style: str = "cyan") -> None:
+    """Print a line with a command in one piece, however long, so that it can be pasted."""
+    console.print(Text(line, style=style), soft_wrap=True)
 
 
 def table(*headers: str) -> Table:

@@ -7,6 +7,8 @@ from tracegraph.workbench.text.text import format_ns, format_share, label, visib
 
 _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What Markdown or HTML would take for more than text, and addresses that become links by themselves."""
+_PLAIN = re.compile(r"[\w .,:=*()'/-]{1,400}", re.ASCII)
+"""What can stand between backticks in a table, whatever reads it."""
 _MENTION = re.compile("@")
 _CELLS = 400
 """How many cells a text may take before it is shortened."""
@@ -31,9 +33,13 @@ def as_markdown(shown: FirstScreen) -> str:
         for fix in shown.fixes:
             gains = [format_ns(fix["gain_ns"]), _share(fix["gain_ns"], fix["base_ns"])]
             gains += [format_ns(fix[name]) for name in ("low_ns", "high_ns")]
-            command = f"<code>{_text(fix['command'])}</code>"
-            lines.append(f"| {' | '.join([_text(fix['title']), *gains, command])} |")
+            lines.append(f"| {' | '.join([_text(fix['title']), *gains, _code(fix['command'])])} |")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _code(text: str) -> str:
+    """Return a text as code: between backticks, which can be copied, if it is plain."""
+    return f"`{text}`" if _PLAIN.fullmatch(text) else f"<code>{_text(text)}</code>"
 
 
 def _share(length_ns: int, whole_ns: int) -> str:

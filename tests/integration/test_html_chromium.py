@@ -52,7 +52,7 @@ CONTENTS = [
     *("Answer", "Verdict", "What the critical path is made of", "What to do about it"),
     "Lanes, with the critical path on them",
     *("Where the time goes", "Where in my code", "Flame graph of the critical path", "Steps"),
-    *("What to do", "Recommendations", "What bounds the run", "What if"),
+    *("More advice", "Recommendations", "What bounds the run", "What if"),
     *("Critical path", "Window", "Critical path", "Composition"),
     *("Hotspots on the critical path (the 10 largest)", "Gaps on the critical path", "Other assumptions"),
     *("Waiting", "Large but not critical", "Nearly critical", "The path, stretch by stretch"),

@@ -167,4 +167,4 @@ if __name__ == "__main__":
     _watch = Watch(killing(_plan) if _plan.trial else recording(_plan))
     watch_system(_plan.root, _watch)
     watch_database(_watch)
-    raise SystemExit(main(["--workspace", _plan.root, *sys.argv[2:]]))
+    raise SystemExit(main(["--quiet", "--workspace", _plan.root, *sys.argv[2:]]))

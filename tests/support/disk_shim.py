@@ -76,7 +76,15 @@ def run_on_disk(library: Path, way: Way, root: Path, fault: Fault, limit_s: floa
         "DISK_SHIM_MS": str(fault.ms),
     }
     ended = subprocess.run(
-        [sys.executable, "-c", _MAIN, "--workspace", str(root), *arguments_of(way.arguments, root)],
+        [
+            sys.executable,
+            "-c",
+            _MAIN,
+            "--quiet",
+            "--workspace",
+            str(root),
+            *arguments_of(way.arguments, root),
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -82,7 +82,9 @@ def test_it_is_one_screen_with_any_names(count: int) -> None:
     fixes = [fix(f"Fix {n} {HOSTILE}", HOSTILE[:80]) for n in range(count)]
     lines = printed(with_fixes(*fixes, integrity=rows, name=HOSTILE), FILES)
     assert len(lines) <= MOST_LINES
-    assert max(map(len, lines)) <= 100
+    assert (
+        max(len(line) for line in lines if "predict the first" not in line) <= 100
+    )  # that one can be pasted
     assert "\x1b" not in "".join(lines)
     assert any(line.startswith("  Fix 0 ") for line in lines)
     assert "22 tables as CSV" in " ".join(lines)

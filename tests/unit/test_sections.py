@@ -71,7 +71,7 @@ def test_a_section_of_ones_own_is_shown_everywhere(tmp_path: Path, monkeypatch: 
     shown = [Words("in words"), Facts([Fact("fact", "known")]), Table(frame, columns, "the caption")]
     section = Section(1, "My section", lambda _: shown)
     sections = {**all_sections(), "mine": section}
-    for module in ("cli.reporters.terminal", "workbench.output.page", "workbench.output.folder"):
+    for module in ("cli.reporters.every_section", "workbench.output.page", "workbench.output.folder"):
         monkeypatch.setattr(f"tracegraph.{module}.all_sections", lambda: sections)
     monkeypatch.setattr("tracegraph.workbench.output.summary.all_sections", lambda: sections)
     stream = io.StringIO()

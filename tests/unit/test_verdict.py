@@ -192,7 +192,7 @@ def test_doubt_is_said() -> None:
     findings = replace(findings, details=replace(findings.details, integrity=odd))
     assert judge(findings).sentences[-1] == (
         "Not known: 80.0 % of that gain hangs on inferred dependencies; "
-        "how much 1 thing about the input, listed under Integrity, may change this."
+        "how far the 1 finding about the input may change this."
     )
 
 

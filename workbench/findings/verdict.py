@@ -27,6 +27,9 @@ From `_UNCLEAR` of the path on, unclear time is mentioned. There is no verdict i
 path is unrecorded or unexplained, and that is as much as what gains most or at least `_HALF` of the path.
 From `_DOUBT` on, the inferred part of a gain is mentioned, too.
 """
+_TOUCHES = 0.1
+"""A fix that gains less than this share, 0..1, of what a free bottleneck would gain does not shorten it."""
+_BESIDE = "No fix that is known here shortens what bounds the run. The best of the others: "
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")
 """Findings about the input that the verdict leaves out: it says the same about the path itself."""
@@ -100,7 +103,8 @@ def judge(findings: Findings) -> Verdict:
     gains = [] if lost else changes[:_MOST_GAINS]
     sentences = [" ".join(filter(None, [bound.sentence, outlier(findings)]))]
     if gains:
-        sentences.append(said_first(findings, gains[0]))
+        beside = _BESIDE if _is_beside(findings, bound, gains[0]) else ""
+        sentences.append(f"{beside}{said_first(findings, gains[0])}")
     elif not (untold or lost) and findings.bounds:
         sentences.append(NOTHING)
     sentences.append(_unknown(findings, bound, gains, (_NOT_SHOWN,) if untold else ()))
@@ -111,6 +115,12 @@ def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bo
     """Tell whether so much of the path is unrecorded or unexplained that the largest gain may be there."""
     most = max([bound.share, *(findings.share(row["gain_ns"]) for row in changes)])
     return findings.unrecorded_share + findings.unknown_share >= max(_DOUBT, min(most, _HALF))
+
+
+def _is_beside(findings: Findings, bound: Bound, best: Row) -> bool:
+    """Tell whether the best fix gains hardly anything of what is gained if the bottleneck is free."""
+    whole = not findings.part and "fix" in best and bool(findings.bounds)
+    return whole and best["gain_ns"] < _TOUCHES * bound.share * best["base_ns"]
 
 
 def _lost(findings: Findings) -> Bound:
@@ -157,4 +167,4 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
         if row["level"] in ("warning", "error") and row["code"] not in OF_PATH
     ]
     if odd:
-        yield f"how much {plural(len(odd), 'thing')} about the input, listed under Integrity, may change this"
+        yield f"how far the {plural(len(odd), 'finding')} about the input may change this"

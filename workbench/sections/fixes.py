@@ -17,7 +17,7 @@ _COLUMNS = (
     Column("inferred_share", "inferred", "share", roomy=True),
     Column("evidence", "what shows it", "prose"),
     Column("how", "how", "prose", roomy=True),
-    Column("command", "predict it", "text"),
+    Column("command", "predict it", "text", roomy=True),
     Column("_assumed", "taken for granted", "prose", roomy=True),
 )
 _DRAWN = 3

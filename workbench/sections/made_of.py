@@ -27,7 +27,11 @@ _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
 """What each part of the path is called, and its colour, on which white text can be read."""
 _LEAST = 0.001
 """Parts below this share of the path, 0..1, are not worth a word."""
-_FASTER = "The run would be this many times as fast if one resource took no time"
+_FASTER = (
+    "A share is no gain, since other work takes its place: the run would be this many times as fast without"
+)
+_CORRECTED, _CORRECTION = " The bar is as recorded; these are without what recording cost.", 0.005
+"""Said from this share of the run on, 0..1, that recording cost."""
 _WORTH, _LISTED = 0.01, 4
 """A resource is named with its worth from this share of the run on; at most so many are."""
 _LEFT = 0.05
@@ -77,7 +81,8 @@ def _worth(findings: Findings) -> str:
         for row in rows[:_LISTED]
         if row["share"] >= _WORTH and row["length_ns"] >= base_ns * _LEFT
     ]
-    return f"{_FASTER}: {', '.join(told)}." if told else ""
+    corrected = _CORRECTED if base_ns < (1 - _CORRECTION) * findings.length_ns else ""
+    return f"{_FASTER}: {', '.join(told)}.{corrected}" if told else ""
 
 
 SECTION = Section(5, "What the critical path is made of", _content, group=ANSWER)

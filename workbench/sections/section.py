@@ -17,7 +17,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Table, exact_rows
 
 Parameters = Mapping[str, object]
-ANSWER, TIME, ADVICE = "Answer", "Where the time goes", "What to do"
+ANSWER, TIME, ADVICE = "Answer", "Where the time goes", "More advice"
 PATH, CODE, GPU, OTHERS, MEMORY, INPUT = "Critical path", "Code", "GPU", "Between ranks", "Memory", "Input"
 GROUPS = (ANSWER, TIME, ADVICE, PATH, CODE, GPU, OTHERS, MEMORY, INPUT)
 """The groups of a page's sections, in its order."""

@@ -51,7 +51,7 @@ def _told(rows: Sequence[Mapping[str, object]]) -> str:
     worst = min(rows, key=lambda row: _DOUBTFUL.index(str(row["level"])))
     message = label(str(worst["message"]).partition(_PLACE)[0], _MESSAGE_CELLS)
     which = "the first: " if len(rows) > 1 else ""
-    return f"{counted}: {listed}; {which}{worst['count']:,} {message}" if message else f"{counted}: {listed}"
+    return f"{counted}: {listed}; {which}{message}" if message else f"{counted}: {listed}"
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True, group=ANSWER)

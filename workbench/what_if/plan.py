@@ -43,7 +43,7 @@ class Plan:
 
     `base_ns`: its length without the cost of recording. `together`: pairs that gain 1.1 times what both gain
     by themselves, and 1 % of the run more. `floors`: lengths that no schedule of the work as recorded can
-    beat.
+    beat. `ended`: whether fewer fixes gain something than were asked for.
     """
 
     run: str
@@ -51,6 +51,7 @@ class Plan:
     steps: Sequence[Made]
     together: Sequence[Made]
     floors: Sequence[dict[str, object]]
+    ended: bool = False
 
     def __repr__(self) -> str:
         best = self.steps[-1].length_ns if self.steps else self.base_ns
@@ -95,7 +96,8 @@ def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
     floors = find_bounds(predictor)["floors"]
     assert isinstance(floors, list)
     together = search.together() if fixes > 1 else []
-    return Plan(run, predictor.base_ns, tuple(steps), tuple(together), tuple(floors))
+    ended = len(steps) < fixes
+    return Plan(run, predictor.base_ns, tuple(steps), tuple(together), tuple(floors), ended)
 
 
 class _Search:

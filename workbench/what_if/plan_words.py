@@ -9,13 +9,15 @@ if TYPE_CHECKING:
 
 _NAME_CELLS = 90
 """How many cells a name may take before it is shortened."""
+ENDED = "no further fix gains 1 % of the run after these"
+"""Said if there are fewer fixes than were asked for."""
 TOGETHER = "pays together"
 """The heading of the pairs that gain more than the sum of both."""
 
 
 def headline(found: "Plan") -> str:
     """Say how long the run is before any fix."""
-    return f"{found.run}: {format_ns(found.base_ns)} without recording"
+    return f"{found.run}: {format_ns(found.base_ns)}, without what recording cost"
 
 
 def step_words(found: "Plan", count: int) -> str:
@@ -39,5 +41,7 @@ def floor_words(found: "Plan") -> str | None:
     length = floor["length_ns"]
     assert isinstance(length, int)
     name = label(str(floor["name"]), _NAME_CELLS)
-    said = f"no schedule of the work as recorded is shorter than {format_ns(length)}"
-    return f"{said}: {floor['floor']}, {name}"
+    said = f"no other order of the work as recorded is shorter than {format_ns(length)}"
+    below = bool(found.steps) and found.steps[-1].length_ns < length
+    removed = "; these fixes go below, since they remove work" if below else ""
+    return f"{said}: {floor['floor']}, {name}{removed}"

@@ -25,7 +25,8 @@ _BYTES = {"tf32": 4, "bf16": 2}
 _ENOUGH_FLOPS, _NS_PER_S = 1_000_000_000, 1e9
 _SELECTOR = "category=kernel"
 _IN_FLOAT16 = (
-    'torch.autocast("cuda", dtype=torch.float16) with torch.amp.GradScaler; this device has no bfloat16'
+    'torch.autocast("cuda", dtype=torch.float16) with torch.amp.GradScaler: this device has no bfloat16, '
+    "and bf16 in the command stands for both types of 16 bits"
 )
 
 

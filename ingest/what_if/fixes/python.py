@@ -18,6 +18,7 @@ from tracegraph.vocabulary.categories import Role, names_of
 # Functions that are tried at most, the share (0..1) of Python's time from which on a function stands for the
 # whole program, and the number of frames that the evidence names.
 _MOST, _WHOLE, _NAMED = 3, 0.95, 2
+_OWN = "Python's own time, or that of C code without rows,"
 _BUILT_IN = "<built-in"
 """How names of frames begin that are compiled already."""
 
@@ -66,10 +67,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         tried += 1
         name = str(frames.name.values[code])
         selector = f"under={escaped(name)}"
-        yield _candidate(
-            graph, selector, below, f"Python's own time below {name} is {told(held)} of the path"
-        )
-    evidence = f"Python's own time is {told(total)} of the path, {_most_of_it(graph, spent)}"
+        yield _candidate(graph, selector, below, f"{_OWN} below {name} takes {told(held)} of the path")
+    evidence = f"{_OWN} takes {told(total)} of the path, {_most_of_it(graph, spent)}"
     yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, evidence)
 
 

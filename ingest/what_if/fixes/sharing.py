@@ -13,6 +13,9 @@ from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR_GIL
 
+_LISTED_RANKS = 3
+"""More ranks than this are counted rather than listed."""
+
 
 @dataclass(frozen=True)
 class _Kind:
@@ -26,12 +29,12 @@ class _Kind:
 _KINDS: Mapping[str, _Kind] = {
     GPU_TURN: _Kind(
         "Give the process a GPU of its own",
-        "the GPU of {ranks} seems to be shared, {count:,} times another process has it",
+        "the GPU of {ranks} seems to be shared, as another process has it {count:,} times",
         "nvidia-smi shows who shares the GPU; put one of them elsewhere",
     ),
     CPU_TURN: _Kind(
         "Give the threads CPUs of their own",
-        "{count:,} times a thread of {ranks} that could run does not",
+        "{count:,} times a thread of {ranks} could run and is kept off the CPU",
         "fewer threads (OMP_NUM_THREADS) and workers, and own cores (taskset, numactl), keep threads on CPUs",
     ),
     WAITING_FOR_GIL: _Kind(
@@ -57,8 +60,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=name,
             options=("--remove-wait", name),
             change=Change(np.ones(len(segments)), (code,)),
-            evidence=f"{seen}, for {told(int(np.median(lengths)))} in the middle and "
-            f"{told(int(lengths.sum()))} in all (inferred)",
+            evidence=f"{seen}: {told(int(lengths.sum()))} in all, {told(int(np.median(lengths)))} in the "
+            "median (inferred)",
             title=kind.title,
             how=kind.how,
         )
@@ -66,6 +69,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 def _ranks(graph: ReplayGraph, lanes: Ints) -> str:
     ranks = np.unique(graph.lanes.rank[lanes]).tolist()
+    if len(ranks) > _LISTED_RANKS:
+        return f"{len(ranks)} ranks"
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
 
 

@@ -15,7 +15,7 @@ def test_the_two_names_take_turns(tmp_path: Path) -> None:
         served_database.commit(tmp_path, Generation(name, "bookmark", changed=True))
         assert served_database.current(tmp_path) == Generation(name, "bookmark", changed=True)
         assert served_database.unserved(tmp_path) == other
-    assert [path.name for path in tmp_path.iterdir()] == ["served_database.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["generation.json"]
 
 
 def test_only_what_nobody_serves_is_removed(tmp_path: Path) -> None:
@@ -30,12 +30,12 @@ def test_only_what_nobody_serves_is_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"database": "system"}', '{"unknown": 1}'])
 def test_a_damaged_record_is_named(content: str, tmp_path: Path) -> None:
-    (tmp_path / "served_database.json").write_text(content)
+    (tmp_path / "generation.json").write_text(content)
     with pytest.raises(StoreError, match=r"generation\.json is damaged; remove"):
         served_database.current(tmp_path)
 
 
 def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "served_database.json.new").mkdir()
+    (tmp_path / "generation.json.new").mkdir()
     with pytest.raises(StoreError, match="cannot write"):
         served_database.commit(tmp_path, Generation())
