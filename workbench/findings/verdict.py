@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.vocabulary.gaps import WAITING_FOR_RANK
+from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.bottleneck import Bottleneck
 from tracegraph.workbench.findings.bound import Bound, bound_of
 from tracegraph.workbench.findings.contradictions import Contradiction, contradiction
@@ -162,9 +163,7 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
     if "communication" in bound.bottlenecks and findings.details.ranks == 1:
         yield "how much of it is waiting for slower ranks, which one file cannot tell"
     odd = [
-        row
-        for row in findings.details.integrity
-        if row["level"] in ("warning", "error") and row["code"] not in OF_PATH
+        row for row in findings.details.integrity if row["level"] in DOUBTFUL and row["code"] not in OF_PATH
     ]
     if odd:
         yield f"how far the {plural(len(odd), 'finding')} about the input may change this"
